@@ -1,0 +1,1 @@
+"""Labels and results: frozen arrays with vocabularies."""

@@ -1,0 +1,185 @@
+"""`Labels`: who said what about which item, as frozen integer codes in item order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from crowdassay.arrays import IntArray
+from crowdassay.errors import DataError
+
+MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What happened between the source and the labels.
+
+    Attributes
+    ----------
+    source : str
+        File name, or kind of frame.
+    columns : dict
+        Which column was taken as ``item``, ``worker`` and ``label``.
+    rows_read, rows_kept : int
+    dropped : dict
+        Number of rows left out, by reason.
+    repeats, conflicts : int
+        Judgements beyond the first by the same worker on the same item; how many such pairs hold different labels.
+    notes : tuple of str
+        Whatever else the user should know, a sentence each.
+    """
+
+    source: str = "arrays"
+    columns: dict[str, str] = field(default_factory=dict)
+    rows_read: int = 0
+    rows_kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    repeats: int = 0
+    conflicts: int = 0
+    repeats_policy: str = "keep"
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**self.__dict__, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A frozen, validated set of labels; the labels of item ``j`` are ``starts[j]:starts[j + 1]``.
+
+    Make one with `crowdassay.read_labels` (files), `crowdassay.as_labels` (frames, arrays) or `Labels.from_codes`.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_items + 1,)
+    worker : ndarray of int32, shape (n_labels,)
+    label : ndarray of int16, shape (n_labels,)
+        Codes into `workers` and `classes`.
+    items, workers, classes : pyarrow.Array
+        Vocabularies: text from files, the caller's own type from frames. Items and workers in order of appearance.
+    gold : ndarray of int32, shape (n_items,)
+        Known class of an item, -1 where unknown. Known classes are never overruled.
+    report : ImportReport
+    frame : {'pyarrow', 'pandas', 'polars'}
+        Kind of frame in which results are handed back.
+    """
+
+    starts: IntArray
+    worker: NDArray[np.int32]
+    label: NDArray[np.int16]
+    items: pa.Array
+    workers: pa.Array
+    classes: pa.Array
+    gold: NDArray[np.int32]
+    report: ImportReport = ImportReport()
+    frame: str = "pyarrow"
+
+    def __post_init__(self) -> None:
+        for array in (self.starts, self.worker, self.label, self.gold):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_codes(
+        cls,
+        item: NDArray[np.integer[Any]],
+        worker: NDArray[np.integer[Any]],
+        label: NDArray[np.integer[Any]],
+        *,
+        items: pa.Array,
+        workers: pa.Array,
+        classes: pa.Array,
+        report: ImportReport | None = None,
+        frame: str = "pyarrow",
+    ) -> Labels:
+        """Sort codes (one entry per label, each array of shape (n_labels,)) item-major and freeze them.
+
+        >>> text = [pa.array(words) for words in (["a", "b"], ["ann", "bob"], ["no", "yes"])]
+        >>> labels = Labels.from_codes(np.array([1, 0, 1]), np.array([0, 0, 1]), np.array([1, 0, 1]),
+        ...                            items=text[0], workers=text[1], classes=text[2])
+        >>> labels.starts.tolist(), labels.worker.tolist()
+        ([0, 1, 3], [0, 0, 1])
+        """
+        if len(item) == 0:
+            raise DataError("No labels found: every row was empty or dropped. Check the file and the column names.")
+        if len(classes) > MAX_CLASSES:
+            raise DataError(
+                f"The label column holds {len(classes)} different values, more than {MAX_CLASSES} classes. "
+                "Is it free text or an id? Name the right column (--label-column)."
+            )
+        for name, codes, size in (("item", item, len(items)), ("worker", worker, len(workers)), ("label", label, len(classes))):
+            if codes.min() < 0 or codes.max() >= size:
+                raise DataError(f"The {name} codes must lie between 0 and {size - 1}.")
+        if np.any(item[1:] < item[:-1]):
+            order = np.argsort(item, kind="stable")
+            worker, label = worker[order], label[order]
+        starts = np.zeros(len(items) + 1, np.int64)
+        np.cumsum(np.bincount(item, minlength=len(items)), out=starts[1:])
+        return cls(
+            starts,
+            np.array(worker, np.int32),
+            np.array(label, np.int16),
+            items,
+            workers,
+            classes,
+            np.full(len(items), -1, np.int32),
+            report or ImportReport(rows_read=len(item), rows_kept=len(item)),
+            frame,
+        )
+
+    def with_gold(self, gold: NDArray[np.integer[Any]]) -> Labels:
+        """Return the same labels with known classes, codes of shape (n_items,), -1 where unknown."""
+        if gold.shape != (self.n_items,) or gold.min() < -1 or gold.max() >= self.n_classes:
+            raise DataError(f"Gold must hold one code for each of {self.n_items} items, -1 to {self.n_classes - 1}.")
+        return replace(self, gold=np.array(gold, np.int32))
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
+    def n_workers(self) -> int:
+        return len(self.workers)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.label)
+
+    @cached_property
+    def class_names(self) -> tuple[str, ...]:
+        """Classes as text, in order."""
+        return tuple(str(value) for value in self.classes.to_pylist())
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether every class is a number, so that the classes stand in numeric order."""
+        try:
+            return all(np.isfinite(float(name)) for name in self.class_names)
+        except ValueError:
+            return False
+
+    @cached_property
+    def label_item(self) -> IntArray:
+        """Item code of every label, shape (n_labels,)."""
+        return np.repeat(np.arange(self.n_items), np.diff(self.starts))
+
+    def votes(self) -> IntArray:
+        """Count the labels of every item and class, shape (n_items, n_classes)."""
+        cells = self.label_item * self.n_classes + self.label
+        return np.bincount(cells, minlength=self.n_items * self.n_classes).reshape(self.n_items, self.n_classes)
+
+    def __repr__(self) -> str:
+        return (
+            f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
+            f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
+        )

@@ -1,0 +1,88 @@
+r"""Members of the family: a worker structure, an item structure or none, penalties and a class prior.
+
+What is maximised, with the class weights and the item parameters profiled out, is
+
+.. math::  F = \sum_j \max_{\phi_j} \Big[ \log \sum_c \pi_c \prod_i P(x_{ij} \mid c) - \tfrac\beta2 |\phi_j|^2 \Big]
+           - \tfrac\alpha2 \sum_i |\theta_i|^2
+
+The uniform prior's constant is left out, so that F is the paper's dual objective, Equation (10), at its best Q.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.errors import ParameterError
+from crowdassay.model.structures import Basis
+
+VANISHING = 1e-3  # what a penalty of zero stands for: without any, the maximum may lie at infinity
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One member of the family, ready for an engine.
+
+    Attributes
+    ----------
+    worker : Basis
+    item : Basis or None
+        None leaves the item block out.
+    alpha, beta : float
+        Penalties of the worker and the item coordinates.
+    metric : ndarray of shape (worker.size, worker.size) or None
+        The worker penalty is alpha/2 times the squared length of the coordinates in this metric; None is the plain length.
+    """
+
+    worker: Basis
+    item: Basis | None
+    alpha: float
+    beta: float
+    metric: FloatArray | None = None
+
+    def penalise(self, coordinates: FloatArray) -> tuple[float, FloatArray]:
+        """Return the worker penalty of coordinates (n_workers, size), and its gradient."""
+        slope = self.alpha * (coordinates if self.metric is None else coordinates @ self.metric)
+        return 0.5 * float(np.sum(coordinates * slope)), slope
+
+
+def penalties_from_gamma(gamma: float, n_classes: int, n_workers: int, n_items: int) -> tuple[float, float]:
+    """Return alpha = gamma K^2 and beta = alpha * (labels per worker) / (labels per item), section 6.2 of the paper.
+
+    >>> penalties_from_gamma(0.25, 2, 39, 108)
+    (1.0, 2.769230769230769)
+    """
+    alpha = gamma * n_classes**2
+    return alpha, alpha * n_items / n_workers
+
+
+def check_penalty(name: str, value: float) -> float:
+    """Return the penalty as a float, or say why it makes no sense."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be a number, not {value!r}.") from None
+    if not math.isfinite(number) or number < 0:
+        raise ParameterError(f"{name} must be a positive number, not {value!r}; 0.25 is the paper's smallest gamma.")
+    return max(number, VANISHING)
+
+
+def centred_metric(basis: Basis) -> FloatArray:
+    r"""Return the metric of the paper's Equation (13), which leaves two means of each worker's table free.
+
+    .. math::  \sum_c \big[\sigma(c, c) - \overline{\sigma(c, c)}\big]^2
+               + \sum_{c, k \ne c} \big[\sigma(c, k) - \overline{\sigma(c, k)}\big]^2
+
+    A shift of a row of the table changes no probability but does change this penalty, so the shifts are minimised out.
+    """
+    n_classes = basis.n_classes
+    diagonal = np.eye(n_classes).ravel()
+    means = np.stack([diagonal / n_classes, (1 - diagonal) / (n_classes * (n_classes - 1))])
+    centre = np.eye(n_classes**2) - np.stack([diagonal, 1 - diagonal], axis=1) @ means
+    shifts = centre @ np.kron(np.eye(n_classes), np.ones((n_classes, 1)))
+    tables = centre @ basis.tables(np.eye(basis.size)).reshape(basis.size, -1).T
+    left = tables - shifts @ np.linalg.lstsq(shifts, tables, rcond=None)[0]
+    return np.asarray(left.T @ left)

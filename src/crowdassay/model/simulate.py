@@ -1,0 +1,96 @@
+"""Draw labels and truth from the family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.errors import ParameterError
+from crowdassay.model.structures import resolve
+
+
+def simulate(
+    generator: np.random.Generator,
+    *,
+    n_items: int = 200,
+    n_workers: int = 20,
+    n_classes: int = 2,
+    labels_per_item: int = 5,
+    structure: str = "nominal",
+    skill: float = 1.5,
+    worker_spread: float = 1.0,
+    item_spread: float = 0.5,
+    spammers: float = 0.0,
+) -> tuple[Labels, IntArray]:
+    r"""Return labels and the true class code of every item.
+
+    Worker and item coordinates are normal around a common skill,
+
+    .. math::  \sigma_i = s\,A + B\,a_i, \quad a_i \sim N(0, w^2), \qquad \tau_j = B\,b_j, \quad b_j \sim N(0, v^2)
+
+    where A is 1[c = k], or -\|c - k\| for the ordinal structure, and B the basis of the structure. Each item goes to
+    different workers drawn at random.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    n_items, n_workers, n_classes, labels_per_item : int
+    structure : str
+    skill : float
+        s: the log odds of the right answer against any one wrong answer, for the average worker and item.
+    worker_spread, item_spread : float
+        w and v.
+    spammers : float
+        Share of workers whose table is all zero: they guess.
+    """
+    for name, value, least in (("items", n_items, 1), ("workers", n_workers, 1), ("classes", n_classes, 2)):
+        if value < least:
+            raise ParameterError(f"The number of {name} must be at least {least}, not {value}.")
+    if not 1 <= labels_per_item <= n_workers:
+        raise ParameterError(
+            f"labels per item must lie between 1 and the number of workers ({n_workers}), not {labels_per_item}."
+        )
+    if not 0 <= spammers <= 1 or worker_spread < 0 or item_spread < 0:
+        raise ParameterError("spammers must be a share between 0 and 1, and the spreads must not be negative.")
+    basis = resolve(structure, n_classes).basis()
+    codes = np.arange(n_classes)
+    shape = -np.abs(codes[:, None] - codes) if structure == "ordinal" else np.eye(n_classes)
+    sigma = skill * shape + basis.tables(worker_spread * generator.standard_normal((n_workers, basis.size)))
+    sigma[generator.random(n_workers) < spammers] = 0.0
+    truth = generator.integers(n_classes, size=n_items)
+    chosen = _choose_workers(generator, n_items, n_workers, labels_per_item)
+    label = np.empty((n_items, labels_per_item), np.int64)
+    for first in range(0, n_items, 65536):
+        part = slice(first, first + 65536)
+        tau = basis.tables(item_spread * generator.standard_normal((len(truth[part]), basis.size)))
+        own = tau[np.arange(len(tau)), truth[part]]
+        label[part] = _draw(generator, sigma[chosen[part], truth[part, None]] + own[:, None, :])
+    labels = Labels.from_codes(
+        np.repeat(np.arange(n_items), labels_per_item),
+        chosen.ravel(),
+        label.ravel(),
+        items=pa.array([f"i{j + 1}" for j in range(n_items)]),
+        workers=pa.array([f"w{i + 1}" for i in range(n_workers)]),
+        classes=pa.array([str(c) for c in range(n_classes)]),
+    )
+    return labels, truth
+
+
+def _draw(generator: np.random.Generator, logits: FloatArray) -> IntArray:
+    """Draw one class for each row of logits over the last axis (the largest of logit plus Gumbel noise)."""
+    return np.asarray((logits + generator.gumbel(size=logits.shape)).argmax(axis=-1))
+
+
+def _choose_workers(generator: np.random.Generator, n_items: int, n_workers: int, each: int) -> IntArray:
+    """Draw different workers for every item, shape (n_items, each)."""
+    if each * each > n_workers:
+        return np.asarray(generator.permuted(np.tile(np.arange(n_workers), (n_items, 1)), axis=1)[:, :each])
+    chosen = generator.integers(n_workers, size=(n_items, each))
+    again = np.arange(n_items)
+    while len(again):
+        ordered = np.sort(chosen[again], axis=1)
+        again = again[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
+        chosen[again] = generator.integers(n_workers, size=(len(again), each))
+    return chosen

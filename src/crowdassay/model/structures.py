@@ -1,0 +1,203 @@
+r"""Structures: which features of (true class, observed class) a confusion table may use.
+
+The family is stated once, here:
+
+.. math::  P(x_{ij}=k \mid y_j=c) = \operatorname{softmax}_k
+           \big[ \Phi_{ck}\cdot\theta_i + \Psi_{ck}\cdot\phi_j \big]
+
+``Phi`` and ``Psi`` are structures. A structure is a sparse matrix with a row for every pair ``(c, k)``, row ``c * K + k``,
+and a column for every raw parameter. Kernels never see it: they see tables ``sigma`` and ``tau`` of shape ``(K, K)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from crowdassay.arrays import FloatArray
+from crowdassay.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    r"""Orthogonal coordinates for the part of a structure that a softmax can see.
+
+    A function of ``c`` alone leaves every probability as it is, so a ridge penalty keeps the parameters orthogonal to such
+    directions. What is left are ``size`` coordinates ``a`` with :math:`|a|^2 = |\theta|^2` and table
+    :math:`\sigma(c, k) = \sum_r B_{ckr} a_{o_c + r}`. Rows that share no parameter fall into separate blocks, so that a
+    Newton step on the nominal structure solves K small systems and not one of size :math:`K^2`.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_classes, n_classes, widest)
+        ``columns[c, k, :widths[c]]`` is row ``(c, k)`` of the block that class ``c`` belongs to.
+    offsets : ndarray of shape (n_classes,)
+        Where the block of class ``c`` starts in the coordinate vector.
+    widths : ndarray of shape (n_classes,)
+        How many coordinates that block has.
+    size : int
+        Number of coordinates: the rank of the structure, not its number of features.
+    """
+
+    columns: FloatArray
+    offsets: np.ndarray
+    widths: np.ndarray
+    size: int
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.columns.shape[0])
+
+    def tables(self, coordinates: FloatArray) -> FloatArray:
+        """Expand coordinates (n, size) into tables (n, n_classes, n_classes)."""
+        n_classes = self.n_classes
+        tables = np.empty((len(coordinates), n_classes, n_classes))
+        for c in range(n_classes):
+            start, width = self.offsets[c], self.widths[c]
+            tables[:, c, :] = coordinates[:, start : start + width] @ self.columns[c, :, :width].T
+        return tables
+
+    def pull(self, tables: FloatArray) -> FloatArray:
+        """Carry gradients on tables (n, n_classes, n_classes) back to coordinates (n, size): the transpose of `tables`."""
+        coordinates = np.zeros((len(tables), self.size))
+        for c in range(self.n_classes):
+            start, width = self.offsets[c], self.widths[c]
+            coordinates[:, start : start + width] += tables[:, c, :] @ self.columns[c, :, :width]
+        return coordinates
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A named feature matrix over pairs of (true class, observed class).
+
+    Attributes
+    ----------
+    name : str
+    n_classes : int
+    features : sparse array of shape (n_classes * n_classes, n_features)
+    """
+
+    name: str
+    n_classes: int
+    features: sparse.csr_array
+
+    def basis(self) -> Basis:
+        """Reduce the features to the coordinates a softmax can see, block by block."""
+        n_classes = self.n_classes
+        rows, columns = self.features.nonzero()
+        links = sparse.coo_array(
+            (np.ones(len(rows)), (rows // n_classes, n_classes + columns)),
+            shape=(n_classes + self.features.shape[1],) * 2,
+        )
+        _, component = connected_components(links, directed=False)
+        parts: list[tuple[np.ndarray, FloatArray]] = []
+        for block in dict.fromkeys(component[:n_classes].tolist()):
+            members = np.flatnonzero(component[:n_classes] == block)
+            used = np.flatnonzero(component[n_classes:] == block)
+            parts.append((members, _visible(self.features, members, used, n_classes)))
+        widest = max(part.shape[2] for _, part in parts)
+        table = np.zeros((n_classes, n_classes, max(widest, 1)))
+        offsets, widths, size = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), 0
+        for members, part in parts:
+            width = part.shape[2]
+            table[members, :, :width] = part
+            offsets[members], widths[members] = size, width
+            size += width
+        return Basis(table, offsets, widths, size)
+
+
+def _visible(features: sparse.csr_array, members: np.ndarray, used: np.ndarray, n_classes: int) -> FloatArray:
+    """Centre a block's features over the observed class and rotate them onto their principal axes."""
+    rows = (members[:, None] * n_classes + np.arange(n_classes)).ravel()
+    block = np.asarray(features[rows][:, used].todense()).reshape(len(members), n_classes, len(used))
+    flat = (block - block.mean(axis=1, keepdims=True)).reshape(len(rows), len(used))
+    if flat.size == 0:
+        return np.zeros((len(members), n_classes, 0))
+    left, scale, _ = np.linalg.svd(flat, full_matrices=False)
+    rank = int((scale > 1e-10 * max(scale[0], 1.0)).sum())
+    return (left[:, :rank] * scale[:rank]).reshape(len(members), n_classes, rank)
+
+
+def nominal(n_classes: int) -> Structure:
+    """One feature for each pair (c, k): a free confusion table, section 2 of the paper."""
+    return Structure("nominal", n_classes, sparse.csr_array(sparse.eye_array(n_classes * n_classes)))
+
+
+def reference_sets(n_classes: int, sets: Iterable[Sequence[int]], name: str = "reference-sets") -> Structure:
+    """For each set of classes, the four regions (c in the set or not) x (k in the set or not).
+
+    Subtrees of a hierarchy, or any grouping, in the way that thresholds group ordered classes.
+
+    >>> reference_sets(4, [{0, 1}, {2}]).features.shape
+    (16, 8)
+    """
+    columns = []
+    for members in sets:
+        chosen = sorted(set(members))
+        if not chosen or chosen[0] < 0 or chosen[-1] >= n_classes or len(chosen) == n_classes:
+            raise ParameterError(
+                f"Reference set {chosen} must hold some but not all of the {n_classes} classes, as codes 0 to {n_classes - 1}."
+            )
+        inside = np.zeros(n_classes, bool)
+        inside[chosen] = True
+        for of_true in (~inside, inside):
+            for of_observed in (~inside, inside):
+                columns.append(np.outer(of_true, of_observed).ravel())
+    if not columns:
+        raise ParameterError("A reference-set structure needs at least one set of classes.")
+    return Structure(name, n_classes, sparse.csr_array(np.array(columns, dtype=float).T))
+
+
+def ordinal(n_classes: int) -> Structure:
+    """For each threshold s >= 1 the four regions (c < s or c >= s) x (k < s or k >= s), section 5 of the paper."""
+    return reference_sets(n_classes, [range(s, n_classes) for s in range(1, n_classes)], "ordinal")
+
+
+def agreement(n_classes: int) -> Structure:
+    """One feature, 1[c = k]: how often the worker is right, whatever the class (one coin)."""
+    return Structure("agreement", n_classes, sparse.csr_array(np.eye(n_classes).reshape(-1, 1)))
+
+
+def class_accuracy(n_classes: int) -> Structure:
+    """One feature for each class r, 1[c = k = r]: how often the worker is right on that class (two coins)."""
+    table = np.zeros((n_classes, n_classes, n_classes))
+    table[np.arange(n_classes), np.arange(n_classes), np.arange(n_classes)] = 1.0
+    return Structure("class-accuracy", n_classes, sparse.csr_array(table.reshape(-1, n_classes)))
+
+
+def response(n_classes: int) -> Structure:
+    """One feature for each observed class r, 1[k = r], whatever the truth: a worker's or an item's leaning."""
+    return Structure("response", n_classes, sparse.csr_array(np.tile(np.eye(n_classes), (n_classes, 1))))
+
+
+def distance(n_classes: int) -> Structure:
+    """One feature, -|c - k|: answers fall off with the distance from the truth."""
+    codes = np.arange(n_classes, dtype=float)
+    return Structure("distance", n_classes, sparse.csr_array(-np.abs(codes[:, None] - codes).reshape(-1, 1)))
+
+
+STRUCTURES = {
+    "agreement": agreement,
+    "class-accuracy": class_accuracy,
+    "distance": distance,
+    "nominal": nominal,
+    "ordinal": ordinal,
+    "response": response,
+}
+
+
+def resolve(structure: str | Structure, n_classes: int) -> Structure:
+    """Return the structure itself, or make the one of that name for this number of classes."""
+    if isinstance(structure, Structure):
+        if structure.n_classes != n_classes:
+            raise ParameterError(
+                f"The structure '{structure.name}' is for {structure.n_classes} classes but the labels have {n_classes}."
+            )
+        return structure
+    if structure not in STRUCTURES:
+        raise ParameterError(f"There is no structure '{structure}'; choose one of {', '.join(STRUCTURES)}.")
+    return STRUCTURES[structure](n_classes)

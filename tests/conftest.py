@@ -1,0 +1,31 @@
+"""The real data, where present."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crowdassay.data.labels import Labels
+
+DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def real() -> Callable[[str], tuple[Labels, np.ndarray]]:
+    """Return a loader of real data: labels and truth codes; skips where the data are missing."""
+
+    from crowdassay.io.files import read_labels
+    from crowdassay.io.truth import match_truth
+
+    def load(name: str) -> tuple[Labels, np.ndarray]:
+        folder = DATA / name
+        if not folder.is_dir():
+            pytest.skip(f"the dataset {name} is not at hand: set CROWDASSAY_DATA to the folder that holds it")
+        labels = read_labels(folder / "labels.csv")
+        return labels, match_truth(labels, folder / "truth.csv", what="truth")[0]
+
+    return load

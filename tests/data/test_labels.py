@@ -1,0 +1,64 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowdassay.data.labels import MAX_CLASSES, Labels
+from crowdassay.errors import DataError
+from problems import random_labels
+
+WORDS = {"items": pa.array(["a", "b"]), "workers": pa.array(["x", "y"]), "classes": pa.array(["no", "yes"])}
+
+
+def test_labels_are_sorted_by_item_and_keep_their_order_within():
+    labels = Labels.from_codes(np.array([1, 0, 1, 0]), np.array([1, 1, 0, 0]), np.array([0, 1, 1, 0]), **WORDS)
+    assert labels.starts.tolist() == [0, 2, 4]
+    assert labels.worker.tolist() == [1, 0, 1, 0]
+    assert labels.label.tolist() == [1, 0, 0, 1]
+    assert labels.label_item.tolist() == [0, 0, 1, 1]
+    assert labels.votes().tolist() == [[1, 1], [1, 1]]
+
+
+def test_labels_are_frozen():
+    labels = random_labels(0)
+    with pytest.raises(ValueError, match="read-only"):
+        labels.label[0] = 1
+    with pytest.raises(AttributeError):
+        labels.label = labels.label.copy()
+
+
+def test_repr_says_what_is_inside():
+    assert repr(random_labels(0)).startswith("Labels(")
+    assert "12 items, 6 workers, 3 classes: c0, c1, c2" in repr(random_labels(0))
+
+
+@pytest.mark.parametrize(("item", "worker", "label"), [([2], [0], [0]), ([0], [2], [0]), ([0], [0], [-1])])
+def test_codes_outside_the_vocabularies_are_refused(item, worker, label):
+    with pytest.raises(DataError, match="codes must lie between"):
+        Labels.from_codes(np.array(item), np.array(worker), np.array(label), **WORDS)
+
+
+def test_no_labels_is_an_error():
+    empty = np.array([], np.int64)
+    with pytest.raises(DataError, match="No labels found"):
+        Labels.from_codes(empty, empty, empty, **WORDS)
+
+
+def test_free_text_is_not_taken_for_classes():
+    many = pa.array([str(c) for c in range(MAX_CLASSES + 1)])
+    one = np.array([0])
+    with pytest.raises(DataError, match="free text"):
+        Labels.from_codes(one, one, one, items=WORDS["items"], workers=WORDS["workers"], classes=many)
+
+
+def test_gold_must_fit():
+    with pytest.raises(DataError, match="Gold"):
+        random_labels(0).with_gold(np.array([0]))
+    with pytest.raises(DataError, match="Gold"):
+        random_labels(0).with_gold(np.full(12, 3))
+
+
+@pytest.mark.parametrize(("classes", "numeric"), [(["1", "2.5"], True), (["1", "two"], False), (["1", "nan"], False)])
+def test_numeric_classes(classes, numeric):
+    one = np.array([0])
+    labels = Labels.from_codes(one, one, one, items=WORDS["items"], workers=WORDS["workers"], classes=pa.array(classes))
+    assert labels.numeric is numeric
