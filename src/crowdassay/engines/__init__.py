@@ -1,0 +1,1 @@
+"""Where the labels are: engines turn worker parameters into sums."""

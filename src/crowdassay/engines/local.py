@@ -1,0 +1,232 @@
+"""The local engine: labels in memory, blocks of items on threads, sums in a fixed order."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.errors import ParameterError
+from crowdassay.model.family import Model
+
+MAX_BLOCKS = 32
+LEAST_BLOCK = 4096  # labels below which handing a block to a thread costs more than it saves
+SILENCE = 0.5  # seconds after which a wait for the compiler is announced
+
+Block = Callable[[int, int, FloatArray, FloatArray], float]
+
+
+class LocalEngine:
+    """Sweep labels held in memory.
+
+    Items are cut into blocks by the data alone, each block sums into its own buffer, and buffers are added in block order:
+    the answer is the same to the last bit whatever the number of threads.
+
+    Parameters
+    ----------
+    labels : Labels
+    threads : int, optional
+        Number of threads, by default all cores this process may use.
+    warm : bool
+        Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time.
+    item_tolerance : float
+        An item stops when a Newton step promises to raise the objective by less than half of this.
+    item_steps : int
+        Passes over an item's labels allowed in one sweep.
+    announce : callable, optional
+        Called with a sentence when the first use of a kernel has to wait for the compiler.
+    """
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        threads: int | None = None,
+        warm: bool = True,
+        item_tolerance: float = 1e-10,
+        item_steps: int = 100,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise ParameterError(f"threads must be at least 1, not {threads}.")
+        self.n_items, self.n_workers = labels.n_items, labels.n_workers
+        self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
+        self.labels, self.warm, self.announce = labels, warm, announce
+        self.threads = threads or available_cores()
+        self.item_tolerance, self.item_steps = item_tolerance, item_steps
+        self._given = np.zeros((1, self.n_classes))
+        self._state: FloatArray | None = None
+        self._blocks = block_edges(labels)
+        self._compiled: set[str] = set()
+        busy = min(self.threads, len(self._blocks))
+        self._map = ThreadPoolExecutor(busy).map if busy > 1 else map
+
+    def hold(self, weights: FloatArray) -> None:
+        """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
+        self._given = np.ascontiguousarray(weights)
+
+    def restart(self) -> None:
+        """Forget the items' coordinates."""
+        self._state = None
+
+    def count(
+        self,
+        log_p: FloatArray,
+        log_prior: FloatArray,
+        weights: Weights = Weights.FREE,
+        posterior: FloatArray | None = None,
+    ) -> Counts:
+        """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
+        from crowdassay.kernels import compiled  # noqa: PLC0415  numba loads on first use
+
+        data, table = self.labels, np.ascontiguousarray(log_p.transpose(0, 2, 1))
+        out = np.empty((0, self.n_classes)) if posterior is None else posterior
+
+        def block(first: int, last: int, counts: FloatArray, totals: FloatArray) -> float:
+            return float(
+                compiled.count_items(
+                    data.starts, data.worker, data.label, data.gold, first, last, table, log_prior,
+                    int(weights), self._given, counts, totals, out,
+                )
+            )  # fmt: skip
+
+        objective, counts, totals = self._run("count", block)
+        return Counts(objective, np.ascontiguousarray(counts.transpose(0, 2, 1)), totals)
+
+    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
+        """Fit every item at the worker tables ``sigma`` and return the sums."""
+        if model.item is None:
+            return self._without_items(sigma, log_prior, weights)
+        return Sums(*self._solve(model, sigma, log_prior, weights))
+
+    def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
+        """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
+        return self._e_step(model, sigma, log_prior, self.item_steps)
+
+    def e_step(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE
+    ) -> tuple[Sums, FloatArray]:
+        """Return the same with the items' coordinates as they are: the second half of Algorithm 1."""
+        return self._e_step(model, sigma, log_prior, 1, weights)
+
+    def coordinates(self, model: Model) -> FloatArray:
+        """Return the items' coordinates of the last pass that kept them, (n_items, size)."""
+        return self._item_state(model).copy()
+
+    def _e_step(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, steps: int, weights: Weights = Weights.FREE
+    ) -> tuple[Sums, FloatArray]:
+        posterior = np.empty((self.n_items, self.n_classes))
+        if model.item is None:
+            return self._without_items(sigma, log_prior, weights, posterior), posterior
+        return Sums(*self._solve(model, sigma, log_prior, weights, posterior, steps)), posterior
+
+    def _without_items(
+        self, sigma: FloatArray, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None = None
+    ) -> Sums:
+        """Turn expected counts into the gradient by the worker tables: p does not depend on the item."""
+        log_p = log_softmax(sigma)
+        sums = self.count(log_p, log_prior, weights, posterior)
+        return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
+
+    def _item_state(self, model: Model) -> FloatArray:
+        size = model.item.size if model.item else 0
+        if self._state is None or self._state.shape[1] != size:
+            self._state = np.zeros((self.n_items, size))
+        return self._state
+
+    def _solve(
+        self,
+        model: Model,
+        sigma: FloatArray,
+        log_prior: FloatArray,
+        weights: Weights,
+        posterior: FloatArray | None = None,
+        max_steps: int | None = None,
+    ) -> tuple[float, FloatArray, FloatArray]:
+        from crowdassay.kernels import compiled  # noqa: PLC0415  numba loads on first use
+
+        data, basis = self.labels, model.item
+        assert basis is not None
+        out = np.empty((0, self.n_classes)) if posterior is None else posterior
+        # A last pass keeps what it finds even where sweeps start from zero.
+        state = self._item_state(model) if self.warm or posterior is not None else np.empty((0, basis.size))
+        exp_sigma = np.empty_like(sigma)
+
+        def block(first: int, last: int, gradient: FloatArray, totals: FloatArray) -> float:
+            return float(
+                compiled.solve_items(
+                    data.starts, data.worker, data.label, data.gold, first, last, exp_sigma, log_prior,
+                    basis.columns, basis.offsets, basis.widths, model.beta, int(weights), self._given,
+                    max_steps or self.item_steps, self.item_tolerance, state, gradient, totals, out,
+                )
+            )  # fmt: skip
+
+        with self._waiting("exp"):
+            compiled.floored_exp(sigma, exp_sigma)
+        return self._run("solve", block)
+
+    def _run(self, kernel: str, block: Block) -> tuple[float, FloatArray, FloatArray]:
+        """Run ``block`` over all blocks of items and add what they return, in block order."""
+        shape = (self.n_workers, self.n_classes, self.n_classes)
+        if kernel not in self._compiled:
+            with self._waiting(kernel):  # an empty range: nothing but the compilation
+                block(0, 0, np.zeros(shape), np.zeros(self.n_classes))
+
+        def work(edge: tuple[int, int]) -> tuple[float, FloatArray, FloatArray]:
+            sums, totals = np.zeros(shape), np.zeros(self.n_classes)
+            return block(*edge, sums, totals), sums, totals
+
+        objective, sums, totals = 0.0, np.zeros(shape), np.zeros(self.n_classes)
+        for part in self._map(work, self._blocks):
+            objective += part[0]
+            sums += part[1]
+            totals += part[2]
+        return objective, sums, totals
+
+    @contextmanager
+    def _waiting(self, kernel: str) -> Iterator[None]:
+        """Say that a kernel is being compiled if its first use does not return at once."""
+        if kernel in self._compiled or self.announce is None:
+            yield
+            return
+        timer = threading.Timer(SILENCE, self.announce, ["Compiling the kernels, once after installation ..."])
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+        self._compiled.add(kernel)
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def block_edges(labels: Labels) -> list[tuple[int, int]]:
+    """Cut the items into ranges of about equal numbers of labels, by the data alone.
+
+    Each block has a buffer of the size of the worker tables, so there are no more blocks than such buffers would fit into
+    the labels themselves, up to `MAX_BLOCKS`, but always enough for a few threads where the labels are many.
+    """
+    tables = labels.n_workers * labels.n_classes**2
+    n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // tables), 1 + labels.n_labels // LEAST_BLOCK, labels.n_items)
+    targets = np.linspace(0, labels.n_labels, n_blocks + 1)
+    edges = np.unique(np.searchsorted(labels.starts, targets))
+    edges[0], edges[-1] = 0, labels.n_items
+    return [(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+def log_softmax(tables: FloatArray) -> FloatArray:
+    """Return log probabilities over the last axis."""
+    shifted = tables - tables.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))

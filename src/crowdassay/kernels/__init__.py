@@ -1,0 +1,1 @@
+"""The sweep over items: readable and compiled."""

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from crowdassay.engines.base import Weights
+from crowdassay.engines.local import LocalEngine, block_edges
+from crowdassay.errors import ParameterError
+from crowdassay.model.family import Model
+from crowdassay.model.simulate import simulate
+from crowdassay.model.structures import nominal
+from problems import random_labels
+
+
+@pytest.fixture(scope="module")
+def many():
+    return simulate(np.random.default_rng(0), n_items=6000, n_workers=40, n_classes=3)[0]
+
+
+def test_result_does_not_depend_on_the_number_of_threads(many):
+    basis = nominal(3).basis()
+    model = Model(basis, basis, 1.0, 2.0)
+    sigma = np.random.default_rng(1).normal(size=(40, 3, 3))
+    one, four = (LocalEngine(many, threads=threads).posteriors(model, sigma, np.zeros(3)) for threads in (1, 4))
+    assert one[0].objective == four[0].objective
+    np.testing.assert_array_equal(one[0].gradient, four[0].gradient)
+    np.testing.assert_array_equal(one[1], four[1])
+
+
+def test_blocks_cover_every_item_once(many):
+    for labels in (many, random_labels(0), random_labels(1, n_items=2)):
+        edges = block_edges(labels)
+        assert [first for first, _ in edges] == [0, *(last for _, last in edges[:-1])]
+        assert edges[-1][1] == labels.n_items
+    assert len(block_edges(many)) > 4
+
+
+def test_a_sweep_without_items_is_the_gradient_of_counts(many):
+    model = Model(nominal(3).basis(), None, 1.0, 0.0)
+    sigma = np.random.default_rng(2).normal(size=(40, 3, 3))
+    sums = LocalEngine(many).sweep(model, sigma, np.zeros(3))
+    strong = Model(nominal(3).basis(), nominal(3).basis(), 1.0, 1e12)  # items that cannot move
+    with_items = LocalEngine(many).sweep(strong, sigma, np.zeros(3))
+    assert sums.objective == pytest.approx(with_items.objective, rel=1e-9)
+    np.testing.assert_allclose(sums.gradient, with_items.gradient, atol=1e-6)
+
+
+def test_warm_items_start_where_they_were(many):
+    basis = nominal(3).basis()
+    model = Model(basis, basis, 1.0, 2.0)
+    engine = LocalEngine(many)
+    sigma = np.eye(3) + np.zeros((40, 3, 3))
+    engine.sweep(model, sigma, np.zeros(3))
+    before = engine.coordinates(model)
+    assert np.abs(before).max() > 0.1
+    engine.e_step(model, sigma, np.zeros(3))
+    np.testing.assert_array_equal(before, engine.coordinates(model))
+    engine.restart()
+    np.testing.assert_array_equal(engine.coordinates(model), 0.0)
+
+
+def test_vote_weights_are_vote_shares(many):
+    counts = LocalEngine(many).count(np.zeros((40, 3, 3)), np.zeros(3), Weights.VOTES)
+    votes = many.votes()
+    np.testing.assert_allclose(counts.totals, (votes / votes.sum(axis=1, keepdims=True)).sum(axis=0))
+    assert counts.counts.sum() == pytest.approx(many.n_labels)
+
+
+def test_no_threads_is_refused():
+    with pytest.raises(ParameterError, match="threads"):
+        LocalEngine(random_labels(0), threads=0)
+
+
+def test_a_slow_first_use_is_announced(monkeypatch):
+    from crowdassay.engines import local
+
+    monkeypatch.setattr(local, "SILENCE", 0.0)
+    said = []
+    engine = LocalEngine(random_labels(0), announce=said.append)
+    model = Model(nominal(3).basis(), nominal(3).basis(), 1.0, 1.0)
+    with engine._waiting("a kernel"):
+        import time
+
+        time.sleep(0.05)
+    engine.sweep(model, np.zeros((6, 3, 3)), np.zeros(3))
+    assert "Compiling" in said[0]
