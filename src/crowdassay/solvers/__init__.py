@@ -1,0 +1,1 @@
+"""Outer optimisers that see nothing but sums."""

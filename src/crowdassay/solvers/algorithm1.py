@@ -1,0 +1,81 @@
+"""Algorithm 1 of the paper, literally: the slow reference."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import Weights
+from crowdassay.engines.local import LocalEngine
+from crowdassay.model.family import Model
+from crowdassay.solvers.ascent import WorkerProblem
+from crowdassay.solvers.outcome import Outcome, Progress
+
+EXACT = 1e-13  # relative change at which the joint M-step counts as solved
+NEAR = 1e-9  # the same where labels are certain: they jump from class to class, and hair's breadths do not matter
+
+
+def fit_algorithm1(
+    engine: LocalEngine,
+    model: Model,
+    log_prior: FloatArray,
+    *,
+    max_steps: int,
+    tolerance: float,
+    deterministic: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    r"""Alternate the joint M-step and the E-step from Q = vote shares.
+
+    .. math::  \{\sigma, \tau\} = \arg\max \sum_{ijc} Q_{jc} \log P(x_{ij} \mid c)
+               - \tfrac\alpha2 |\sigma|^2 - \tfrac\beta2 |\tau|^2, \qquad
+               Q_{jc} \propto \pi_c \prod_i P(x_{ij} \mid c)
+
+    The M-step is concave: L-BFGS climbs in the workers while each item is solved by Newton steps at its own weights.
+
+    Parameters
+    ----------
+    engine : LocalEngine
+    model : Model
+    log_prior : ndarray of shape (n_classes,)
+    max_steps : int
+        Number of M-steps allowed; the authors' code allows 50.
+    tolerance : float
+        Stop when no Q changes by more; the authors' code stops at 5e-3.
+    deterministic : bool
+        Leave H(Q) out of the objective, as in section 2 of the paper: every item then takes its best class for certain.
+    progress : callable, optional
+    """
+    problem = WorkerProblem(engine, model, log_prior, max_sweeps=10**9)
+    point = np.zeros_like(problem.best[1])
+    weights, previous = Weights.VOTES, vote_shares(engine)
+    history: list[float] = []
+    converged = False
+    engine.restart()
+    while not converged and len(history) < max_steps:
+        point, _, _ = problem.maximise(point, weights, NEAR if deterministic else EXACT)
+        sigma = problem.tables(point)
+        sums, posterior = engine.e_step(model, sigma, log_prior)
+        value = sums.objective
+        if deterministic:
+            value += float(np.log(posterior.max(axis=1)).sum())
+            posterior = np.eye(engine.n_classes)[posterior.argmax(axis=1)]
+        history.append(value - problem.penalise(point)[0])
+        converged = float(np.abs(posterior - previous).max()) < tolerance
+        engine.hold(posterior)
+        previous, weights = posterior, Weights.GIVEN
+        if progress is not None:
+            progress(problem.sweeps, history[-1])
+    phi = engine.coordinates(model)
+    sums, _ = engine.e_step(model, sigma, log_prior, Weights.GIVEN)
+    return Outcome(sigma, log_prior, previous, phi, sums.gradient, history[-1], tuple(history), problem.sweeps, converged)
+
+
+def vote_shares(engine: LocalEngine) -> FloatArray:
+    """Return Q proportional to the votes, known classes in their place; shape (n_items, n_classes)."""
+    votes = engine.labels.votes()
+    shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
+    known = np.flatnonzero(engine.labels.gold >= 0)
+    shares[known] = 0.0
+    shares[known, engine.labels.gold[known]] = 1.0
+    return shares

@@ -1,0 +1,85 @@
+"""The fast solver: fit to the vote shares, then climb the profiled objective freely."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import Weights
+from crowdassay.engines.local import LocalEngine
+from crowdassay.model.family import Model
+from crowdassay.solvers.ascent import WorkerProblem
+from crowdassay.solvers.outcome import Outcome, Progress
+
+ROUGH = 1e-6  # the fit to the vote shares is only a start
+
+
+def fit_profiled(
+    engine: LocalEngine,
+    model: Model,
+    log_prior: FloatArray,
+    *,
+    starts: int,
+    max_sweeps: int,
+    tolerance: float,
+    progress: Progress | None = None,
+) -> Outcome:
+    r"""Maximise :math:`G(\theta)`, the family's objective with every item at its own optimum.
+
+    The first start fits the parameters to Q = vote shares, as Algorithm 1 does, and lets go. Each further start takes one
+    more step of Algorithm 1 first. The objective has many local optima, and on small data one of these starts often ends
+    higher than another; the highest is kept.
+
+    Parameters
+    ----------
+    engine : LocalEngine
+    model : Model
+    log_prior : ndarray of shape (n_classes,)
+    starts : int
+    max_sweeps : int
+        Passes over the labels allowed, all starts together.
+    tolerance : float
+        Relative change of the objective at which to stop.
+    progress : callable, optional
+    """
+    problem = WorkerProblem(engine, model, log_prior, max_sweeps)
+    engine.restart()
+    opening: list[float] = []
+    point, lower, alive = problem.maximise(np.zeros_like(problem.best[1]), Weights.VOTES, ROUGH, opening.append)
+    held = Weights.VOTES
+    best: Outcome | None = None
+    for start in range(starts):
+        if start > 0:
+            if not alive or problem.sweeps + 2 >= max_sweeps:
+                break
+            _one_step_more(problem, point, held)
+            held, opening = Weights.GIVEN, []
+            point, lower, alive = problem.maximise(point, held, ROUGH, opening.append)
+        history = list(opening)
+
+        def step(objective: float, history: list[float] = history) -> None:
+            history.append(objective)
+            if progress is not None:
+                progress(problem.sweeps, objective)
+
+        found, value, converged = problem.maximise(point, Weights.FREE, tolerance, step)
+        alive = alive and converged
+        value = max(value, lower)  # with held weights the objective is a lower bound, and all there is when sweeps ran out
+        if best is None or value > best.objective:
+            sigma = problem.tables(found)
+            sums, posterior = engine.posteriors(model, sigma, log_prior)
+            phi = engine.coordinates(model)
+            best = Outcome(sigma, log_prior, posterior, phi, sums.gradient, value, tuple(history), 0, converged)
+    assert best is not None
+    return replace(best, sweeps=problem.sweeps)
+
+
+def _one_step_more(problem: WorkerProblem, point: FloatArray, held: Weights) -> None:
+    """Hold the weights that an E-step finds where the last held weights led."""
+    engine, sigma = problem.engine, problem.tables(point)
+    engine.restart()
+    engine.sweep(problem.model, sigma, problem.log_prior, held)
+    engine.hold(engine.e_step(problem.model, sigma, problem.log_prior)[1])
+    problem.sweeps += 2
