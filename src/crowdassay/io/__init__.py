@@ -1,0 +1,1 @@
+"""Files, frames and arrays to `Labels`, and results to files."""

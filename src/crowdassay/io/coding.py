@@ -1,0 +1,94 @@
+"""Turn one column into integer codes and a vocabulary in order of first appearance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from crowdassay.errors import DataError
+from crowdassay.io.values import is_text
+
+Codes = NDArray[np.int32]
+
+
+def code_column(column: pa.Array | pa.ChunkedArray, role: str) -> tuple[Codes, pa.Array]:
+    """Encode a column; null, NaN, empty and blank values get the code -1.
+
+    Text stays as it is, byte for byte. Floating-point columns become whole numbers when all values are whole, else text.
+
+    Parameters
+    ----------
+    column : pyarrow.Array or pyarrow.ChunkedArray, length n
+    role : str
+        What the column holds, for messages.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n,)
+    vocabulary : pyarrow.Array
+
+    Examples
+    --------
+    >>> codes, words = code_column(pa.array(["b", " ", None, "a", "b"]), "label")
+    >>> codes.tolist(), words.to_pylist()
+    ([0, -1, -1, 1, 0], ['b', 'a'])
+    """
+    chunked = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
+    encoded = _encodable(chunked, role).dictionary_encode().unify_dictionaries()
+    if not encoded.num_chunks:
+        return np.empty(0, np.int32), pa.array([], pa.string())
+    codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks])
+    vocabulary = encoded.chunk(0).dictionary
+    if pa.types.is_floating(vocabulary.type):
+        vocabulary = _from_floats(vocabulary)
+        codes, vocabulary = _follow(codes, vocabulary.dictionary_encode())  # -0.0 and 0.0 are now one value
+    elif is_text(vocabulary.type):
+        vocabulary = vocabulary.cast(pa.string())
+        blank = pc.equal(pc.utf8_trim_whitespace(vocabulary), "")
+        if pc.any(blank).as_py():
+            vocabulary = pc.if_else(blank, None, vocabulary)
+            codes, vocabulary = _follow(codes, vocabulary.dictionary_encode())
+    elif pa.types.is_null(vocabulary.type):
+        vocabulary = vocabulary.cast(pa.string())
+    return codes, vocabulary
+
+
+def recode(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
+    """Renumber codes, all >= 0, by first appearance and forget values that do not occur."""
+    fresh = pa.array(codes).dictionary_encode()
+    return fresh.indices.to_numpy(), vocabulary.take(fresh.dictionary)
+
+
+def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _encodable(column.cast(kind.value_type), role)
+    try:
+        if isinstance(kind, pa.BaseExtensionType):  # UUIDs and the like, too rare to be quick about
+            return pa.chunked_array([[None if value is None else str(value) for value in column.to_pylist()]], pa.string())
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return column.cast(pa.string())
+        if pa.types.is_float16(kind):
+            return column.cast(pa.float32())
+        column.slice(0, 0).dictionary_encode()
+    except pa.ArrowException:
+        held = str(kind).split("<")[0].removeprefix("large_")
+        raise DataError(f"The {role} column holds {held} values; it needs one text, number or date per row.") from None
+    return column
+
+
+def _from_floats(vocabulary: pa.Array) -> pa.Array:
+    values = vocabulary.to_numpy(zero_copy_only=False)
+    present = ~np.isnan(values)
+    # Beyond 2 ** 53 neighbouring whole numbers share one float, so such ids are already damaged: leave them visible as text.
+    whole = np.isfinite(values) & (np.trunc(values) == values) & (np.abs(values) < 2.0**53)
+    if np.all(whole | ~present):
+        return pa.array(np.where(present, values, 0).astype(np.int64), mask=~present)
+    return pc.if_else(pa.array(present), pa.array(values + 0, vocabulary.type).cast(pa.string()), None)
+
+
+def _follow(codes: Codes, renamed: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
+    target = np.append(renamed.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
+    return target[codes], renamed.dictionary  # a code of -1 reads the last entry, which is -1

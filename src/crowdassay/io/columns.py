@@ -1,0 +1,118 @@
+"""Find the item, worker and label columns by their names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+from crowdassay.errors import ColumnError
+from crowdassay.io.values import listed, shown
+
+_LABEL = (
+    "label", "answer", "response", "annotation", "judgement", "judgment", "rating", "vote", "choice", "class",
+    "category", "verdict",
+)  # fmt: skip
+
+# In order of priority. Only items and workers may end in "id": an `annotation_id` is no label.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "item": (
+        "item", "task", "question", "unit", "example", "object", "instance", "document", "record", "hit", "sample",
+        "image", "sentence",
+    ),
+    "worker": (
+        "worker", "annotator", "rater", "user", "labeler", "labeller", "coder", "judge", "crowdworker", "assessor",
+        "turker", "contributor", "reviewer", "participant", "username",
+    ),
+    "label": _LABEL,
+    "truth": ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABEL),
+}  # fmt: skip
+
+
+def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
+    """Choose one column for every role.
+
+    Case, spaces, underscores and hyphens are ignored. A word earlier in `WORDS` wins over a later one, and a plain word
+    over the same word with "id".
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns there are.
+    roles : sequence of {'item', 'worker', 'label', 'truth'}
+    given : mapping
+        Columns chosen by the user, by role; they override.
+
+    Raises
+    ------
+    ColumnError
+        If a column is missing, or two match equally well.
+
+    Examples
+    --------
+    >>> find_columns(["HITId", "WorkerId", "answer"], ["item", "worker", "label"], {})
+    {'item': 'HITId', 'worker': 'WorkerId', 'label': 'answer'}
+    """
+    chosen = {role: name for role in roles if (name := given.get(role)) is not None}
+    for role, name in chosen.items():
+        _check_given(role, name, names, chosen)
+    free = [name for name in names if name not in chosen.values()]
+    for role in roles:
+        if role not in chosen and (best := _best(role, free)):
+            if len(best) > 1:
+                decide = _remedy(role, roles, "choose one with", "rename the right one")
+                raise ColumnError(f"The columns {listed(best)} could both be the {role} column; {decide}.")
+            chosen[role] = best[0]
+    missing = [role for role in roles if role not in chosen]
+    if missing:
+        raise ColumnError(_not_found(missing, roles, names, [name for name in free if name not in chosen.values()]))
+    return {role: chosen[role] for role in roles}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_\-]+", "", name).casefold()
+
+
+def _spellings(role: str) -> list[str]:
+    suffixes = ("", "id") if role in {"item", "worker"} else ("",)
+    return [word + suffix for word in WORDS[role] for suffix in suffixes]
+
+
+def _best(role: str, names: Sequence[str]) -> list[str]:
+    for spelling in _spellings(role):
+        if matches := [name for name in names if _plain(name) == spelling]:
+            return matches
+    return []
+
+
+def _check_given(role: str, name: str, names: Sequence[str], chosen: Mapping[str, str]) -> None:
+    if name not in names:
+        near = difflib.get_close_matches(_plain(name), [_plain(other) for other in names], 1)
+        hint = f"; did you mean {shown(next(other for other in names if _plain(other) == near[0]))}?" if near else "."
+        raise ColumnError(f"There is no column {shown(name)} for the {role}; the columns are {listed(names)}{hint}")
+    if list(names).count(name) > 1:
+        raise ColumnError(f"There are several columns named {shown(name)}; rename all but one.")
+    if rivals := [other for other, taken in chosen.items() if taken == name and other != role]:
+        raise ColumnError(f"The column {shown(name)} cannot be both the {role} and the {rivals[0]}; name another for one.")
+
+
+def _remedy(role: str, roles: Sequence[str], naming: str, renaming: str) -> str:
+    # The command line has no options for the columns of a truth or gold file.
+    return f"{renaming} '{role}'" if "truth" in roles else f"{naming} --{role}-column"
+
+
+def _not_found(missing: Sequence[str], roles: Sequence[str], names: Sequence[str], free: Sequence[str]) -> str:
+    if len(missing) == len(roles):
+        looks = " or ".join([", ".join(roles[:-1]), roles[-1]])
+        options = " and ".join([", ".join(f"--{role}-column" for role in roles[:-1]), f"--{roles[-1]}-column"])
+        remedy = f"rename them {listed(roles)}" if "truth" in roles else f"name them with {options}"
+        header = "add a header row if there is none"
+        return f"None of the columns ({listed(names)}) looks like an {looks} column; {header}, or {remedy}."
+    role = missing[0]
+    spelled = {
+        name: max(difflib.SequenceMatcher(None, _plain(name), word).ratio() for word in _spellings(role)) for name in free
+    }
+    nearest = max(spelled, key=spelled.__getitem__, default=None)
+    hint = f"; the nearest is {shown(nearest)}" if nearest is not None and spelled[nearest] >= 0.7 else ""
+    remedy = _remedy(role, roles, "name it with", "rename it")
+    return f"No {' or '.join(missing)} column found among {listed(names)}{hint}; {remedy}."

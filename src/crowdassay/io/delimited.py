@@ -1,0 +1,122 @@
+"""Delimited text: guess the separator, read the header, and read slowly what the fast reader refuses.
+
+DuckDB's own sniffer is not used: on a ragged file it may take a data row for the header, and on an unclosed quote it may
+decide that there are no quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from crowdassay.errors import DataError
+from crowdassay.io.raw import opened, refuse_bad_bytes
+from crowdassay.io.values import shown_file
+
+SEPARATORS = (",", ";", "\t", "|")
+BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+SAMPLE_CHARACTERS, SAMPLE_RECORDS = 1 << 18, 50
+LISTED_LINES = 20
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited file is laid out.
+
+    Attributes
+    ----------
+    separator : str
+    header : list of str
+        Column names, stripped.
+    starts_blank : bool
+        Whether blank lines come before the header.
+    """
+
+    separator: str
+    header: list[str]
+    starts_blank: bool
+
+
+def sniff(path: Path) -> Dialect:
+    """Choose the separator under which the first records agree best with the header."""
+    with opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="") as reader:
+        text = reader.read(SAMPLE_CHARACTERS)
+    blank = BLANK_LINES.match(text)
+    lead = blank.group() if blank else ""
+    text = text[len(lead) :]
+    if not text.strip():
+        raise DataError(f"There were no labels found: {shown_file(path.name)} is blank.")
+    scores = {separator: _score(text, separator) for separator in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda candidate: scores[candidate][:2])
+    header = [name.strip() for name in scores[separator][2]]
+    if any("�" in name or "\0" in name for name in header):
+        refuse_bad_bytes(path)
+        if any("\0" in name for name in header):
+            raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
+    return Dialect(separator, header, bool(lead))
+
+
+def read_slowly(path: Path, dialect: Dialect, positions: Sequence[int]) -> pa.Table:
+    """Read columns ``c0``, ``c1``... record by record, and say what is wrong with the file if something is.
+
+    Mixed line ends, which the fast reader refuses, are read here.
+    """
+    columns: list[list[str | None]] = [[] for _ in positions]
+    bad: list[tuple[int, int]] = []
+    width = len(dialect.header)
+    for line, record in _records(path, dialect):
+        if len(record) == width or (len(record) == width + 1 and not record[-1]):
+            for column, position in zip(columns, positions, strict=True):
+                column.append(record[position] or None)
+        elif "".join(record).strip():
+            bad.append((line, len(record)))
+    if bad:
+        line, found = bad[0]
+        lines = ", ".join(str(line) for line, _ in bad[:LISTED_LINES]) + (", ..." if len(bad) > LISTED_LINES else "")
+        more = f" ({len(bad)} lines are wrong: {lines})" if len(bad) > 1 else ""
+        raise DataError(
+            f"Line {line} of {shown_file(path.name)} has {found} fields, not the {width} of the header{more}; "
+            "correct it, or quote fields that hold the separator."
+        )
+    return pa.table({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(columns)})
+
+
+def _score(text: str, separator: str) -> tuple[float, int, list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    records: list[list[str]] = []
+    try:
+        for record in reader:
+            if record:
+                records.append(record)
+            if len(records) > SAMPLE_RECORDS:
+                break
+    except csv.Error:
+        pass  # a field beyond the csv module's limit; the records before it are enough to choose by
+    header = records[0] if records else [text]
+    agree = sum(len(record) == len(header) for record in records) / max(len(records), 1)
+    return (agree if len(header) > 1 else 0.0), len(header), header
+
+
+def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    with opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        reader = csv.reader(text, delimiter=dialect.separator, strict=True)
+        line, headed = 1, False
+        try:
+            for record in reader:
+                if headed:
+                    yield line, record
+                headed = headed or bool("".join(record).strip())
+                line = reader.line_num + 1
+        except UnicodeDecodeError:
+            refuse_bad_bytes(path)
+        except csv.Error:
+            raise DataError(
+                f"The record that starts at line {line} of {shown_file(path.name)} has a quote that is not closed, or text "
+                "after a closing quote; close it, or double the quotes inside a field."
+            ) from None

@@ -1,0 +1,136 @@
+"""Encode three columns, whatever they came from, as `Labels`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.data.labels import ImportReport, Labels
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.io.classes import arrange_classes, check_classes
+from crowdassay.io.coding import Codes, code_column, recode
+from crowdassay.io.repeats import POLICIES, Repeats, find_repeats
+from crowdassay.io.values import listed, shown
+
+ROLES = ("item", "worker", "label")
+
+
+def encode(
+    item: pa.Array | pa.ChunkedArray,
+    worker: pa.Array | pa.ChunkedArray,
+    label: pa.Array | pa.ChunkedArray,
+    *,
+    classes: Iterable[Any] | None = None,
+    repeats: str = "keep",
+    source: str = "arrays",
+    columns: Mapping[str, str] | None = None,
+    frame: str = "pyarrow",
+) -> Labels:
+    """Encode one judgement per row as `Labels`, and report what happened on the way.
+
+    Rows without item, worker or label are dropped and counted; all other values are kept as they are.
+
+    Parameters
+    ----------
+    item, worker, label : pyarrow.Array or pyarrow.ChunkedArray, length n_rows
+    classes : iterable, optional
+        All classes in order; compared with the labels as text. Without it: by number if all are numbers, else sorted.
+    repeats : {'keep', 'first', 'last', 'error'}
+        What to do when a worker judged an item again.
+    source, columns, frame
+        Recorded in the result.
+
+    Raises
+    ------
+    DataError
+        If no row is left, a label is not among `classes`, there is only one class, or repeats are not allowed.
+
+    Examples
+    --------
+    >>> labels = encode(pa.array(["a", "a", "b"]), pa.array([7, 8, 7]), pa.array(["no", "yes", None]))
+    >>> labels.n_labels, labels.class_names, labels.report.dropped
+    (2, ('no', 'yes'), {'missing label': 1})
+    """
+    check_options(classes, repeats)
+    rows_read = len(item)
+    if not rows_read == len(worker) == len(label):
+        raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
+    coded = [code_column(column, role) for role, column in zip(ROLES, (item, worker, label), strict=True)]
+    coded, dropped = _drop_missing(coded)
+    (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
+    if len(item_codes) == 0:
+        why = f"all {rows_read} rows miss a value ({_counts(dropped)})" if rows_read else "there are no rows"
+        raise DataError(f"There were no labels found in {source}: {why}; check the file and the column names.")
+    counts = np.bincount(label_codes, minlength=len(values))
+    class_values, class_of, notes = arrange_classes(values, counts, classes)
+    class_codes = class_of[label_codes]
+    if sum(dropped.values()) * 2 > rows_read:
+        notes.insert(0, f"More than half of the rows were dropped ({_counts(dropped)}); check the file and the column names.")
+    found = find_repeats(item_codes, worker_codes, class_codes, len(workers))
+    if found:
+        notes.extend(_notes_on(found, repeats, lambda row: (workers[int(worker_codes[row])], items[int(item_codes[row])])))
+        if repeats in {"first", "last"}:
+            keep = np.ones(len(item_codes), bool)
+            keep[found.not_first if repeats == "first" else found.not_last] = False
+            item_codes, worker_codes, class_codes = item_codes[keep], worker_codes[keep], class_codes[keep]
+            dropped["repeated judgement"] = found.count
+    report = ImportReport(
+        source=source,
+        columns=dict(columns or {}),
+        rows_read=rows_read,
+        rows_kept=len(item_codes),
+        dropped=dropped,
+        repeats=found.count if found else 0,
+        conflicts=found.conflicts if found else 0,
+        repeats_policy=repeats,
+        notes=tuple(notes),
+    )
+    vocabularies = {"items": items, "workers": workers, "classes": class_values}
+    return Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, report=report, frame=frame)
+
+
+def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
+    """Refuse options that make no sense before any file is read."""
+    if repeats not in POLICIES:
+        raise ParameterError(f"repeats must be one of {listed(POLICIES)}, not {shown(repeats)}.")
+    if classes is not None:
+        check_classes(classes)
+
+
+def _drop_missing(coded: list[tuple[Codes, pa.Array]]) -> tuple[list[tuple[Codes, pa.Array]], dict[str, int]]:
+    keep = np.ones(len(coded[0][0]), bool)
+    dropped = {}
+    for role, (codes, _) in zip(ROLES, coded, strict=True):
+        missing = keep & (codes < 0)
+        if count := int(np.count_nonzero(missing)):
+            dropped[f"missing {role}"] = count
+            keep &= ~missing
+    if dropped:
+        coded = [recode(codes[keep], vocabulary) for codes, vocabulary in coded]
+    return coded, dropped
+
+
+def _counts(dropped: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+
+
+def _notes_on(found: Repeats, policy: str, pair_at: Callable[[int], tuple[pa.Scalar, pa.Scalar]]) -> list[str]:
+    def pair(row: int) -> str:
+        worker, item = pair_at(row)
+        return f"worker {shown(worker.as_py())} on item {shown(item.as_py())}"
+
+    if policy == "error":
+        raise DataError(
+            f"A worker may judge an item once, but {pair(found.earliest)} comes again ({found.count} such rows in all); "
+            "remove the repeats or choose --repeats keep, first or last."
+        )
+    notes = []
+    if policy != "keep":
+        notes.append(f"Of repeated judgements the {policy} in row order was kept.")
+    if found.conflicts:
+        named = ", ".join(pair(int(row)) for row in found.conflict_rows)
+        notes.append(f"Pairs of worker and item judged again with another label: {found.conflicts}, for example {named}.")
+    return notes

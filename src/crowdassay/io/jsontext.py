@@ -1,0 +1,58 @@
+"""JSON text: find out whether a file is whole, and say where it is broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NoReturn
+
+from crowdassay.errors import DataError
+from crowdassay.io.raw import BOM, opened, refuse_bad_bytes
+from crowdassay.io.values import shown_file
+
+LINES = frozenset({".jsonl", ".ndjson"})
+
+
+def check_whole(path: Path) -> None:
+    """Refuse a JSON list that is cut off between two records, which DuckDB would take for complete."""
+    with opened(path) as stream:
+        start = stream.read(1 << 20)
+        first = start.removeprefix(BOM).strip()[:1]
+        last = start.rstrip()[-1:]
+        while first == b"[" and (chunk := stream.read(1 << 20)):
+            last = chunk.rstrip()[-1:] or last
+    if first == b"[" and last != b"]":
+        raise DataError(f"{shown_file(path.name)} is cut off: its list is not closed; export or download it again.")
+
+
+def explain(path: Path, by_line: bool) -> NoReturn:
+    """Raise `DataError` saying where a file is no valid JSON."""
+    refuse_bad_bytes(path)
+    remedy = "correct it, or export the file again"
+    with opened(path) as stream:
+        fault = None if by_line else _fault(stream.read().removeprefix(BOM))
+        if by_line or (fault and fault[1].startswith("extra data")):  # records that follow each other without a list
+            stream.seek(0)
+            for number, line in enumerate(stream, 1):
+                if line.strip() and (fault := _fault(line.removeprefix(BOM))):
+                    fault = (number, fault[1])
+                    break
+    if fault:
+        raise DataError(f"Line {fault[0]} of {shown_file(path.name)} is not valid JSON ({fault[1]}); {remedy}.")
+    raise DataError(f"{shown_file(path.name)} could not be read as JSON records; it needs one object per label.")
+
+
+def _fault(text: bytes) -> tuple[int, str] | None:
+    try:
+        json.dumps(json.loads(text, parse_constant=_refuse), ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        return error.lineno, error.msg[:1].lower() + error.msg[1:]
+    except UnicodeEncodeError:
+        return 1, "half of a surrogate pair"
+    except (ValueError, RecursionError) as error:
+        return 1, str(error)
+    return None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON value")

@@ -1,0 +1,82 @@
+"""Open a file's bytes, plain or gzipped, and refuse what is not UTF-8 text."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from crowdassay.errors import CrowdassayError, DataError, FileError
+from crowdassay.io.values import shown_file
+
+BOM = b"\xef\xbb\xbf"
+MAGIC = {
+    b"\xff\xfe": ("UTF-16 text", "re-save it as UTF-8"),
+    b"\xfe\xff": ("UTF-16 text", "re-save it as UTF-8"),
+    b"PK\x03\x04": ("a zip or Excel file", "export it as CSV in UTF-8"),
+    b"\x1f\x8b": ("gzip-compressed", "add .gz to its name"),
+    b"PAR1": ("a Parquet file", "end its name in .parquet"),
+}
+
+
+def is_gzipped(path: Path) -> bool:
+    """Tell by its name whether a file is gzipped."""
+    return path.suffix.lower() == ".gz"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, unzipping on the way; failures become sentences."""
+    try:
+        with cast(BinaryIO, gzip.open(path, "rb")) if is_gzipped(path) else path.open("rb") as stream:
+            yield stream
+    except CrowdassayError:
+        raise
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise DataError(f"{shown_file(path.name)} is not a complete gzip file; compress or download it again.") from None
+    except OSError as error:
+        raise FileError(
+            f"{shown_file(path.name)} cannot be read ({os.strerror(error.errno or 0)}); check its permissions."
+        ) from None
+
+
+def check_text(path: Path) -> bool:
+    """Refuse an empty file or one that is no UTF-8 text by its first bytes; tell whether it starts with a BOM."""
+    with opened(path) as stream:
+        start = stream.read(4)
+    if not start.removeprefix(BOM):
+        raise DataError(f"There were no labels found: {shown_file(path.name)} is empty.")
+    for magic, (kind, remedy) in MAGIC.items():
+        if start.startswith(magic):
+            raise DataError(f"{shown_file(path.name)} is {kind}, not plain UTF-8 text; {remedy}.")
+    return start.startswith(BOM)
+
+
+def refuse_bad_bytes(path: Path) -> None:
+    """Raise `DataError` with line and byte where a file stops being UTF-8; return if it never does."""
+    offset = 0
+    with opened(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                where = f"line {number} (byte {offset + error.start})"
+                raise DataError(f"{shown_file(path.name)} is not UTF-8 text at {where}; re-save it as UTF-8.") from None
+            offset += len(line)
+
+
+@contextmanager
+def without_bom(path: Path) -> Iterator[Path]:
+    """Copy a file without its BOM, for readers that cannot skip one."""
+    with tempfile.TemporaryDirectory() as folder, opened(path) as source:
+        copy = Path(folder, path.with_suffix("").name if is_gzipped(path) else path.name)
+        source.read(len(BOM))
+        with copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield copy

@@ -1,0 +1,100 @@
+"""Single values: how they are written in messages, and when two texts mean the same number."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+
+NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
+SHOWN = 60  # characters of a value in a message; ids may be whole documents
+
+
+def shown(value: object) -> str:
+    r"""Quote a value for a message: one line, shortened, control characters escaped.
+
+    >>> shown("a\nb"), shown(3)
+    ("'a\\nb'", "'3'")
+    """
+    text = str(value)
+    if len(text) > SHOWN:
+        text = text[: SHOWN - 1] + "…"
+    return f"'{_printable(text)}'"
+
+
+def shown_file(path: object) -> str:
+    """Quote a file's name or path for a message, whole, so that it can be found."""
+    return f"'{_printable(str(path))}'"
+
+
+def listed(values: Iterable[object], limit: int = 20) -> str:
+    """Join quoted values with commas, saying how many more there are.
+
+    >>> listed(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    quoted = [shown(value) for value in values]
+    if len(quoted) > limit:
+        return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
+    return ", ".join(quoted)
+
+
+def text_of(value: Any) -> str:
+    """Write one Python value as text, as `as_text` does for a whole array.
+
+    >>> text_of(2.0), text_of(True), text_of("01")
+    ('2', 'true', '01')
+    """
+    value = value.item() if hasattr(value, "item") else value  # NumPy scalars
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Write an array as text: numbers in their shortest form, booleans as true and false."""
+    return values.cast(pa.string())
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def number_of(text: str) -> float | None:
+    """Return the finite number a text stands for, or None.
+
+    >>> number_of(" 10 "), number_of("1_0"), number_of("inf")
+    (10.0, None, None)
+    """
+    stripped = text.strip()
+    if not NUMERAL.fullmatch(stripped):
+        return None
+    number = float(stripped)
+    return number if math.isfinite(number) else None
+
+
+def number_key(text: str) -> str | None:
+    """Write a plain numeral in its shortest form; None for anything else, leading zeros included (they mean codes).
+
+    >>> number_key("1.0"), number_key("+2.50"), number_key("01"), number_key("1 ")
+    ('1', '2.5', None, None)
+    """
+    if text != text.strip() or LEADING_ZERO.match(text) or number_of(text) is None:
+        return None
+    # The precision covers every digit: two long ids must not become equal by rounding.
+    number = Decimal(text).normalize(Context(prec=len(text) + 1))
+    if not number:
+        return "0"
+    return format(number, "f") if abs(number.adjusted()) <= 20 else str(number).lower()
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from crowdassay.errors import ColumnError
+from crowdassay.io.columns import WORDS, find_columns
+
+ROLES = ("item", "worker", "label")
+
+
+def choose(*names, roles=ROLES, **given):
+    return list(find_columns(names, roles, given).values())
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("item", "worker", "label"),
+        ("Task ID", "Annotator-Id", "ANSWER"),
+        ("taskId", "workerId", "answer"),
+        ("HITId", "WorkerId", "Response"),
+        ("_unit_id", "_worker_id", "judgment"),
+        ("question", "rater", "vote"),
+    ],
+)
+def test_names_people_use_are_found_in_any_order(names):
+    item, worker, label = names
+    assert choose(label, "other", worker, item) == [item, worker, label]
+
+
+def test_an_earlier_word_wins():
+    assert choose("question", "task", "user", "worker", "answer", "label") == ["task", "worker", "label"]
+    assert choose("item_id", "item", "worker", "label")[0] == "item"
+
+
+def test_the_id_of_an_annotation_is_no_label():
+    with pytest.raises(ColumnError, match="No label column"):
+        choose("item", "worker", "annotation_id")
+
+
+def test_a_given_name_overrides():
+    assert choose("item", "text", "worker", "label", item="text")[0] == "text"
+
+
+def test_truth_words_win_over_label_words_in_truth_files():
+    assert choose("task", "label", "gold", roles=("item", "truth")) == ["task", "gold"]
+    assert choose("task", "label", roles=("item", "truth")) == ["task", "label"]
+
+
+def test_two_equal_matches_name_both_and_the_option():
+    with pytest.raises(ColumnError, match=r"'task_id', 'taskId'.*--item-column"):
+        choose("task_id", "taskId", "worker", "label")
+
+
+def test_a_missing_column_is_named_with_the_nearest_and_the_option():
+    with pytest.raises(ColumnError) as error:
+        choose("item", "wroker", "label")
+    assert str(error.value) == (
+        "No worker column found among 'item', 'wroker', 'label'; the nearest is 'wroker'; name it with --worker-column."
+    )
+    with pytest.raises(ColumnError) as error:
+        choose("item", "x", "label")
+    assert "nearest" not in str(error.value)
+
+
+def test_a_column_of_another_role_is_never_the_nearest():
+    with pytest.raises(ColumnError) as error:
+        choose("item", "coder", "order")  # "order" is near "coder", which is taken
+    assert "nearest" not in str(error.value)
+
+
+def test_nothing_matching_is_one_sentence():
+    with pytest.raises(ColumnError) as error:
+        choose("x1", "w1", "yes")
+    message = str(error.value)
+    assert message.startswith("None of the columns ('x1', 'w1', 'yes') looks like an item, worker or label column")
+    assert "header row" in message
+    assert message.count(".") == 1
+
+
+def test_truth_files_are_told_to_rename():
+    with pytest.raises(ColumnError, match="rename it 'truth'"):
+        choose("item", "x", roles=("item", "truth"))
+
+
+def test_a_given_name_that_is_not_there_lists_the_columns_and_the_nearest():
+    with pytest.raises(ColumnError, match=r"no column 'Wrkr'.*'item', 'worker', 'label'; did you mean 'worker'\?"):
+        choose("item", "worker", "label", worker="Wrkr")
+
+
+def test_one_column_cannot_have_two_roles():
+    with pytest.raises(ColumnError, match="both the item and the worker"):
+        choose("a", "label", item="a", worker="a")
+    with pytest.raises(ColumnError, match="No worker column"):
+        choose("item", "worker", "label", item="worker")
+
+
+def test_a_given_name_must_be_unique():
+    with pytest.raises(ColumnError, match="several columns named 'label'"):
+        choose("item", "worker", "label", "label", label="label")
+
+
+def test_no_word_stands_for_two_roles():
+    words = [word for role in ROLES for word in WORDS[role]]
+    assert len(words) == len(set(words))

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crowdassay.io.repeats import find_repeats
+
+ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=30)
+
+
+@given(ROWS)
+def test_agrees_with_counting_by_hand(rows):
+    item, worker, label = np.array(rows).T
+    pairs = defaultdict(list)
+    for row, (i, w, _) in enumerate(rows):
+        pairs[i, w].append(row)
+    found = find_repeats(item, worker, label, 3)
+    again = [row for group in pairs.values() for row in group[1:]]
+    if not again:
+        assert found is None
+        return
+    assert found.count == len(again)
+    assert sorted(found.not_first.tolist()) == sorted(again)
+    assert sorted(found.not_last.tolist()) == sorted(row for group in pairs.values() for row in group[:-1])
+    assert found.earliest == min(again)
+    conflicts = [group[0] for group in pairs.values() if len({rows[row][2] for row in group}) > 1]
+    assert found.conflicts == len(conflicts)
+    assert found.conflict_rows.tolist() == sorted(conflicts)[:3]
