@@ -22,6 +22,13 @@ def test_pull_is_the_transpose_of_tables(name, n_classes):
 
 
 @pytest.mark.parametrize(("name", "n_classes"), CASES)
+def test_coordinates_are_the_inverse_of_tables(name, n_classes):
+    basis = resolve(name, n_classes).basis()
+    coordinates = np.random.default_rng(1).normal(size=(4, basis.size))
+    np.testing.assert_allclose(basis.coordinates(basis.tables(coordinates)), coordinates, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "n_classes"), CASES)
 def test_ridge_on_raw_features_has_the_same_optimum_as_ridge_on_coordinates(name, n_classes):
     """The reduced coordinates lose nothing: same value, same probabilities, for a penalised softmax regression."""
     from scipy.optimize import minimize

@@ -17,7 +17,7 @@ from problems import random_labels
 
 @pytest.fixture(scope="module")
 def labels():
-    return simulate(np.random.default_rng(3), n_items=60, n_workers=9, n_classes=3, labels_per_item=4)[0]
+    return simulate(np.random.default_rng(3), n_items=40, n_workers=8, n_classes=3, labels_per_item=4)[0]
 
 
 def family(name, n_classes, alpha=1.5, beta=2.5, item=True):

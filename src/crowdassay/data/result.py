@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,8 @@ class Result:
     seconds : float
     notes : tuple of str
         What the user should know about this fit, a sentence each.
+    selection : dict or None
+        Where a parameter was chosen from the data: the criterion and every candidate's score.
     """
 
     labels: Labels
@@ -66,7 +68,8 @@ class Result:
     sweeps: int = 0
     converged: bool = True
     seconds: float = 0.0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    selection: dict[str, Any] | None = None
 
     @cached_property
     def code(self) -> IntArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Counts, Sums, Weights
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
+from crowdassay.threads import available_cores
 
 MAX_BLOCKS = 32
 LEAST_BLOCK = 4096  # labels below which handing a block to a thread costs more than it saves
@@ -205,11 +205,6 @@ class LocalEngine:
         finally:
             timer.cancel()
         self._compiled.add(kernel)
-
-
-def available_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def block_edges(labels: Labels) -> list[tuple[int, int]]:

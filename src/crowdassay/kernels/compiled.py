@@ -55,7 +55,9 @@ def _weigh(log_joint, gold, mode, given, labels, first, last, weights):
         for c in range(n_classes):
             weights[c] /= total
         return top + math.log(total)
-    if mode == VOTES:
+    if mode == VOTES and first == last:
+        weights[:] = 1.0 / n_classes  # nobody has labelled the item
+    elif mode == VOTES:
         weights[:] = 0.0
         for n in range(first, last):
             weights[labels[n]] += 1.0

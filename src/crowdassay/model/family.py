@@ -59,15 +59,15 @@ def penalties_from_gamma(gamma: float, n_classes: int, n_workers: int, n_items: 
     return alpha, alpha * n_items / n_workers
 
 
-def check_penalty(name: str, value: float) -> float:
+def check_penalty(name: str, value: object) -> float:
     """Return the penalty as a float, or say why it makes no sense."""
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be a number, not {value!r}.") from None
     if not math.isfinite(number) or number < 0:
         raise ParameterError(f"{name} must be a positive number, not {value!r}; 0.25 is the paper's smallest gamma.")
-    return max(number, VANISHING)
+    return number or VANISHING
 
 
 def centred_metric(basis: Basis) -> FloatArray:

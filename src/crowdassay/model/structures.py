@@ -69,6 +69,14 @@ class Basis:
             coordinates[:, start : start + width] += tables[:, c, :] @ self.columns[c, :, :width]
         return coordinates
 
+    def coordinates(self, tables: FloatArray) -> FloatArray:
+        """Return the coordinates (n, size) of tables that have some: the inverse of `tables`."""
+        squares = np.zeros(self.size)
+        for c in range(self.n_classes):
+            start, width = self.offsets[c], self.widths[c]
+            squares[start : start + width] += (self.columns[c, :, :width] ** 2).sum(axis=0)
+        return self.pull(tables) / squares  # the columns are orthogonal: the axes are principal ones
+
 
 @dataclass(frozen=True, eq=False)
 class Structure:

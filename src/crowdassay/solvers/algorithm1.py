@@ -74,7 +74,8 @@ def fit_algorithm1(
 def vote_shares(engine: LocalEngine) -> FloatArray:
     """Return Q proportional to the votes, known classes in their place; shape (n_items, n_classes)."""
     votes = engine.labels.votes()
-    shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
+    total = votes.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, votes / np.maximum(total, 1), 1 / engine.n_classes)
     known = np.flatnonzero(engine.labels.gold >= 0)
     shares[known] = 0.0
     shares[known, engine.labels.gold[known]] = 1.0

@@ -72,15 +72,9 @@ class WorkerProblem:
             if step is not None:
                 step(-float(intermediate_result.fun))
 
+        options = {"maxcor": MEMORY, "ftol": tolerance, "gtol": 1e-12, "maxiter": 10**6, "maxfun": 10**6}
         try:
-            found = minimize(
-                negative,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                callback=accepted,
-                options={"maxcor": MEMORY, "ftol": tolerance, "gtol": 1e-12, "maxiter": 10**6, "maxfun": 10**6},
-            )
+            found = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
         except OutOfSweepsError:
             return self.best[1], self.best[0], False
         return found.x, -float(found.fun), True

@@ -24,6 +24,7 @@ def fit_profiled(
     starts: int,
     max_sweeps: int,
     tolerance: float,
+    start: FloatArray | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     r"""Maximise :math:`G(\theta)`, the family's objective with every item at its own optimum.
@@ -42,16 +43,21 @@ def fit_profiled(
         Passes over the labels allowed, all starts together.
     tolerance : float
         Relative change of the objective at which to stop.
+    start : ndarray of shape (n_workers, size), optional
+        Worker coordinates to go on from, instead of the fit to the vote shares.
     progress : callable, optional
     """
     problem = WorkerProblem(engine, model, log_prior, max_sweeps)
     engine.restart()
     opening: list[float] = []
-    point, lower, alive = problem.maximise(np.zeros_like(problem.best[1]), Weights.VOTES, ROUGH, opening.append)
+    if start is None:
+        point, lower, alive = problem.maximise(np.zeros_like(problem.best[1]), Weights.VOTES, ROUGH, opening.append)
+    else:
+        point, lower, alive = start.ravel(), -np.inf, True
     held = Weights.VOTES
     best: Outcome | None = None
-    for start in range(starts):
-        if start > 0:
+    for number in range(starts):
+        if number > 0:
             if not alive or problem.sweeps + 2 >= max_sweeps:
                 break
             _one_step_more(problem, point, held)

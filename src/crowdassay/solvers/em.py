@@ -1,0 +1,90 @@
+"""Expectation-maximisation for models without an item block, whose M-step is in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import Engine, Weights
+from crowdassay.solvers.outcome import Progress
+
+EPSILON = float(np.finfo(float).eps)  # added to every count, so that an answer never seen has a finite log probability
+
+Update = Callable[[FloatArray], tuple[FloatArray, float]]
+"""An M-step: expected counts (n_workers, n_classes, n_classes) in, log tables of that shape and their log prior density out."""
+
+
+def fit_em(
+    engine: Engine,
+    *,
+    estimate_prior: bool,
+    smoothing: float = 0.0,
+    max_sweeps: int,
+    tolerance: float,
+    progress: Progress | None = None,
+    update: Update | None = None,
+    start: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray, tuple[float, ...], int, bool]:
+    """Alternate expected counts and an update of the worker tables, from Q = vote shares.
+
+    Parameters
+    ----------
+    engine : Engine
+    estimate_prior : bool
+        Whether the class prior is estimated; otherwise it is uniform.
+    smoothing : float
+        Of the update of Dawid and Skene's model, `free_tables`, which is used where no other is given.
+    max_sweeps : int
+    tolerance : float
+        Relative change of the objective at which to stop.
+    progress : callable, optional
+    update : callable, optional
+        The M-step of another model, such as `crowdassay.solvers.coins.coin_update`.
+    start : ndarray of shape (n_workers, n_classes, n_classes), optional
+        Log tables to begin with instead of the vote shares.
+
+    Returns
+    -------
+    log_p : ndarray of shape (n_workers, n_classes, n_classes)
+    log_prior : ndarray of shape (n_classes,)
+    history : tuple of float
+        The objective at every step.
+    sweeps : int
+    converged : bool
+    """
+    n_classes = engine.n_classes
+    update = update or free_tables(smoothing)
+    log_p = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes)) if start is None else start
+    log_prior = np.full(n_classes, -np.log(n_classes))
+    sums = engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
+    history: list[float] = []
+    converged = False
+    while not converged and len(history) < max_sweeps:
+        log_p, log_density = update(sums.counts)
+        if estimate_prior:
+            log_prior = np.log((sums.totals + EPSILON) / (sums.totals + EPSILON).sum())
+        sums = engine.count(log_p, log_prior)
+        history.append(sums.objective + log_density)
+        if progress is not None:
+            progress(len(history), history[-1])
+        converged = len(history) > 1 and history[-1] - history[-2] < tolerance * abs(history[-1])
+    return log_p, log_prior, tuple(history), len(history), converged
+
+
+def free_tables(smoothing: float) -> Update:
+    r"""Return the update of Dawid and Skene's model: smoothed relative frequencies.
+
+    .. math::  p_i(c, k) = \frac{n_i(c, k) + s}{\sum_{k'} n_i(c, k') + K s}, \qquad
+               n_i(c, k) = \sum_j Q_{jc} 1[x_{ij} = k]
+
+    With smoothing s this is the posterior mode under a Dirichlet(1 + s) prior, whose log density is part of the objective.
+    """
+
+    def update(counts: FloatArray) -> tuple[FloatArray, float]:
+        smoothed = counts + (smoothing + EPSILON)
+        log_p = np.log(smoothed / smoothed.sum(axis=2, keepdims=True))
+        return log_p, smoothing * float(log_p.sum())
+
+    return update

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from scipy.optimize import rosen, rosen_der
+
+from crowdassay.solvers.lbfgs import climb
+
+
+def test_a_curved_valley_is_climbed_out_of():
+    start = np.array([-1.2, 1.0, -0.5, 2.0])
+    point, value, history, sweeps, converged = climb(
+        lambda x: (-rosen(x) - 1.0, -rosen_der(x)), start, np.ones(4), max_sweeps=500, tolerance=1e-14
+    )
+    assert converged
+    assert sweeps < 200
+    assert value == history[-1]
+    assert np.diff(history).min() > 0
+    np.testing.assert_allclose(point, 1.0, atol=1e-5)
+
+
+def test_units_take_the_curvature_out():
+    """In its own units a badly scaled bowl is round, and round bowls take a few steps."""
+    curvature = np.logspace(0, 6, 30)
+    target = np.linspace(-1, 1, 30)
+
+    def bowl(x):
+        return -1.0 - 0.5 * float(curvature @ (x - target) ** 2), -curvature * (x - target)
+
+    *_, plain, _ = climb(bowl, np.zeros(30), np.ones(30), max_sweeps=2000, tolerance=1e-12)
+    point, *_, scaled, _ = climb(bowl, np.zeros(30), curvature**-0.5, max_sweeps=2000, tolerance=1e-12)
+    assert scaled <= 10 < plain
+    np.testing.assert_allclose(point, target, atol=1e-5)
+
+
+@pytest.mark.parametrize("allowed", [1, 2, 5])
+def test_a_run_cut_short_keeps_what_it_has(allowed):
+    def valley(x):
+        return -rosen(x), -rosen_der(x)
+
+    point, value, history, sweeps, converged = climb(
+        valley, np.array([-1.2, 1.0]), np.ones(2), max_sweeps=allowed, tolerance=1e-12
+    )
+    assert not converged
+    assert sweeps == allowed
+    assert value == valley(point)[0] == max(history)
+
+
+def test_a_summit_is_not_left():
+    *_, sweeps, converged = climb(lambda x: (-1.0, 0 * x), np.ones(3), np.ones(3), max_sweeps=10, tolerance=1e-9)
+    assert converged
+    assert sweeps == 1
+
+
+def test_values_that_are_not_numbers_are_stepped_back_from():
+    def half(x):
+        return (float(np.log(x).sum() - x.sum()), 1 / x - 1) if x.min() > 0 else (np.nan, 0 * x)
+
+    point, *_ = climb(half, np.array([0.01]), np.array([5.0]), max_sweeps=100, tolerance=1e-12)
+    assert point[0] == pytest.approx(1.0, abs=1e-5)
