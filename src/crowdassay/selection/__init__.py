@@ -1,0 +1,1 @@
+"""Choose between estimators by labels held out, or by known truths."""
