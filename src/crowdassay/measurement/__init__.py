@@ -1,0 +1,1 @@
+"""Measure workers and items on one scale, the truth known or taken from a fit."""
