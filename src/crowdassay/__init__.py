@@ -1,0 +1,119 @@
+"""Turn many noisy labels into true labels with honest probabilities, and measure who gave them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crowdassay.data.labels import Labels
+    from crowdassay.data.result import Result
+    from crowdassay.datasets.load import load_dataset
+    from crowdassay.errors import CrowdassayError
+    from crowdassay.estimators.belief_propagation import BeliefPropagation
+    from crowdassay.estimators.choose import select
+    from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
+    from crowdassay.estimators.dawid_skene import DawidSkene
+    from crowdassay.estimators.dawid_skene_mean_field import DawidSkeneMeanField
+    from crowdassay.estimators.eigenvector_ratio import EigenvectorRatio
+    from crowdassay.estimators.glad import GLAD
+    from crowdassay.estimators.kos import KOS
+    from crowdassay.estimators.latent_trait import LatentTraitAnalysis
+    from crowdassay.estimators.majority import MajorityVote
+    from crowdassay.estimators.mean_field import MeanField
+    from crowdassay.estimators.minimax import MinimaxEntropy
+    from crowdassay.estimators.raykar import RaykarClassifier
+    from crowdassay.estimators.singular_vector import SingularVector
+    from crowdassay.estimators.spectral import SpectralDawidSkene
+    from crowdassay.estimators.welinder import Welinder
+    from crowdassay.io.files import read_labels
+    from crowdassay.io.frames import as_labels
+    from crowdassay.measurement.partial import PartialCredit
+    from crowdassay.measurement.rasch import Rasch
+    from crowdassay.measurement.rating import RatingScale
+    from crowdassay.model.simulate import simulate
+    from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.selection.select import grid
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BeliefPropagation": "crowdassay.estimators.belief_propagation",
+    "CrowdassayError": "crowdassay.errors",
+    "DawidSkene": "crowdassay.estimators.dawid_skene",
+    "DawidSkeneMeanField": "crowdassay.estimators.dawid_skene_mean_field",
+    "EigenvectorRatio": "crowdassay.estimators.eigenvector_ratio",
+    "GLAD": "crowdassay.estimators.glad",
+    "KOS": "crowdassay.estimators.kos",
+    "Labels": "crowdassay.data.labels",
+    "LatentTraitAnalysis": "crowdassay.estimators.latent_trait",
+    "MajorityVote": "crowdassay.estimators.majority",
+    "MeanField": "crowdassay.estimators.mean_field",
+    "MinimaxEntropy": "crowdassay.estimators.minimax",
+    "OneCoin": "crowdassay.estimators.coins",
+    "PartialCredit": "crowdassay.measurement.partial",
+    "ProjectedEM": "crowdassay.estimators.coins",
+    "Rasch": "crowdassay.measurement.rasch",
+    "RatingScale": "crowdassay.measurement.rating",
+    "RaykarClassifier": "crowdassay.estimators.raykar",
+    "Result": "crowdassay.data.result",
+    "SingularVector": "crowdassay.estimators.singular_vector",
+    "SpectralDawidSkene": "crowdassay.estimators.spectral",
+    "Structure": "crowdassay.model.structures",
+    "TwoCoin": "crowdassay.estimators.coins",
+    "Welinder": "crowdassay.estimators.welinder",
+    "as_labels": "crowdassay.io.frames",
+    "grid": "crowdassay.selection.select",
+    "load_dataset": "crowdassay.datasets.load",
+    "read_labels": "crowdassay.io.files",
+    "reference_sets": "crowdassay.model.structures",
+    "select": "crowdassay.estimators.choose",
+    "simulate": "crowdassay.model.simulate",
+}
+
+__all__ = [  # noqa: RUF022  plain order
+    "BeliefPropagation",
+    "CrowdassayError",
+    "DawidSkene",
+    "DawidSkeneMeanField",
+    "EigenvectorRatio",
+    "GLAD",
+    "KOS",
+    "Labels",
+    "LatentTraitAnalysis",
+    "MajorityVote",
+    "MeanField",
+    "MinimaxEntropy",
+    "OneCoin",
+    "PartialCredit",
+    "ProjectedEM",
+    "Rasch",
+    "RatingScale",
+    "RaykarClassifier",
+    "Result",
+    "SingularVector",
+    "SpectralDawidSkene",
+    "Structure",
+    "TwoCoin",
+    "Welinder",
+    "as_labels",
+    "grid",
+    "load_dataset",
+    "read_labels",
+    "reference_sets",
+    "select",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use, so that the import stays quick and needs no extra."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'crowdassay' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

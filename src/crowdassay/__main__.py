@@ -1,0 +1,5 @@
+"""`python -m crowdassay`."""
+
+from crowdassay.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Conformance suites, shipped for third parties too."""

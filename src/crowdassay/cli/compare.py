@@ -1,0 +1,116 @@
+"""`crowdassay compare`: several methods on the same labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crowdassay.cli.reading import read, reading_options
+
+if TYPE_CHECKING:
+    from crowdassay.estimators.compare import Comparison
+
+SHOWN = 10
+
+
+@click.command()
+@reading_options
+@click.option("--methods", default="majority,dawid-skene,minimax", show_default=True, help="Separated by commas, or 'all'.")
+@click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
+@click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
+@click.option("--folds", default=5, show_default=True, help="Without --truth: parts into which labels are dealt to be held out.")
+@click.option("--seed", default=0, show_default=True, help="Decides which labels are held out together.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
+    """Fit several methods to LABELS and compare them.
+
+    With --truth by their errors; without, by how well they predict labels held out, and in both cases by where they differ.
+    """
+    import json
+    import sys
+
+    from crowdassay.cli.progress import progress_line
+    from crowdassay.estimators.compare import compare as fit_all
+    from crowdassay.estimators.methods import METHODS, find_method
+    from crowdassay.io.truth import match_truth
+
+    chosen = list(METHODS.values()) if methods == "all" else [find_method(name.strip()) for name in methods.split(",")]
+    data = read(labels, options)
+    if options["gold"] is not None:
+        data = data.with_gold(match_truth(data, options["gold"], what="gold")[0])
+    truth = None if options["truth"] is None else match_truth(data, options["truth"])[0]
+    with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
+        comparison = fit_all(
+            chosen, data, heldout=truth is None, folds=options["folds"], seed=options["seed"], announce=announce
+        )
+    ordered = options["classes"] is not None or data.numeric
+    table = tabulate(comparison, truth, ordered=ordered)
+    if as_json:
+        click.echo(json.dumps(table, indent=2, ensure_ascii=False))
+    else:
+        show(table)
+
+
+def tabulate(comparison: Comparison, truth: Any, *, ordered: bool) -> dict[str, Any]:
+    """Return what --json prints."""
+    from crowdassay.metrics.scores import distance_errors, error_rate
+
+    rows = []
+    for name, result in comparison.results.items():
+        row: dict[str, Any] = {"method": name}
+        if truth is not None:
+            row["error_rate"] = error_rate(result.winners, truth)
+            if ordered:
+                row["rmse"], row["mae"] = distance_errors(result.winners, truth)
+        else:
+            row["heldout_log_likelihood"] = comparison.heldout[name]
+        rows.append({**row, "converged": result.converged, "seconds": round(result.seconds, 3)})
+    disputes = comparison.disputes()
+    return {
+        "methods": rows,
+        "refused": comparison.refused,
+        "agreement": [{"a": a, "b": b, "share": share} for (a, b), share in comparison.agreement().items()],
+        "n_items": len(next(iter(comparison.results.values())).code),
+        "n_disputed": len(disputes),
+        "disputed": disputes[:100],
+    }
+
+
+def show(table: dict[str, Any]) -> None:
+    """Print the table, who agrees with whom, and the most disputed items."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from crowdassay.cli.summary import shown
+
+    console = Console(highlight=False, markup=False)
+    names = {
+        "error_rate": ("error", "{:.2%}"),
+        "rmse": ("RMSE", "{:.4f}"),
+        "mae": ("MAE", "{:.4f}"),
+        "heldout_log_likelihood": ("held-out log-likelihood", "{:.4f}"),
+        "seconds": ("seconds", "{:.2f}"),
+    }
+    columns = [name for name in names if name in table["methods"][0]]
+    scores = Table("method", *(names[name][0] for name in columns), "")
+    for row in table["methods"]:
+        cells = (names[name][1].format(row[name]) for name in columns)
+        scores.add_row(row["method"], *cells, "" if row["converged"] else "not converged")
+    console.print(scores)
+    for reason in table["refused"].values():
+        console.print(f"Left out: {reason}")
+    methods = [row["method"] for row in table["methods"]]
+    if len(methods) > 1:
+        shares = {(row["a"], row["b"]): row["share"] for row in table["agreement"]}
+        agreement = Table("same label", *methods[1:])
+        for a in methods[:-1]:
+            agreement.add_row(a, *(f"{shares[a, b]:.1%}" if (a, b) in shares else "" for b in methods[1:]))
+        console.print(agreement)
+    console.print(f"The methods disagree on {table['n_disputed']:,} of {table['n_items']:,} items.")
+    if table["disputed"]:
+        items = Table("item", *methods, title="Most disputed items", title_justify="left")
+        for row in table["disputed"][:SHOWN]:
+            items.add_row(shown(row["item"]), *(shown(row["methods"][name]) for name in methods))
+        console.print(items)

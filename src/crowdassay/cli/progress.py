@@ -1,0 +1,28 @@
+"""A line on standard error that shows a long fit is alive."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+
+@contextmanager
+def progress_line(*, quiet: bool) -> Iterator[tuple[Callable[[int, float], None] | None, Callable[[str], None] | None]]:
+    """Yield a progress callback, None where standard error is no terminal, and an announcer, None when quiet."""
+    if quiet:
+        yield None, None
+        return
+    if not sys.stderr.isatty():
+        yield None, lambda sentence: click.echo(sentence, err=True)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("Fitting ...") as status:
+
+        def progress(sweeps: int, objective: float) -> None:
+            status.update(f"Fitting: sweep {sweeps}, objective {objective:,.4f}")
+
+        yield progress, status.update

@@ -1,0 +1,62 @@
+"""`crowdassay reproduce`: the paper's tables, its figures and ours side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("table", type=click.IntRange(1, 4), required=False)
+@click.option("--html", type=click.Path(path_type=Path), help="Write one page that opens offline as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
+    """Reproduce the paper's Tables 1 to 4, or the one of number TABLE, from the data in CROWDASSAY_DATA."""
+    import json
+    import sys
+
+    from crowdassay.cli.progress import progress_line
+    from crowdassay.io.write import check_writable, write_bytes
+    from crowdassay.report.charts import calibration_chart, render_svg
+    from crowdassay.report.page import reproduction_page
+    from crowdassay.report.reproduce import reproduce as run
+    from crowdassay.report.reproduce import table_4_records
+
+    numbers = [1, 2, 3, 4] if table is None else [table]
+    if html is not None:
+        check_writable(html.parent)
+    with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
+        tables, experiments = run(numbers, announce)
+    if html is not None:
+        plot = None
+        if 4 in numbers and experiments.data("Web search") is not None:
+            plot = render_svg(calibration_chart(table_4_records(experiments, converged=False)))
+        write_bytes(reproduction_page(tables, plot).encode(), html)
+    if as_json:
+        click.echo(json.dumps(tables, indent=2))
+        return
+    show(tables)
+    if html is not None:
+        click.echo(f"Wrote {html}.")
+
+
+def show(tables: list[dict[str, object]]) -> None:
+    """Print the tables."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from crowdassay.report.page import COLUMNS, format_cell
+
+    console = Console(highlight=False, markup=False)
+    for table in tables:
+        rows: list[dict[str, object]] = table["rows"]  # type: ignore[assignment]
+        shown = [name for name in COLUMNS if any(name in row for row in rows)]
+        printed = Table("", "", *shown, title=f"Table {table['table']}: {table['title']}", title_justify="left")
+        for row in rows:
+            cells = (format_cell(row.get(name), name) for name in shown)  # type: ignore[arg-type]
+            printed.add_row(str(row["dataset"]), str(row["column"]), *cells)
+        console.print(printed)
+        for note in dict.fromkeys(f"{row['dataset']}: {row['note']}." for row in rows if "note" in row):
+            console.print(note)
+        console.print()

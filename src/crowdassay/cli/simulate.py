@@ -1,0 +1,54 @@
+"""`crowdassay simulate`: labels and truth drawn from the family."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for labels.csv and truth.csv.")
+@click.option("--items", "n_items", default=200, show_default=True, help="Number of items.")
+@click.option("--workers", "n_workers", default=20, show_default=True, help="Number of workers.")
+@click.option("--classes", "n_classes", default=2, show_default=True, help="Number of classes.")
+@click.option("--labels-per-item", default=5, show_default=True, help="Different workers who label each item.")
+@click.option(
+    "--structure",
+    type=click.Choice(["nominal", "ordinal", "agreement", "class-accuracy"]),
+    default="nominal",
+    show_default=True,
+    help="What workers and items differ in.",
+)
+@click.option("--skill", default=1.5, show_default=True, help="Log odds of the right answer against one wrong answer.")
+@click.option("--worker-spread", default=1.0, show_default=True, help="Standard deviation of the worker parameters.")
+@click.option("--item-spread", default=0.5, show_default=True, help="Standard deviation of the item parameters.")
+@click.option("--spammers", default=0.0, show_default=True, help="Share of workers who guess.")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same labels.")
+def simulate(out: Path, seed: int, **options: object) -> None:
+    """Draw labels and truth from the model family, to try things out on."""
+    import numpy as np
+    import pyarrow as pa
+
+    from crowdassay.errors import ParameterError
+    from crowdassay.io.write import check_writable, write_table
+    from crowdassay.model import simulate as model
+
+    if seed < 0:
+        raise ParameterError(f"seed must be zero or a positive whole number, not {seed}.")
+    check_writable(out)
+    labels, truth = model.simulate(np.random.default_rng(seed), **options)  # type: ignore[arg-type]
+    out.mkdir(parents=True, exist_ok=True)
+    rows = pa.table(
+        {
+            "item": labels.items.take(pa.array(labels.label_item)),
+            "worker": labels.workers.take(pa.array(labels.worker)),
+            "label": labels.classes.take(pa.array(labels.label)),
+        }
+    )
+    write_table(rows, out / "labels.csv", "csv")
+    write_table(pa.table({"item": labels.items, "label": labels.classes.take(pa.array(truth))}), out / "truth.csv", "csv")
+    click.echo(
+        f"Wrote {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers "
+        f"to {out / 'labels.csv'}, and the truth to {out / 'truth.csv'}."
+    )

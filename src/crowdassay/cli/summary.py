@@ -1,0 +1,115 @@
+"""The summary of a fit, for programs and for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crowdassay import __version__
+from crowdassay.data.result import Result
+from crowdassay.metrics.scores import distance_errors, error_rate
+
+ENOUGH = 5  # labels a worker must have given to be called unreliable
+WIDTH = 40
+
+
+def summarise(result: Result, method: str, truth: tuple[np.ndarray, dict[str, int]] | None, *, ordered: bool) -> dict[str, Any]:
+    """Return what ``summary.json`` holds."""
+    labels = result.labels
+    summary: dict[str, Any] = {
+        "version": __version__,
+        "method": method,
+        "parameters": result.parameters,
+        "classes": list(labels.class_names),
+        "objective": result.objective,
+        "converged": result.converged,
+        "sweeps": result.sweeps,
+        "seconds": round(result.seconds, 3),
+        "n_items": labels.n_items,
+        "n_workers": labels.n_workers,
+        "n_labels": labels.n_labels,
+        "n_tied": int(result.tied.sum()),
+        "n_gold": int((labels.gold >= 0).sum()),
+        "mean_probability": float(result.probability.mean()),
+        "import_report": labels.report.as_dict(),
+        "notes": list(result.notes),
+    }
+    if result.selection is not None:
+        summary["selection"] = result.selection
+    if not result.converged:
+        summary["notes"].append(
+            f"Not converged after {result.sweeps} sweeps: the result is usable but not final; raise --max-sweeps."
+        )
+    if truth is not None:
+        codes, matched = truth
+        summary["error_rate"] = error_rate(result.winners, codes)
+        if ordered:
+            summary["rmse"], summary["mae"] = distance_errors(result.winners, codes)
+        summary["truth_items"] = matched["items"]
+        summary["truth_items_without_labels"] = matched["unknown_items"]
+    return summary
+
+
+def print_summary(result: Result, summary: dict[str, Any], out: Path | None, form: str) -> None:
+    """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console, labels = Console(highlight=False, markup=False), result.labels
+    report = labels.report
+    columns = ", ".join(f"{role} = {shown(name)}" for role, name in report.columns.items())
+    console.print(
+        f"Read {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers from {report.source} "
+        f"({columns}); classes {', '.join(map(shown, labels.class_names[:12]))}{', ...' if labels.n_classes > 12 else ''}."
+    )
+    for reason, count in report.dropped.items():
+        console.print(f"Left out {count:,} rows: {reason}.")
+    if report.repeats:
+        console.print(f"{report.repeats:,} judgements repeat a worker and item ({report.repeats_policy}).")
+    parameters = ", ".join(f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in result.parameters.items())
+    console.print(f"\nMethod {summary['method']}{f' ({parameters})' if parameters else ''}.")
+    end = "converged" if result.converged else "not converged"
+    if result.objective is not None:
+        console.print(f"Objective {result.objective:,.4f} after {result.sweeps} sweeps, {end}, in {result.seconds:.2f} s.")
+    if result.selection is not None:
+        scores = ", ".join(f"{row['candidate']}: {row['score']:.4f}" for row in result.selection["rows"])
+        console.print(f"Chosen by {result.selection['criterion']}: {scores}.")
+    sure = float((result.probability >= 0.95).mean())
+    console.print(f"{sure:.1%} of the items have a probability of at least 0.95; {summary['n_tied']:,} are tied.")
+    if "error_rate" in summary:
+        extra = f", RMSE {summary['rmse']:.4f}, MAE {summary['mae']:.4f}" if "rmse" in summary else ""
+        console.print(f"Against the truth of {summary['truth_items']:,} items: error {summary['error_rate']:.2%}{extra}.")
+    for note in [*report.notes, *summary["notes"]]:
+        console.print(f"Note: {note}")
+    console.print()
+    workers = Table("worker", "labels", "accuracy", title="Least reliable workers", title_justify="left")
+    for i in least_reliable(result):
+        count = int((labels.worker == i).sum())
+        workers.add_row(shown(labels.workers[i].as_py()), f"{count:,}", f"{result.accuracy[i]:.3f}")
+    console.print(workers)
+    measure = "entropy" if result.difficulty is None else "difficulty"
+    items = Table("item", "labels", "label", "probability", measure, title="Hardest items", title_justify="left")
+    hard = result.entropy if result.difficulty is None else result.difficulty
+    for j in np.argsort(-hard, kind="stable")[:5]:
+        row = (labels.class_names[result.code[j]], f"{result.probability[j]:.3f}", f"{hard[j]:.3f}")
+        items.add_row(shown(labels.items[j].as_py()), f"{labels.starts[j + 1] - labels.starts[j]:,}", shown(row[0]), *row[1:])
+    console.print(items)
+    if out is None:
+        console.print("Nothing was written; give --out DIR for the tables.")
+    else:
+        console.print(f"Wrote labels, posterior, workers and items (.{form}) and summary.json to {out}.")
+
+
+def least_reliable(result: Result) -> list[int]:
+    """Return up to five workers of the lowest accuracy, those with too few labels to judge left out if others remain."""
+    counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
+    judged = np.flatnonzero(counts >= min(ENOUGH, counts.max()))
+    return [int(i) for i in judged[np.argsort(result.accuracy[judged], kind="stable")][:5]]
+
+
+def shown(value: object) -> str:
+    """Return a name fit for a terminal: no control characters, not too long."""
+    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(value))
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"

@@ -1,0 +1,202 @@
+"""The one interface of all estimators."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result, find_winners
+from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.io.frames import as_labels, to_frame
+from crowdassay.io.truth import match_truth
+from crowdassay.solvers.outcome import Progress
+from crowdassay.threads import one_blas_thread
+
+Announce = Callable[[str], None]
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class Estimator(ABC):
+    """Fit labels, then ask for labels, probabilities, workers and items.
+
+    A subclass is a dataclass whose fields are its parameters, with a method `_fit`. Parameters follow scikit-learn's
+    conventions: the constructor only stores them, `get_params`, `set_params` and cloning work, and what a fit finds ends
+    in an underscore. Results come in the caller's own kind of frame.
+    """
+
+    method: ClassVar[str]
+
+    @abstractmethod
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        """Fit encoded labels; everything a user sees is decoded from the result."""
+
+    @abstractmethod
+    def _judge(self, labels: Labels) -> FloatArray:
+        """Return class probabilities (n_items, n_classes) of new labels, the workers as fitted."""
+
+    def fit(
+        self,
+        data: Any,
+        y: object = None,
+        *,
+        gold: Any = None,
+        progress: Progress | None = None,
+        announce: Announce | None = None,
+    ) -> Self:
+        """Fit the labels.
+
+        Parameters
+        ----------
+        data : Labels, path, frame, or triple (items, workers, labels)
+        y : ignored
+            For scikit-learn's sake.
+        gold : frame, mapping or path, optional
+            Items whose class is known; they are never overruled.
+        progress : callable, optional
+            Called after every step with the number of sweeps so far and the objective.
+        announce : callable, optional
+            Called with a sentence when there is a wait, such as the first compilation.
+        """
+        started = time.perf_counter()
+        labels = as_labels(data)
+        if gold is not None:
+            labels = labels.with_gold(match_truth(labels, gold, what="gold")[0])
+        with one_blas_thread():
+            result = self._fit(labels, progress, announce)
+        self.result_ = dataclasses.replace(result, seconds=time.perf_counter() - started)
+        return self
+
+    def refit(self, data: Any, previous: Result | None) -> Self:  # noqa: ARG002
+        """Fit, going on from an earlier result where the model can; most start anew."""
+        return self.fit(data)
+
+    def fit_predict(self, data: Any, y: object = None, **options: Any) -> Any:
+        """Fit the labels and return the label of every item."""
+        return self.fit(data, y, **options).predict()
+
+    def predict(self, data: Any = None) -> Any:
+        """Return item, label, probability and tied for the fitted items, or for new labels with the workers as fitted."""
+        return to_frame(*self._tables(data, Result.labels_table))
+
+    def predict_proba(self, data: Any = None) -> Any:
+        """Return item and one column of probabilities per class, likewise."""
+        return to_frame(*self._tables(data, Result.posterior_table))
+
+    def _tables(self, data: Any, table: Callable[[Result], Any]) -> tuple[Any, str]:
+        result = self._fitted()
+        if data is None:
+            return table(result), result.labels.frame
+        labels = as_labels(data, classes=result.labels.class_names) if not isinstance(data, Labels) else data
+        if labels.class_names != result.labels.class_names:
+            raise ParameterError(
+                f"These labels have the classes {', '.join(labels.class_names)} but the fit had "
+                f"{', '.join(result.labels.class_names)}; encode them with classes=estimator.classes_."
+            )
+        posterior = self._judge(labels)
+        return table(decide(result, labels, posterior)), labels.frame
+
+    def _fitted(self) -> Result:
+        if "result_" not in self.__dict__:
+            raise NotFittedError(f"This {type(self).__name__} has not been fitted; call fit(labels) first.")
+        return self.__dict__["result_"]
+
+    @property
+    def labels_(self) -> Any:
+        """Frame of item, label, probability, tied."""
+        return self.predict()
+
+    @property
+    def posterior_(self) -> Any:
+        """Frame of item and the probability of each class."""
+        return self.predict_proba()
+
+    @property
+    def workers_(self) -> Any:
+        """Frame of worker, n_labels, accuracy, confusion and sigma."""
+        return to_frame(self._fitted().workers_table(), self._fitted().labels.frame)
+
+    @property
+    def items_(self) -> Any:
+        """Frame of item, n_labels, probability, entropy, vote_share, difficulty and tau."""
+        return to_frame(self._fitted().items_table(), self._fitted().labels.frame)
+
+    @property
+    def classes_(self) -> list[Any]:
+        """The classes in order."""
+        return self._fitted().labels.classes.to_pylist()
+
+    @property
+    def confusion_(self) -> FloatArray:
+        """Expected confusion of each worker, shape (n_workers, n_classes, n_classes)."""
+        return self._fitted().confusion
+
+    @property
+    def sigma_(self) -> FloatArray | None:
+        """Worker tables, shape (n_workers, n_classes, n_classes), or None where the model has none."""
+        return self._fitted().sigma
+
+    @property
+    def tau_(self) -> FloatArray | None:
+        """Item tables, shape (n_items, n_classes, n_classes), or None where the model has none."""
+        return self._fitted().tau
+
+    @property
+    def objective_(self) -> float | None:
+        """What the fit maximised, at its end."""
+        return self._fitted().objective
+
+    @property
+    def history_(self) -> tuple[float, ...]:
+        """The objective after every step."""
+        return self._fitted().history
+
+    @property
+    def n_sweeps_(self) -> int:
+        """Passes over the labels."""
+        return self._fitted().sweeps
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the fit stopped by itself."""
+        return self._fitted().converged
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters by name."""
+        known = self.get_params()
+        for name, value in parameters.items():
+            if name not in known:
+                raise ParameterError(f"{type(self).__name__} has no parameter '{name}'; it has {', '.join(known)}.")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) is not field.default
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def decide(fitted: Result, labels: Labels, posterior: FloatArray) -> Result:
+    """Return a result that holds new items' probabilities and nothing about workers."""
+    return dataclasses.replace(fitted, labels=labels, posterior=posterior, winners=find_winners(posterior))
+
+
+def match_workers(fitted: Labels, new: Labels) -> np.ndarray:
+    """Return for every worker of ``new`` the code among the fitted workers, -1 for a stranger; shape (n_workers,)."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    found = pc.index_in(new.workers.cast("string"), value_set=fitted.workers.cast("string"))
+    return np.asarray(found.fill_null(-1), dtype=np.int64)

@@ -1,0 +1,27 @@
+"""Checks that estimators share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.errors import ParameterError
+
+
+def check_run(max_sweeps: int, tolerance: float) -> None:
+    """Refuse a number of sweeps or a tolerance that makes no sense."""
+    if not isinstance(max_sweeps, int) or max_sweeps < 1:
+        raise ParameterError(f"max_sweeps must be a whole number of at least 1, not {max_sweeps!r}.")
+    if not 0 <= tolerance < np.inf:
+        raise ParameterError(f"tolerance must be zero or a small positive number, not {tolerance!r}.")
+
+
+def flat_note(posterior: FloatArray) -> tuple[str, ...]:
+    """Warn where the penalties have flattened a model until it tells no class from another."""
+    n_classes = posterior.shape[1]
+    if float(posterior.max(axis=1).mean()) - 1 / n_classes < 0.01:
+        return (
+            "All probabilities are nearly equal: the regularisation is too strong for these labels. "
+            "Try a smaller gamma, or another method.",
+        )
+    return ()

@@ -1,0 +1,165 @@
+"""GLAD: the abilities of workers and the difficulty of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result
+from crowdassay.engines.base import Weights
+from crowdassay.engines.scaled import ScaledEngine, ScaledSums
+from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.confusion import observed_counts
+from crowdassay.estimators.majority import gold_votes, shares
+from crowdassay.estimators.scaled import check_mean, expected_counts, match_tables, scaled_result, table_difficulty
+from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items, population
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GLAD(Estimator):
+    r"""Give each worker an ability and each item an easiness that multiplies it (Whitehill and others 2009).
+
+    .. math::  P(x_{ij} = y_j) = \frac{1}{1 + e^{-\alpha_i \beta_j}}, \qquad
+               \alpha_i \sim N(1, 1), \quad \log \beta_j \sim N(1, 1)
+
+    Wrong answers fall on the other classes alike. With ``confusion`` each worker has a table instead (Mineiro 2011),
+
+    .. math::  P(x_{ij} = k \mid y_j = c) \propto \exp[\beta_j\, \sigma_i(c, k)], \quad \sigma_i(c, c) = 0, \quad
+               \sigma_i(c, k) \sim N(\gamma(c, k), 1), \quad \gamma(c, k) \sim N(-1, 1)
+
+    where the paper writes :math:`1 / \delta_j` for :math:`\beta_j`. The mode of the posterior, classes summed out.
+
+    Parameters
+    ----------
+    confusion : bool
+        A table for each worker instead of one ability.
+    ability : float
+        Prior mean of alpha; with ``confusion`` minus the prior mean of gamma.
+    easiness : float
+        Prior mean of log beta.
+    max_sweeps : int
+        Passes over the labels, all starts together.
+    tolerance : float
+        Relative change of the objective at which to stop.
+    threads : int or None
+        With ``confusion``: None takes all cores.
+
+    References
+    ----------
+    J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma, J. Movellan. Whose vote should count more: optimal integration of labels
+    from labelers of unknown expertise. 2009.
+
+    >>> glad = GLAD().fit((["a", "a", "a", "b"], ["x", "y", "z", "x"], ["no", "no", "yes", "yes"]))
+    >>> glad.labels_["label"].to_pylist()
+    ['no', 'yes']
+    """
+
+    method: ClassVar[str] = "glad"
+
+    confusion: bool = False
+    ability: float = 1.0
+    easiness: float = 1.0
+    max_sweeps: int = 1000
+    tolerance: float = 1e-9
+    threads: int | None = None
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        check_run(self.max_sweeps, self.tolerance)
+        check_mean("ability", self.ability)
+        check_mean("easiness", self.easiness)
+        engine = ScaledEngine(labels, threads=self.threads, announce=announce)
+        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(labels)
+        problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, pooled=self.confusion)
+        mode = fit_scaled(problem, max_sweeps=self.max_sweeps, tolerance=self.tolerance, progress=progress)
+        parameters = {"ability": self.ability, "easiness": self.easiness}
+        if self.confusion:
+            tables = mode.theta.reshape(-1, labels.n_classes, labels.n_classes)
+            counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
+            difficulty = table_difficulty(tables, mode.log_scale, mode.posterior)
+            return scaled_result(labels, "glad-confusion", parameters, mode, tables, counts, difficulty)
+        tables = mode.theta[:, :, None] * np.eye(labels.n_classes)
+        counts = _expected_counts(labels, mode.theta[:, 0], mode.log_scale, mode.posterior)
+        difficulty = expit(-mode.theta.mean() * np.exp(mode.log_scale))
+        return scaled_result(labels, "glad", parameters, mode, tables, counts, difficulty)
+
+    def _mean(self, labels: Labels) -> FloatArray:
+        if self.confusion:
+            return self.ability * (np.eye(labels.n_classes) - 1.0).ravel()
+        return np.array([float(self.ability)])
+
+    def _judge(self, labels: Labels) -> FloatArray:
+        fitted = self._fitted()
+        assert fitted.sigma is not None
+        known = fitted.sigma.reshape(len(fitted.sigma), -1) if self.confusion else fitted.sigma[:, :1, 0]
+        theta = match_tables(fitted.labels, labels, known, population(known, self._mean(labels), pooled=self.confusion))
+        engine = ScaledEngine(labels, threads=self.threads)
+        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(labels)
+        return judge_items(likelihood, theta, self.easiness, labels.n_items)
+
+
+class TableLikelihood:
+    """One pass with a table for each worker, flat in theta (n_workers, n_classes ** 2), zero on the diagonal."""
+
+    def __init__(self, engine: ScaledEngine) -> None:
+        self.engine = engine
+
+    def __call__(self, theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:
+        n_classes = self.engine.n_classes
+        sums = self.engine.scaled(theta.reshape(-1, n_classes, n_classes), log_scale, weights)
+        sums.gradient[:, range(n_classes), range(n_classes)] = 0.0
+        return ScaledSums(sums.objective, sums.gradient.reshape(theta.shape), sums.slope, sums.posterior)
+
+
+class LogisticLikelihood:
+    r"""One pass with one ability for each worker, theta (n_workers, 1).
+
+    With :math:`z = \alpha_i \beta_j`, a right answer has the log odds z, so that item j's log joint of class c is
+    :math:`\sum_i \log \frac{1}{1 + e^{z}}`, and :math:`z + \log(K - 1)` more for each label c. No table is needed.
+    """
+
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
+        self.votes = shares(gold_votes(labels))
+        self.cells = labels.label_item * labels.n_classes + labels.label
+        self.known = np.flatnonzero(labels.gold >= 0)
+
+    def __call__(self, theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:
+        labels, item = self.labels, self.labels.label_item
+        scale = np.exp(np.minimum(log_scale, 30.0))[item]
+        z = theta[labels.worker, 0] * scale
+        others = np.log(max(labels.n_classes - 1, 1))
+        joint = np.bincount(self.cells, z + others, labels.n_items * labels.n_classes).reshape(labels.n_items, -1)
+        joint += np.bincount(item, -np.logaddexp(0.0, z) - others, labels.n_items)[:, None] - np.log(labels.n_classes)
+        if weights == Weights.FREE:
+            marginal = logsumexp(joint, axis=1)
+            marginal[self.known] = joint[self.known, labels.gold[self.known]]
+            posterior = np.exp(joint - marginal[:, None])
+            posterior[self.known] = self.votes[self.known]
+            objective = float(marginal.sum())
+        else:
+            posterior = self.votes
+            objective = float(np.sum(posterior * joint) - np.sum(posterior * np.log(np.maximum(posterior, 1e-300))))
+        residual = posterior.ravel()[self.cells] - expit(z)
+        gradient: FloatArray = np.bincount(labels.worker, residual * scale, labels.n_workers)[:, None].astype(float)
+        slope: FloatArray = np.bincount(item, residual * z, labels.n_items).astype(float)
+        return ScaledSums(objective, gradient, slope, posterior)
+
+
+def _expected_counts(labels: Labels, ability: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> FloatArray:
+    """Return how often each worker should be right and wrong for each true class, (n_workers, n_classes, n_classes)."""
+    n_classes = labels.n_classes
+    right = expit(ability[labels.worker] * np.exp(log_scale)[labels.label_item])
+    total = observed_counts(labels, posterior).sum(axis=2)
+    diagonal = np.empty((labels.n_workers, n_classes))
+    for c in range(n_classes):
+        diagonal[:, c] = np.bincount(labels.worker, right * posterior[labels.label_item, c], labels.n_workers)
+    counts = np.repeat((total - diagonal)[:, :, None] / max(n_classes - 1, 1), n_classes, axis=2)
+    counts[:, range(n_classes), range(n_classes)] = diagonal
+    return np.maximum(counts, 0.0)

@@ -1,0 +1,57 @@
+"""Majority vote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result
+from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.confusion import confusion_tables
+from crowdassay.solvers.outcome import Progress
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MajorityVote(Estimator):
+    r"""Take the class with the most labels; its share of the votes is the probability.
+
+    .. math::  Q_{jc} = \frac1{n_j} \sum_i 1[x_{ij} = c]
+
+    Votes are counted as integers. A tie goes to the first class in class order and is flagged. A worker's accuracy is the
+    share of labels that agree with the majority, a tie counting in part.
+
+    >>> vote = MajorityVote().fit((["a", "a", "b"], ["x", "y", "x"], ["no", "no", "yes"]))
+    >>> vote.labels_["label"].to_pylist()
+    ['no', 'yes']
+    """
+
+    method: ClassVar[str] = "majority"
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        votes = gold_votes(labels)
+        winners = votes == votes.max(axis=1, keepdims=True)
+        weights = winners / winners.sum(axis=1, keepdims=True)
+        confusion, accuracy = confusion_tables(labels, weights)
+        return Result(labels, self.method, {}, shares(votes), winners, confusion, accuracy, sweeps=1)
+
+    def _judge(self, labels: Labels) -> FloatArray:
+        return shares(gold_votes(labels))
+
+
+def gold_votes(labels: Labels) -> IntArray:
+    """Count votes, with one vote and no other for items whose class is known; shape (n_items, n_classes)."""
+    votes = labels.votes()
+    known = np.flatnonzero(labels.gold >= 0)
+    votes[known] = 0
+    votes[known, labels.gold[known]] = 1
+    return votes
+
+
+def shares(votes: IntArray) -> FloatArray:
+    """Divide votes by their sum; an item without votes gets a uniform distribution."""
+    total = votes.sum(axis=1, keepdims=True)
+    return np.where(total > 0, votes / np.maximum(total, 1), 1.0 / votes.shape[1])

@@ -1,0 +1,157 @@
+"""The methods by name, for the command line and for choosing between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.belief_propagation import BeliefPropagation
+from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
+from crowdassay.estimators.dawid_skene import DawidSkene
+from crowdassay.estimators.dawid_skene_mean_field import DawidSkeneMeanField
+from crowdassay.estimators.eigenvector_ratio import EigenvectorRatio
+from crowdassay.estimators.glad import GLAD
+from crowdassay.estimators.kos import KOS
+from crowdassay.estimators.latent_trait import LatentTraitAnalysis
+from crowdassay.estimators.majority import MajorityVote
+from crowdassay.estimators.mean_field import MeanField
+from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.estimators.singular_vector import SingularVector
+from crowdassay.estimators.spectral import SpectralDawidSkene
+from crowdassay.estimators.welinder import Welinder
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name on the command line: an estimator with some parameters set.
+
+    Attributes
+    ----------
+    name, summary : str
+    estimator : type
+    preset : mapping
+        Parameters that make this method out of its estimator.
+    ordered : bool
+        Whether the method takes the classes as an ordered scale.
+    """
+
+    name: str
+    summary: str
+    estimator: type[Estimator]
+    preset: Mapping[str, Any]
+    ordered: bool = False
+
+    def make(self, **options: Any) -> Estimator:
+        """Return the estimator with these options; one it does not have is refused by name."""
+        estimator = self.estimator(**self.preset)
+        known = set(estimator.get_params()) - set(self.preset)
+        for option in options:
+            if option not in known:
+                takes = ", ".join(sorted(known)) or "no options"
+                raise ParameterError(f"The method '{self.name}' has no {option}; it takes {takes}.")
+        return estimator.set_params(**options)
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("majority", "The class with the most labels; its share of the votes is the probability.", MajorityVote, {}),
+        Method("dawid-skene", "A confusion table for each worker, by maximum likelihood (EM).", DawidSkene, {}),
+        Method(
+            "dawid-skene-mean-field",
+            "A confusion table for each worker, averaged over (variational Bayes), with a prior chosen by its bound.",
+            DawidSkeneMeanField,
+            {},
+        ),
+        Method("glad", "An ability for each worker, multiplied by an easiness of each item (Whitehill 2009).", GLAD, {}),
+        Method(
+            "glad-confusion",
+            "A confusion table for each worker, sharpened or blurred by each item (Mineiro 2011).",
+            GLAD,
+            {"confusion": True},
+        ),
+        Method(
+            "latent-trait",
+            "Ordered classes: thresholds of each worker on a common scale, a polytomous Rasch model (Mineiro 2011).",
+            LatentTraitAnalysis,
+            {},
+            ordered=True,
+        ),
+        Method(
+            "minimax",
+            "A confusion table for each worker and each item (Zhou et al. 2015), classes unordered.",
+            MinimaxEntropy,
+            {"structure": "nominal"},
+        ),
+        Method(
+            "minimax-ordinal",
+            "The same for ordered classes: neighbours are confused more easily than distant classes.",
+            MinimaxEntropy,
+            {"structure": "ordinal"},
+            ordered=True,
+        ),
+        Method(
+            "minimax-2012",
+            "The earlier form of minimax: an item leans towards labels, whatever its class (Zhou et al. 2012).",
+            MinimaxEntropy,
+            {"structure": "nominal", "item_structure": "response"},
+        ),
+        Method(
+            "minimax-centred",
+            "Minimax with the penalty centred on each worker's own means (Equation 13 of the paper).",
+            MinimaxEntropy,
+            {"centred": True},
+        ),
+        Method(
+            "minimax-deterministic",
+            "Minimax without regularisation and with certain labels (section 2 of the paper).",
+            MinimaxEntropy,
+            {"label_entropy": False, "alpha": 0.0, "beta": 0.0},
+        ),
+        Method("one-coin", "One probability of being right for each worker, by EM.", OneCoin, {}),
+        Method("two-coin", "One probability of being right for each worker and class, by EM.", TwoCoin, {}),
+        Method("projected-em", "One coin, accuracies kept away from 0 and 1 (Gao, Zhou 2014).", ProjectedEM, {}),
+        Method("mean-field", "One coin with a beta prior, by variational Bayes (Liu, Peng, Ihler 2012).", MeanField, {}),
+        Method(
+            "belief-propagation",
+            "One coin with a beta prior, by belief propagation; two classes (Liu, Peng, Ihler 2012).",
+            BeliefPropagation,
+            {},
+        ),
+        Method("kos", "Message passing between items and workers; two classes (Karger, Oh, Shah 2011).", KOS, {}),
+        Method(
+            "singular-vector",
+            "Signs of the labels' leading singular vector; two classes (Ghosh, Kale, McAfee 2011).",
+            SingularVector,
+            {},
+        ),
+        Method(
+            "eigenvector-ratio",
+            "A vote weighted by how pairs of workers agree; two classes (Dalvi et al. 2013).",
+            EigenvectorRatio,
+            {},
+        ),
+        Method(
+            "spectral-dawid-skene",
+            "Dawid-Skene, EM started from third moments of the labels (Zhang et al. 2014).",
+            SpectralDawidSkene,
+            {},
+        ),
+        Method(
+            "welinder",
+            "Items in a space that each worker cuts by a plane; two classes (Welinder et al. 2010).",
+            Welinder,
+            {},
+        ),
+    )
+}
+
+
+def find_method(name: str) -> Method:
+    """Return the method of that name, or say which there are."""
+    if name not in METHODS:
+        raise ParameterError(f"There is no method '{name}'; choose one of {', '.join(METHODS)}.")
+    return METHODS[name]

@@ -1,0 +1,265 @@
+"""Regularised minimax conditional entropy: the paper's method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result, find_winners
+from crowdassay.engines.local import LocalEngine, log_softmax
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.checks import check_run, flat_note
+from crowdassay.estimators.choose import choose_gamma
+from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.io.frames import as_labels
+from crowdassay.io.truth import match_truth
+from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma
+from crowdassay.model.structures import Structure, resolve
+from crowdassay.solvers.algorithm1 import fit_algorithm1
+from crowdassay.solvers.outcome import Outcome, Progress
+from crowdassay.solvers.profiled import fit_profiled
+
+TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
+MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
+GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
+SMALL = 100_000  # labels up to which a second start is worth its time
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MinimaxEntropy(Estimator):
+    r"""Give each worker and each item a confusion table of its own (Zhou, Liu, Platt, Meek, Shah 2015).
+
+    .. math::  P(x_{ij} = k \mid y_j = c) \propto \exp[\sigma_i(c, k) + \tau_j(c, k)]
+
+    .. math::  \max_{\sigma, \tau, Q} \sum_{jc} Q_{jc} \sum_i \log P(x_{ij} \mid c) + H(Q)
+               - \tfrac\alpha2 |\sigma|^2 - \tfrac\beta2 |\tau|^2
+
+    Parameters
+    ----------
+    structure : {'nominal', 'ordinal', 'agreement', ...} or Structure
+        Features of the workers' tables; 'ordinal' is section 5 of the paper, for ordered classes.
+    item_structure : likewise, 'none' or None
+        Features of the items' tables. None takes the workers'; 'none' leaves items out.
+    gamma : float or 'auto'
+        alpha = gamma K^2 and beta = alpha * (labels per worker) / (labels per item), where these are not given. 'auto'
+        chooses among ``gammas`` by cross-validation, section 6.2 of the paper.
+    alpha, beta : float or None
+        Penalties of workers and items; 0 stands for a vanishing one, 0.001.
+    centred : bool
+        Penalise the workers' tables about their own means, Equation (13) of the paper.
+    label_entropy : bool
+        Without, H(Q) is left out and every label is certain, as in section 2 of the paper.
+    solver : {'profiled', 'algorithm1'} or None
+        The fast solver, or the paper's alternation taken literally. None takes the fast one where it can; without
+        H(Q) the objective has corners and only 'algorithm1' serves.
+    gammas : tuple of float
+        What 'auto' chooses from; the paper's grid by default.
+    folds, seed, reading : int, int, str
+        How 'auto' cross-validates; see `crowdassay.selection.select.cross_validate`.
+    starts : int or None
+        Starting points of the profiled solver, the best kept; None takes two for up to 100,000 labels, else one.
+    max_sweeps : int
+        Passes over the labels; for 'algorithm1' the number of its steps.
+    tolerance : float or None
+        Relative change of the objective at which to stop, 1e-9 by default; for 'algorithm1' the largest change of any Q,
+        1e-6 by default. The authors' own code stops at 5e-3 or after 50 steps.
+    threads : int or None
+        None takes all cores.
+    """
+
+    method: ClassVar[str] = "minimax"
+
+    structure: str | Structure = "nominal"
+    item_structure: str | Structure | None = None
+    gamma: float | str = 0.25
+    alpha: float | None = None
+    beta: float | None = None
+    centred: bool = False
+    label_entropy: bool = True
+    solver: str | None = None
+    gammas: tuple[float, ...] = GAMMAS
+    folds: int = 5
+    seed: int = 0
+    reading: str = "predictive"
+    starts: int | None = None
+    max_sweeps: int = 1000
+    tolerance: float | None = None
+    threads: int | None = None
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        if self.gamma == "auto":
+            chosen, selection, notes = choose_gamma(self, labels, None, announce if progress else None)
+            result = chosen._fit(labels, progress, announce)
+            return replace(result, selection=selection, notes=result.notes + notes)
+        return self._climb(labels, progress, announce, None)
+
+    def fit(
+        self,
+        data: Any,
+        y: object = None,
+        *,
+        gold: Any = None,
+        validation: Any = None,
+        progress: Progress | None = None,
+        announce: Announce | None = None,
+    ) -> Self:
+        """Fit the labels; with ``validation``, known truths as `gold` takes them, gamma = 'auto' is chosen by these."""
+        if validation is None:
+            return super().fit(data, y, gold=gold, progress=progress, announce=announce)
+        if self.gamma != "auto":
+            raise ParameterError("A validation set chooses gamma; set gamma='auto' to let it.")
+        labels = as_labels(data)
+        truth = match_truth(labels, validation)[0]
+        chosen, selection, notes = choose_gamma(self, labels, truth, announce if progress else None)
+        result = chosen.fit(labels, gold=gold, progress=progress, announce=announce).result_
+        self.result_ = replace(result, selection=selection, notes=result.notes + notes)
+        return self
+
+    def refit(self, data: Any, previous: Result | None) -> Self:
+        """Fit, going on from the worker tables of an earlier result of the same structure and no stronger penalty.
+
+        A stronger penalty may have flattened the model, and from a flat model nothing moves.
+        """
+        labels = as_labels(data)
+        if previous is None or previous.sigma is None or self.gamma == "auto" or previous.method != self.method:
+            return self.fit(labels)
+        alike = previous.parameters["structure"] == self._name() and previous.parameters["alpha"] <= self._penalties(labels)[0]
+        if not alike or not self.label_entropy or self.solver == "algorithm1":
+            return self.fit(labels)
+        self.result_ = self._climb(labels, None, None, previous.sigma)
+        return self
+
+    def _climb(
+        self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None
+    ) -> Result:
+        solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
+        if solver not in TOLERANCES:
+            raise ParameterError(f"solver must be 'profiled' or 'algorithm1', not {self.solver!r}.")
+        if solver == "profiled" and not self.label_entropy:
+            raise ParameterError("Without label_entropy the objective has corners; take solver='algorithm1'.")
+        tolerance = TOLERANCES[solver] if self.tolerance is None else self.tolerance
+        check_run(self.max_sweeps, tolerance)
+        model, log_prior = self._model(labels), np.zeros(labels.n_classes)
+        if solver == "algorithm1":
+            # Q is compared from step to step, so items are solved further than sums need.
+            engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
+            outcome = fit_algorithm1(
+                engine,
+                model,
+                log_prior,
+                max_steps=self.max_sweeps,
+                tolerance=tolerance,
+                deterministic=not self.label_entropy,
+                progress=progress,
+            )
+            return self._result(labels, model, outcome, solver)
+        starts = (2 if labels.n_labels <= SMALL and model.item else 1) if self.starts is None else self.starts
+        if starts < 1:
+            raise ParameterError(f"starts must be at least 1, not {starts}.")
+        engine = LocalEngine(labels, threads=self.threads, announce=announce)
+        outcome = fit_profiled(
+            engine,
+            model,
+            log_prior,
+            starts=starts if tables is None else 1,
+            max_sweeps=self.max_sweeps,
+            tolerance=tolerance,
+            start=None if tables is None else model.worker.coordinates(tables),
+            progress=progress,
+        )
+        return self._result(labels, model, outcome, solver)
+
+    def _name(self) -> str:
+        return self.structure if isinstance(self.structure, str) else self.structure.name
+
+    def _model(self, labels: Labels) -> Model:
+        n_classes = labels.n_classes
+        worker = resolve(self.structure, n_classes).basis()
+        alpha, beta = self._penalties(labels)
+        if self.centred and n_classes > MOST_CENTRED:
+            raise ParameterError(f"The centred penalty takes up to {MOST_CENTRED} classes, not {n_classes}.")
+        item = self.structure if self.item_structure is None else self.item_structure
+        without = isinstance(item, str) and item == "none"
+        return Model(
+            worker,
+            None if without else resolve(item, n_classes).basis(),
+            alpha,
+            beta,
+            centred_metric(worker) if self.centred else None,
+        )
+
+    def _penalties(self, labels: Labels) -> tuple[float, float]:
+        if self.alpha is None:
+            gamma = check_penalty("gamma", self.gamma)
+            alpha, beta = penalties_from_gamma(gamma, labels.n_classes, labels.n_workers, labels.n_items)
+        else:
+            alpha = check_penalty("alpha", self.alpha)
+            beta = alpha * labels.n_items / labels.n_workers
+        return alpha, beta if self.beta is None else check_penalty("beta", self.beta)
+
+    def _result(self, labels: Labels, model: Model, outcome: Outcome, solver: str) -> Result:
+        expected = observed_counts(labels, outcome.posterior) - outcome.gradient
+        confusion, accuracy = normalise(np.maximum(expected, 0.0), np.exp(log_softmax(outcome.sigma)))
+        parameters: dict[str, Any] = {
+            "structure": self._name(),
+            "alpha": model.alpha,
+            "beta": model.beta if model.item else None,
+            "gamma": self.gamma if self.alpha is None and self.beta is None else None,
+            "solver": solver,
+        }
+        return Result(
+            labels,
+            self.method,
+            parameters,
+            outcome.posterior,
+            find_winners(outcome.posterior),
+            confusion,
+            accuracy,
+            log_prior=outcome.log_prior,
+            sigma=outcome.sigma,
+            phi=outcome.phi if model.item else None,
+            expand=model.item.tables if model.item else None,
+            difficulty=_difficulty(labels, model, outcome) if model.item else None,
+            objective=outcome.objective,
+            history=outcome.history,
+            sweeps=outcome.sweeps,
+            converged=outcome.converged,
+            notes=flat_note(outcome.posterior),
+        )
+
+    def _judge(self, labels: Labels) -> FloatArray:
+        fitted = self._fitted()
+        code = match_workers(fitted.labels, labels)
+        assert fitted.sigma is not None
+        sigma = np.where((code >= 0)[:, None, None], fitted.sigma[code], 0.0)
+        # Penalties as they were fitted, not as these labels would have them.
+        penalties = {"alpha": fitted.parameters["alpha"], "beta": fitted.parameters["beta"] or self.beta}
+        model = replace_parameters(self, penalties)._model(labels)
+        return LocalEngine(labels, threads=self.threads).posteriors(model, sigma, np.zeros(labels.n_classes))[1]
+
+
+def replace_parameters(estimator: MinimaxEntropy, changes: dict[str, Any]) -> MinimaxEntropy:
+    """Return an unfitted copy with some parameters changed."""
+    return MinimaxEntropy(**{**estimator.get_params(), **changes})
+
+
+def _difficulty(labels: Labels, model: Model, outcome: Outcome, chunk: int = 65536) -> FloatArray:
+    """Return the probability that the average worker gets each item wrong, shape (n_items,).
+
+    One worker for all items, so that items seen by different workers can be compared: the mean of the workers' tables,
+    each counting by its number of labels.
+    """
+    assert model.item is not None
+    shares = np.bincount(labels.worker, minlength=labels.n_workers) / labels.n_labels
+    average = np.tensordot(shares, outcome.sigma, axes=1)
+    difficulty = np.empty(len(outcome.phi))
+    for first in range(0, len(outcome.phi), chunk):
+        part = slice(first, first + chunk)
+        right = np.exp(log_softmax(model.item.tables(outcome.phi[part]) + average))
+        difficulty[part] = 1.0 - np.einsum("jc,jcc->j", outcome.posterior[part], right)
+    return difficulty

@@ -1,0 +1,75 @@
+"""What estimators share in which an item scales its workers' tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result, find_winners
+from crowdassay.engines.local import log_softmax
+from crowdassay.engines.scaled import ScaledEngine
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.base import match_workers
+from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.solvers.scaled import Mode
+
+
+def check_mean(name: str, value: float) -> None:
+    """Refuse a prior mean that is no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+        raise ParameterError(f"{name} must be a number, the mean of its prior, not {value!r}.")
+
+
+def match_tables(fitted: Labels, new: Labels, known: FloatArray, stranger: FloatArray) -> FloatArray:
+    """Return the parameters of new labels' workers: those fitted (n_workers, size), or the stranger's (size,)."""
+    code = match_workers(fitted, new)
+    return np.where((code >= 0)[:, None], known[code], stranger)
+
+
+def expected_counts(engine: ScaledEngine, tables: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> FloatArray:
+    """Return each worker's expected answers by true class, (n_workers, n_classes, n_classes)."""
+    residual = engine.scaled(tables, log_scale, plain=True).gradient
+    return np.maximum(observed_counts(engine.labels, posterior) - residual, 0.0)
+
+
+def table_difficulty(tables: FloatArray, log_scale: FloatArray, posterior: FloatArray, chunk: int = 65536) -> FloatArray:
+    """Return the probability that a worker with the average table gets each item wrong, shape (n_items,)."""
+    average = tables.mean(axis=0)
+    difficulty = np.empty(len(log_scale))
+    for first in range(0, len(log_scale), chunk):
+        part = slice(first, first + chunk)
+        right = np.exp(log_softmax(np.exp(log_scale[part])[:, None, None] * average))
+        difficulty[part] = 1.0 - np.einsum("jc,jcc->j", posterior[part], right)
+    return difficulty
+
+
+def scaled_result(
+    labels: Labels,
+    method: str,
+    parameters: dict[str, Any],
+    mode: Mode,
+    tables: FloatArray,
+    counts: FloatArray,
+    difficulty: FloatArray,
+) -> Result:
+    """Return the result of a mode: worker tables (n_workers, n_classes, n_classes) and log scales of the items."""
+    confusion, accuracy = normalise(counts, np.exp(log_softmax(tables)))
+    return Result(
+        labels,
+        method,
+        parameters,
+        mode.posterior,
+        find_winners(mode.posterior),
+        confusion,
+        accuracy,
+        sigma=tables,
+        phi=mode.log_scale[:, None],
+        difficulty=difficulty,
+        objective=mode.objective,
+        history=mode.history,
+        sweeps=mode.sweeps,
+        converged=mode.converged,
+    )

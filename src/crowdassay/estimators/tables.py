@@ -1,0 +1,63 @@
+"""What estimators share whose workers are described by tables of log probabilities and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result, find_winners
+from crowdassay.engines.local import LocalEngine
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.base import match_workers
+from crowdassay.estimators.confusion import normalise, observed_counts
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the choices."""
+    if value not in choices:
+        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}.")
+
+
+def check_number(name: str, value: float, least: float, *, strictly: bool = False) -> None:
+    """Refuse what is no finite number of at least (or, strictly, above) ``least``."""
+    try:
+        good = np.isfinite(value) and (value > least if strictly else value >= least)
+    except TypeError:
+        good = False
+    if not good:
+        raise ParameterError(f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}.")
+
+
+def table_result(
+    engine: LocalEngine, method: str, parameters: dict[str, Any], log_p: FloatArray, log_prior: FloatArray, **found: Any
+) -> Result:
+    """Return the result of worker tables ``log_p`` (n_workers, n_classes, n_classes), after one last E-step.
+
+    ``found`` is what else the fit found: objective, history, sweeps, converged, notes.
+    """
+    labels = engine.labels
+    posterior = np.empty((labels.n_items, labels.n_classes))
+    engine.count(log_p, log_prior, posterior=posterior)
+    p = np.exp(log_p)
+    p /= p.sum(axis=2, keepdims=True)
+    confusion, accuracy = normalise(observed_counts(labels, posterior).sum(axis=2, keepdims=True) * p, p)
+    winners = find_winners(posterior)
+    return Result(
+        labels, method, parameters, posterior, winners, confusion, accuracy, log_prior=log_prior, sigma=log_p, **found
+    )
+
+
+def judge_by_tables(fitted: Result, labels: Labels, threads: int | None = None) -> FloatArray:
+    """Return class probabilities (n_items, n_classes) of new labels; what a stranger says counts for nothing."""
+    assert fitted.sigma is not None
+    code = match_workers(fitted.labels, labels)
+    n_classes = labels.n_classes
+    stranger = np.full((n_classes, n_classes), -np.log(n_classes))
+    log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], stranger)
+    log_prior = np.full(n_classes, -np.log(n_classes)) if fitted.log_prior is None else fitted.log_prior
+    posterior = np.empty((labels.n_items, n_classes))
+    LocalEngine(labels, threads=threads).count(log_p, log_prior, posterior=posterior)
+    return posterior

@@ -1,0 +1,221 @@
+"""Welinder's multidimensional model of items and workers, for two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import log_ndtr, ndtr
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result, find_winners
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.binary import label_signs, name_ranks, two_columns
+from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.confusion import normalise
+from crowdassay.solvers.outcome import Progress
+
+JITTER = 0.5  # spread of the workers' random starting directions
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Welinder(Estimator):
+    r"""Place items in a space in which each worker cuts the two classes apart by a plane of their own.
+
+    .. math::  P(x_{ij} = 1) = \Phi(w_i \cdot v_j - t_i), \qquad
+               v_j \sim \tfrac12 N(-e_1, I) + \tfrac12 N(e_1, I), \quad w_i \sim N(e_1, s^2 I), \quad t_i \sim N(0, s^2)
+
+    The class of an item is the component of the mixture that its position v_j came from, with log odds 2 v_j1. All
+    positions, directions w_i and thresholds t_i are set to their joint mode.
+
+    Parameters
+    ----------
+    dimension : int
+        Dimension of the space; more than one lets workers attend to different sides of an item.
+    spread : float
+        s: how far workers' directions and thresholds lie from the typical worker's.
+    starts : int or None
+        Starting points, the best kept; None takes one in one dimension, where the votes are start enough, else five.
+    max_sweeps : int
+        Steps of L-BFGS from each start.
+    tolerance : float
+        Relative change of the objective at which to stop.
+    seed : int
+        Of the random starts.
+
+    Attributes
+    ----------
+    positions_ : ndarray of shape (n_items, dimension)
+    directions_ : ndarray of shape (n_workers, dimension)
+    thresholds_ : ndarray of shape (n_workers,)
+
+    References
+    ----------
+    P. Welinder, S. Branson, S. Belongie, P. Perona. The multidimensional wisdom of crowds. 2010.
+    """
+
+    method: ClassVar[str] = "welinder"
+
+    dimension: int = 1
+    spread: float = 1.0
+    starts: int | None = None
+    max_sweeps: int = 2000
+    tolerance: float = 1e-9
+    seed: int = 0
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        self._check()
+        problem = Problem(labels, self.dimension, self.spread)
+        generator = np.random.default_rng(self.seed)
+        best: tuple[float, Any, list[float]] = (-np.inf, None, [])
+        starts = (1 if self.dimension == 1 else 5) if self.starts is None else self.starts
+        for number in range(starts):
+            history: list[float] = []
+            start = problem.start(generator, JITTER if number or self.dimension > 1 else 0.0)
+            found = problem.maximise(start, self.max_sweeps, self.tolerance, history)
+            if progress is not None:
+                progress(number + 1, max(history[-1], best[0]))
+            if history[-1] > best[0] + 1e-9 * abs(history[-1]):
+                best = (history[-1], found, history)
+        objective, found, history = best
+        self.positions_, self.directions_, self.thresholds_ = problem.split(found.x)
+        posterior = two_columns(labels, 2.0 * self.positions_[:, 0])
+        confusion, accuracy = self._confusion(labels, posterior)
+        return Result(
+            labels,
+            self.method,
+            {"dimension": self.dimension, "spread": self.spread, "starts": starts, "seed": self.seed},
+            posterior,
+            find_winners(posterior),
+            confusion,
+            accuracy,
+            log_prior=np.log([0.5, 0.5]),
+            phi=self.positions_,
+            difficulty=self._difficulty(posterior),
+            objective=objective,
+            history=tuple(history),
+            sweeps=len(history),
+            converged=bool(found.success),
+        )
+
+    def _check(self) -> None:
+        check_run(self.max_sweeps, self.tolerance)
+        for name, value in (("dimension", self.dimension), ("starts", 1 if self.starts is None else self.starts)):
+            if not isinstance(value, int) or value < 1:
+                raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        if not 0 < self.spread < np.inf:
+            raise ParameterError(f"spread must be a positive number, not {self.spread!r}.")
+
+    def _confusion(self, labels: Labels, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Average what each worker would say over the items that worker labelled."""
+        item, worker = labels.label_item, labels.worker
+        margin = np.einsum("nd,nd->n", self.directions_[worker], self.positions_[item]) - self.thresholds_[worker]
+        says = np.column_stack([ndtr(-margin), ndtr(margin)])
+        cells = (posterior[item][:, :, None] * says[:, None, :]).reshape(-1, 4)
+        by_worker = sparse.csr_array((np.ones(len(worker)), (worker, np.arange(len(worker)))))
+        return normalise((by_worker @ cells).reshape(-1, 2, 2))
+
+    def _difficulty(self, posterior: FloatArray) -> FloatArray:
+        """Return the probability that the average worker gets each item wrong, shape (n_items,)."""
+        one = ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
+        return posterior[:, 0] * one + posterior[:, 1] * (1.0 - one)
+
+    def _judge(self, labels: Labels) -> FloatArray:
+        code = match_workers(self._fitted().labels, labels)
+        known = code >= 0
+        typical = np.eye(self.dimension)[0]
+        directions = np.where(known[:, None], self.directions_[code], typical)
+        thresholds = np.where(known, self.thresholds_[code], 0.0)
+        problem = Problem(labels, self.dimension, self.spread, (directions, thresholds))
+        found = problem.maximise(np.zeros(problem.n_free), self.max_sweeps, 1e-14, [])  # concave and quick
+        return two_columns(labels, 2.0 * problem.split(found.x)[0][:, 0])
+
+
+class Problem:
+    """The function L-BFGS sees: the log posterior of positions, directions and thresholds, and its gradient.
+
+    With ``workers``, a pair (directions, thresholds), only the positions are free.
+    """
+
+    def __init__(
+        self, labels: Labels, dimension: int, spread: float, workers: tuple[FloatArray, FloatArray] | None = None
+    ) -> None:
+        self.labels, self.dimension, self.spread, self.workers = labels, dimension, spread, workers
+        self.sign = label_signs(labels, Welinder.method)
+        self.worker, order = labels.worker, np.arange(labels.n_labels)
+        ones, shape = np.ones(labels.n_labels), (labels.n_items, labels.n_labels)
+        self.by_item = sparse.csr_array((ones, order, labels.starts), shape=shape)
+        self.by_worker = sparse.csr_array((ones, (self.worker, order)), shape=(labels.n_workers, labels.n_labels))
+        self.n_free = labels.n_items * dimension + (0 if workers else labels.n_workers * (dimension + 1))
+
+    def split(self, flat: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return positions (n_items, d), directions (n_workers, d) and thresholds (n_workers,)."""
+        d, edge = self.dimension, self.labels.n_items * self.dimension
+        if self.workers:
+            return flat.reshape(-1, d), *self.workers
+        n_workers = self.labels.n_workers
+        return flat[:edge].reshape(-1, d), flat[edge : edge + n_workers * d].reshape(-1, d), flat[edge + n_workers * d :]
+
+    def start(self, generator: np.random.Generator, jitter: float) -> FloatArray:
+        """Place items by their votes and turn workers at random about the typical direction."""
+        votes = self.labels.votes()
+        positions = np.zeros((self.labels.n_items, self.dimension))
+        positions[:, 0] = (votes[:, 1] - votes[:, 0]) / (votes.sum(axis=1) + 1.0)
+        # Drawn in the order of the names, so that the order of the rows does not matter.
+        drawn = generator.normal(0.0, jitter, (self.labels.n_workers, self.dimension))
+        directions = drawn[name_ranks(self.labels.workers)]
+        directions[:, 0] += 1.0
+        return np.concatenate([positions.ravel(), directions.ravel(), np.zeros(self.labels.n_workers)])
+
+    def evaluate(self, flat: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log posterior up to a constant and its gradient at ``flat`` (n_free,)."""
+        positions, directions, thresholds = self.split(flat)
+        item, worker = self.labels.label_item, self.worker
+        margin = np.einsum("nd,nd->n", directions[worker], positions[item]) - thresholds[worker]
+        log_chance = log_ndtr(self.sign * margin)
+        slope = self.sign * np.exp(-0.5 * margin**2 - log_chance) / np.sqrt(2.0 * np.pi)
+        prior, pull = log_mixture(positions, self.labels.gold)
+        objective = float(log_chance.sum()) + prior
+        gradient = pull + self.by_item @ (slope[:, None] * directions[worker])
+        if self.workers:
+            return objective, gradient.ravel()
+        off = directions - np.eye(self.dimension)[0]
+        objective -= float(np.sum(off**2) + np.sum(thresholds**2)) / (2.0 * self.spread**2)
+        turn = self.by_worker @ (slope[:, None] * positions[item]) - off / self.spread**2
+        lift = -(self.by_worker @ slope) - thresholds / self.spread**2
+        return objective, np.concatenate([gradient.ravel(), turn.ravel(), lift])
+
+    def maximise(self, start: FloatArray, max_steps: int, tolerance: float, history: list[float]) -> Any:
+        """Climb from ``start``, adding every accepted objective to ``history``."""
+
+        def negative(flat: FloatArray) -> tuple[float, FloatArray]:
+            objective, gradient = self.evaluate(flat)
+            return -objective, -gradient
+
+        def accepted(intermediate_result: Any) -> None:
+            history.append(-float(intermediate_result.fun))
+
+        options = {"ftol": tolerance, "gtol": 1e-9, "maxiter": max_steps, "maxfun": 10 * max_steps}
+        found = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
+        if not history:
+            history.append(-float(found.fun))
+        return found
+
+
+def log_mixture(positions: FloatArray, gold: np.ndarray) -> tuple[float, FloatArray]:
+    r"""Return the log density of the positions, up to a constant, and its gradient (n_items, dimension).
+
+    :math:`\log\cosh v_1 - |v|^2/2`, or :math:`\pm v_1 - |v|^2/2` where the class is known.
+    """
+    first = positions[:, 0]
+    free, side = gold < 0, np.where(gold == 1, 1.0, -1.0)
+    log_cosh = np.logaddexp(first, -first) - np.log(2.0)
+    density = float(np.where(free, log_cosh, side * first).sum() - 0.5 * np.sum(positions**2))
+    gradient = -positions
+    gradient[:, 0] += np.where(free, np.tanh(first), side)
+    return density, gradient

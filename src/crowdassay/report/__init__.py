@@ -1,0 +1,1 @@
+"""Charts as records plus a specification, and pages that open offline."""

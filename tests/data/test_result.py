@@ -1,0 +1,49 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from crowdassay import MajorityVote, MinimaxEntropy
+from crowdassay.data.result import TIE, find_winners
+
+ROWS = {"task": [1, 1, 2, 2, 3], "worker": ["a", "b", "a", "b", "a"], "answer": ["x", "x", "y", "x", "y"]}
+
+
+@pytest.mark.parametrize(("make", "kind"), [(pd.DataFrame, pd.DataFrame), (pl.DataFrame, pl.DataFrame), (pa.table, pa.Table)])
+def test_results_come_in_the_callers_kind_of_frame(make, kind):
+    fitted = MajorityVote().fit(make(ROWS))
+    for frame in (fitted.labels_, fitted.posterior_, fitted.workers_, fitted.items_, fitted.predict(make(ROWS))):
+        assert isinstance(frame, kind)
+    assert list(fitted.labels_["item"].to_pylist() if kind is pa.Table else fitted.labels_["item"]) == [1, 2, 3]
+
+
+def test_a_tie_goes_to_the_first_class_and_is_flagged():
+    table = MajorityVote().fit((ROWS["task"], ROWS["worker"], ROWS["answer"])).labels_
+    assert table["label"].to_pylist() == ["x", "x", "y"]
+    assert table["tied"].to_pylist() == [False, True, False]
+    assert table["probability"].to_pylist() == [1.0, 0.5, 1.0]
+
+
+def test_ties_up_to_rounding():
+    assert find_winners(np.array([[0.5 - TIE / 4, 0.5 + TIE / 4], [0.4, 0.6]])).tolist() == [[True, True], [False, True]]
+
+
+def test_items_table():
+    table = MajorityVote().fit((ROWS["task"], ROWS["worker"], ROWS["answer"])).items_
+    assert table.column_names == ["item", "n_labels", "probability", "entropy", "vote_share"]
+    assert table["n_labels"].to_pylist() == [2, 2, 1]
+    assert table["entropy"].to_pylist() == pytest.approx([0.0, np.log(2), 0.0])
+
+
+def test_worker_and_item_tables_of_a_model_carry_its_parameters():
+    fitted = MinimaxEntropy().fit((ROWS["task"], ROWS["worker"], ROWS["answer"]))
+    assert fitted.workers_.column_names[:5] == ["worker", "n_labels", "accuracy", "confusion:x:x", "confusion:x:y"]
+    assert fitted.workers_["sigma:x:y"].to_numpy() == pytest.approx(fitted.sigma_[:, 0, 1])
+    assert fitted.items_["tau:y:x"].to_numpy() == pytest.approx(fitted.tau_[:, 1, 0])
+    assert fitted.items_["difficulty"].to_numpy().max() < 1
+
+
+def test_a_class_called_item_does_not_hide_the_items():
+    table = MajorityVote().fit(([1, 2], ["a", "b"], ["item", "other"])).posterior_
+    assert table.column_names == ["item", "class:item", "other"]
