@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import DATA
 
+from conftest import DATA
 from crowdassay.cli.main import main
 from crowdassay.estimators.methods import METHODS
 

@@ -53,7 +53,9 @@ def test_without_truth_labels_are_held_out(run, simulated):
 
 
 def test_the_table_is_shown(run, simulated):
-    code, out, _ = run("compare", simulated / "labels.csv", "--truth", simulated / "truth.csv", "--methods", "majority,kos,minimax")
+    code, out, _ = run(
+        "compare", simulated / "labels.csv", "--truth", simulated / "truth.csv", "--methods", "majority,kos,minimax"
+    )
     assert code == 0
     for words in ("same label", "Most disputed items", "The methods disagree on", "Left out: The method 'kos'"):
         assert words in out

@@ -126,13 +126,18 @@ def test_simulated_truth_ability_and_easiness_are_found(confusion):
     assert np.corrcoef(result.difficulty, np.log(easiness))[0, 1] < -0.5
 
 
-def test_an_item_on_which_all_agree_is_easier():
+def test_difficulty_is_the_share_of_workers_who_get_it_wrong():
     labels, *_ = simulate_glad(2)
     unanimous = labels.votes().max(axis=1) == labels.votes().sum(axis=1)
     for confusion in (False, True):
-        difficulty = GLAD(confusion=confusion).fit(labels).result_.difficulty
-        assert ((difficulty >= 0) & (difficulty <= 1)).all()
-        assert difficulty[unanimous].mean() < difficulty[~unanimous].mean()
+        result = GLAD(confusion=confusion).fit(labels).result_
+        scale = np.exp(result.phi[:, 0])[:, None, None, None]
+        if confusion:
+            right = np.exp(log_softmax(scale * result.sigma)).mean(axis=1)[:, range(3), range(3)]
+        else:
+            right = expit(scale[..., 0] * result.sigma[:, 0, :1]).mean(axis=1)
+        np.testing.assert_allclose(result.difficulty, 1 - (result.posterior * right).sum(axis=1), atol=2e-3)
+        assert result.difficulty[unanimous].mean() < result.difficulty[~unanimous].mean()
 
 
 def test_accuracy_is_the_expected_share_of_right_answers():

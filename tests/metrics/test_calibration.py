@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from problems import random_labels
 
 from crowdassay.data.result import Result, find_winners
 from crowdassay.metrics.calibration import calibration, calibration_error
+from problems import random_labels
 
 
 def made(posterior):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from problems import random_labels
 
 from crowdassay import simulate
 from crowdassay.errors import ParameterError
 from crowdassay.selection.folds import deal, keep
+from problems import random_labels
 
 
 def test_every_items_labels_spread_evenly_and_every_workers_nearly():

@@ -101,7 +101,13 @@ def test_structures_and_methods_can_be_chosen(drawn):
 
 def test_ordered_data_prefer_the_ordinal_structure():
     labels, _ = simulate(
-        np.random.default_rng(6), n_items=200, n_workers=15, n_classes=5, structure="ordinal", worker_spread=0.4, item_spread=0.2
+        np.random.default_rng(6),
+        n_items=200,
+        n_workers=15,
+        n_classes=5,
+        structure="ordinal",
+        worker_spread=0.4,
+        item_spread=0.2,
     )
     best = select(grid(MinimaxEntropy(), structure=["nominal", "ordinal"]), labels)
     assert best.structure == "ordinal"

@@ -31,7 +31,9 @@ FITTING = (
 @click.option("--smoothing", type=float, help="dawid-skene: added to every count; 0 by default.")
 @click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
-@click.option("--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png).")
+@click.option(
+    "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables.")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the tables."
@@ -50,9 +52,9 @@ def aggregate(labels: Path, method: str, **options: Any) -> None:
     from crowdassay.estimators.methods import find_method
     from crowdassay.io.tables import write_result
     from crowdassay.io.truth import match_truth
+    from crowdassay.io.write import check_writable
     from crowdassay.metrics.calibration import calibration
     from crowdassay.report.charts import calibration_chart, check_chart, save_chart
-    from crowdassay.io.write import check_writable
 
     chosen = find_method(method)
     fitting = {name: options[name] for name in FITTING if options[name] is not None}

@@ -20,7 +20,9 @@ SHOWN = 10
 @click.option("--methods", default="majority,dawid-skene,minimax", show_default=True, help="Separated by commas, or 'all'.")
 @click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
-@click.option("--folds", default=5, show_default=True, help="Without --truth: parts into which labels are dealt to be held out.")
+@click.option(
+    "--folds", default=5, show_default=True, help="Without --truth: parts into which labels are dealt to be held out."
+)
 @click.option("--seed", default=0, show_default=True, help="Decides which labels are held out together.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:

@@ -73,7 +73,7 @@ class Estimator(ABC):
         self.result_ = dataclasses.replace(result, seconds=time.perf_counter() - started)
         return self
 
-    def refit(self, data: Any, previous: Result | None) -> Self:  # noqa: ARG002
+    def refit(self, data: Any, previous: Result | None) -> Self:
         """Fit, going on from an earlier result where the model can; most start anew."""
         return self.fit(data)
 

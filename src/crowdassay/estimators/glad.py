@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,14 @@ from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_run
 from crowdassay.estimators.confusion import observed_counts
 from crowdassay.estimators.majority import gold_votes, shares
-from crowdassay.estimators.scaled import check_mean, expected_counts, match_tables, scaled_result, table_difficulty
+from crowdassay.estimators.scaled import (
+    check_mean,
+    expected_counts,
+    item_difficulty,
+    match_tables,
+    scaled_result,
+    table_accuracy,
+)
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items, population
 
@@ -82,12 +90,14 @@ class GLAD(Estimator):
         if self.confusion:
             tables = mode.theta.reshape(-1, labels.n_classes, labels.n_classes)
             counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
-            difficulty = table_difficulty(tables, mode.log_scale, mode.posterior)
-            return scaled_result(labels, "glad-confusion", parameters, mode, tables, counts, difficulty)
-        tables = mode.theta[:, :, None] * np.eye(labels.n_classes)
-        counts = _expected_counts(labels, mode.theta[:, 0], mode.log_scale, mode.posterior)
-        difficulty = expit(-mode.theta.mean() * np.exp(mode.log_scale))
-        return scaled_result(labels, "glad", parameters, mode, tables, counts, difficulty)
+            right = partial(table_accuracy, tables)
+        else:
+            tables = mode.theta[:, :, None] * np.eye(labels.n_classes)
+            counts = _expected_counts(labels, mode.theta[:, 0], mode.log_scale, mode.posterior)
+            right = partial(_accuracy, mode.theta[:, 0], labels.n_classes)
+        difficulty = item_difficulty(right, mode.log_scale, mode.posterior)
+        method = "glad-confusion" if self.confusion else "glad"
+        return scaled_result(labels, method, parameters, mode, tables, counts, difficulty)
 
     def _mean(self, labels: Labels) -> FloatArray:
         if self.confusion:
@@ -150,6 +160,11 @@ class LogisticLikelihood:
         gradient: FloatArray = np.bincount(labels.worker, residual * scale, labels.n_workers)[:, None].astype(float)
         slope: FloatArray = np.bincount(item, residual * z, labels.n_items).astype(float)
         return ScaledSums(objective, gradient, slope, posterior)
+
+
+def _accuracy(ability: FloatArray, n_classes: int, log_scale: float) -> FloatArray:
+    """Return the workers' mean probability of a right answer, the same for all classes, shape (n_classes,)."""
+    return np.full(n_classes, expit(ability * np.exp(log_scale)).mean())
 
 
 def _expected_counts(labels: Labels, ability: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,14 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.scaled import ScaledEngine, ScaledSums
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.scaled import check_mean, expected_counts, match_tables, scaled_result, table_difficulty
+from crowdassay.estimators.scaled import (
+    check_mean,
+    expected_counts,
+    item_difficulty,
+    match_tables,
+    scaled_result,
+    table_accuracy,
+)
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items
 
@@ -70,7 +78,7 @@ class LatentTraitAnalysis(Estimator):
         mode = fit_scaled(problem, max_sweeps=self.max_sweeps, tolerance=self.tolerance, progress=progress)
         tables = threshold_tables(mode.theta)
         counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
-        difficulty = table_difficulty(tables, mode.log_scale, mode.posterior)
+        difficulty = item_difficulty(partial(table_accuracy, tables), mode.log_scale, mode.posterior)
         parameters = {"discrimination": self.discrimination, "easiness": self.easiness}
         return scaled_result(labels, self.method, parameters, mode, tables, counts, difficulty)
 

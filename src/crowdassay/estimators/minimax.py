@@ -134,9 +134,7 @@ class MinimaxEntropy(Estimator):
         self.result_ = self._climb(labels, None, None, previous.sigma)
         return self
 
-    def _climb(
-        self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None
-    ) -> Result:
+    def _climb(self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None) -> Result:
         solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
         if solver not in TOLERANCES:
             raise ParameterError(f"solver must be 'profiled' or 'algorithm1', not {self.solver!r}.")

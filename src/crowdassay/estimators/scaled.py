@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,15 +36,24 @@ def expected_counts(engine: ScaledEngine, tables: FloatArray, log_scale: FloatAr
     return np.maximum(observed_counts(engine.labels, posterior) - residual, 0.0)
 
 
-def table_difficulty(tables: FloatArray, log_scale: FloatArray, posterior: FloatArray, chunk: int = 65536) -> FloatArray:
-    """Return the probability that a worker with the average table gets each item wrong, shape (n_items,)."""
-    average = tables.mean(axis=0)
-    difficulty = np.empty(len(log_scale))
-    for first in range(0, len(log_scale), chunk):
-        part = slice(first, first + chunk)
-        right = np.exp(log_softmax(np.exp(log_scale[part])[:, None, None] * average))
-        difficulty[part] = 1.0 - np.einsum("jc,jcc->j", posterior[part], right)
-    return difficulty
+def item_difficulty(
+    right: Callable[[float], FloatArray], log_scale: FloatArray, posterior: FloatArray, points: int = 64
+) -> FloatArray:
+    """Return the probability that a worker drawn at random gets each item wrong, shape (n_items,).
+
+    All workers for all items, so that items seen by different workers can be compared. ``right`` takes a log scale and returns
+    the share of right answers by true class (n_classes,); it is smooth, and interpolated between some points.
+    """
+    grid = np.linspace(log_scale.min(), log_scale.max(), points)
+    curves = np.array([right(float(point)) for point in grid])
+    shares = np.stack([np.interp(log_scale, grid, curve) for curve in curves.T], axis=1)
+    return np.asarray(1.0 - np.einsum("jc,jc->j", posterior, shares))
+
+
+def table_accuracy(tables: FloatArray, log_scale: float) -> FloatArray:
+    """Return the workers' mean probability of a right answer by true class, shape (n_classes,)."""
+    p = np.exp(log_softmax(np.exp(log_scale) * tables))
+    return np.asarray(np.einsum("icc->c", p) / len(p))
 
 
 def scaled_result(

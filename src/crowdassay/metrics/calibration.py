@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def calibration(result: Result, truth: np.ndarray, edges: Sequence[float] = PAPE
         A bin holds probabilities above its lower edge and up to its upper one.
     """
     records = []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         inside = (truth >= 0) & (result.probability > low) & (result.probability <= high)
         record: dict[str, Any] = {"low": low, "high": high, "items": int(inside.sum())}
         if inside.any():

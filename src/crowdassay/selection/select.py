@@ -123,7 +123,12 @@ def cross_validate(
 
 
 def validate(
-    candidates: Sequence[Candidate], labels: Labels, truth: np.ndarray, *, names: Sequence[str], progress: Progress | None = None
+    candidates: Sequence[Candidate],
+    labels: Labels,
+    truth: np.ndarray,
+    *,
+    names: Sequence[str],
+    progress: Progress | None = None,
 ) -> Selection:
     """Score candidates by how well they predict known truths, codes of shape (n_items,), -1 where unknown.
 
@@ -141,4 +146,6 @@ def validate(
         keys.append((right.mean(), -log_loss))
         if progress is not None:
             progress(number + 1, len(candidates))
-    return Selection(f"minus the error rate on {len(known)} known items", tuple(rows), max(range(len(keys)), key=keys.__getitem__))
+    return Selection(
+        f"minus the error rate on {len(known)} known items", tuple(rows), max(range(len(keys)), key=keys.__getitem__)
+    )
