@@ -48,11 +48,3 @@ def test_a_summit_is_not_left():
     *_, sweeps, converged = climb(lambda x: (-1.0, 0 * x), np.ones(3), np.ones(3), max_sweeps=10, tolerance=1e-9)
     assert converged
     assert sweeps == 1
-
-
-def test_values_that_are_not_numbers_are_stepped_back_from():
-    def half(x):
-        return (float(np.log(x).sum() - x.sum()), 1 / x - 1) if x.min() > 0 else (np.nan, 0 * x)
-
-    point, *_ = climb(half, np.array([0.01]), np.array([5.0]), max_sweeps=100, tolerance=1e-12)
-    assert point[0] == pytest.approx(1.0, abs=1e-5)

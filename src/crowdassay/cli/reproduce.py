@@ -46,7 +46,7 @@ def show(tables: list[dict[str, object]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from crowdassay.report.page import COLUMNS, format_cell
+    from crowdassay.report.page import COLUMNS, empty_rows, format_cell
 
     console = Console(highlight=False, markup=False)
     for table in tables:
@@ -57,6 +57,6 @@ def show(tables: list[dict[str, object]]) -> None:
             cells = (format_cell(row.get(name), name) for name in shown)  # type: ignore[arg-type]
             printed.add_row(str(row["dataset"]), str(row["column"]), *cells)
         console.print(printed)
-        for note in dict.fromkeys(f"{row['dataset']}: {row['note']}." for row in rows if "note" in row):
+        for note in empty_rows(rows):
             console.print(note)
         console.print()

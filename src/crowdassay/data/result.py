@@ -38,6 +38,8 @@ class Result:
     sigma : ndarray of shape (n_workers, n_classes, n_classes) or None
     phi : ndarray of shape (n_items, size) or None
         Item coordinates; `tau` expands them.
+    pairs : callable or None
+        Log P(k | c) of pairs of item and worker, where it is not the softmax of sigma and tau.
     difficulty : ndarray of shape (n_items,) or None
         Probability that the average worker gets the item wrong.
     objective : float or None
@@ -62,6 +64,7 @@ class Result:
     sigma: FloatArray | None = None
     phi: FloatArray | None = None
     expand: Callable[[FloatArray], FloatArray] | None = None
+    pairs: Callable[[IntArray, IntArray], FloatArray] | None = None
     difficulty: FloatArray | None = None
     objective: float | None = None
     history: tuple[float, ...] = ()

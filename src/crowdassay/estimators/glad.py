@@ -97,7 +97,8 @@ class GLAD(Estimator):
             right = partial(_accuracy, mode.theta[:, 0], labels.n_classes)
         difficulty = item_difficulty(right, mode.log_scale, mode.posterior)
         method = "glad-confusion" if self.confusion else "glad"
-        return scaled_result(labels, method, parameters, mode, tables, counts, difficulty)
+        lead = 0.0 if self.confusion else float(np.log(labels.n_classes - 1))  # wrong answers share what is left
+        return scaled_result(labels, method, parameters, mode, tables, counts, difficulty, lead)
 
     def _mean(self, labels: Labels) -> FloatArray:
         if self.confusion:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.local import log_softmax
@@ -64,8 +65,12 @@ def scaled_result(
     tables: FloatArray,
     counts: FloatArray,
     difficulty: FloatArray,
+    lead: float = 0.0,
 ) -> Result:
-    """Return the result of a mode: worker tables (n_workers, n_classes, n_classes) and log scales of the items."""
+    """Return the result of a mode: worker tables (n_workers, n_classes, n_classes) and log scales of the items.
+
+    ``lead`` is added to the diagonal of a scaled table before the softmax.
+    """
     confusion, accuracy = normalise(counts, np.exp(log_softmax(tables)))
     return Result(
         labels,
@@ -77,9 +82,15 @@ def scaled_result(
         accuracy,
         sigma=tables,
         phi=mode.log_scale[:, None],
+        pairs=partial(pair_log_p, tables, mode.log_scale, lead),
         difficulty=difficulty,
         objective=mode.objective,
         history=mode.history,
         sweeps=mode.sweeps,
         converged=mode.converged,
     )
+
+
+def pair_log_p(tables: FloatArray, log_scale: FloatArray, lead: float, item: IntArray, worker: IntArray) -> FloatArray:
+    """Return log P(k | c) for pairs of item and worker, shape (n, n_classes, n_classes)."""
+    return log_softmax(np.exp(log_scale[item])[:, None, None] * tables[worker] + lead * np.eye(tables.shape[1]))

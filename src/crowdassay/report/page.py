@@ -10,8 +10,9 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #8884; }
-th:nth-child(-n+2), td:nth-child(-n+2), td.note { text-align: left; }
-td.note { opacity: 0.7; }
+th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; white-space: nowrap; }
+td { font-variant-numeric: tabular-nums; }
+.note { opacity: 0.7; margin: 0.2rem 0; }
 figure { background: white; display: inline-block; margin: 0; padding: 1rem; }
 """
 COLUMNS = ("paper", "ours", "difference", "converged", "gamma")
@@ -41,12 +42,15 @@ def _table(rows: list[dict[str, Any]]) -> str:
     body = []
     for row in rows:
         cells = f"<td>{escape(row['dataset'])}</td><td>{escape(row['column'])}</td>"
-        if "note" in row:
-            cells += f"<td>{row['paper']}</td><td class='note' colspan='{len(shown) - 1}'>{escape(row['note'])}</td>"
-        else:
-            cells += "".join(f"<td>{escape(format_cell(row.get(name), name))}</td>" for name in shown)
+        cells += "".join(f"<td>{escape(format_cell(row.get(name), name))}</td>" for name in shown)
         body.append(f"<tr>{cells}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in empty_rows(rows))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{notes}"
+
+
+def empty_rows(rows: list[dict[str, Any]]) -> list[str]:
+    """Say once for each dataset why its rows are empty."""
+    return list(dict.fromkeys(f"{row['dataset']}: {row['note']}." for row in rows if "note" in row))
 
 
 def format_cell(value: float | None, column: str) -> str:

@@ -45,6 +45,8 @@ def heldout_log_likelihood(result: Result, labels: Labels, chosen: np.ndarray, r
 
 def _log_tables(result: Result, item: np.ndarray, worker: np.ndarray) -> FloatArray:
     """Return log P(k | c) for pairs of item and worker, shape (n, n_classes, n_classes)."""
+    if result.pairs is not None:
+        return result.pairs(item, worker)
     if result.sigma is None:
         n_classes = result.confusion.shape[1]
         return np.log((1 - DOUBT) * result.confusion[worker] + DOUBT / n_classes)

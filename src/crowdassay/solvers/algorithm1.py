@@ -47,7 +47,7 @@ def fit_algorithm1(
     progress : callable, optional
     """
     problem = WorkerProblem(engine, model, log_prior, max_sweeps=10**9)
-    point = np.zeros_like(problem.best[1])
+    point = problem.origin()
     weights, previous = Weights.VOTES, vote_shares(engine)
     history: list[float] = []
     converged = False

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.model.family import Model
+from crowdassay.solvers.lbfgs import climb
 
-MEMORY = 10  # pairs of steps L-BFGS remembers
-
-
-class OutOfSweepsError(Exception):
-    """The number of sweeps allowed is used up."""
+SHARE = 0.05  # curvature that a label adds to a coordinate of its worker, on average and roughly
 
 
 class WorkerProblem:
-    """The function L-BFGS sees: (minus) the profiled objective and its gradient in the worker coordinates.
-
-    It counts sweeps and remembers the best point, so that a run cut short loses nothing.
-    """
+    """The profiled objective as a function of the worker coordinates, a flat vector. It counts its sweeps."""
 
     def __init__(self, engine: LocalEngine, model: Model, log_prior: FloatArray, max_sweeps: int) -> None:
         self.engine, self.model, self.log_prior, self.max_sweeps = engine, model, log_prior, max_sweeps
         self.sweeps = 0
-        self.best: tuple[float, FloatArray] = (-np.inf, np.zeros(engine.n_workers * model.worker.size))
+
+    def origin(self) -> FloatArray:
+        """Return the point at which every table is zero."""
+        return np.zeros(self.engine.n_workers * self.model.worker.size)
 
     def tables(self, coordinates: FloatArray) -> FloatArray:
         """Expand a flat vector into worker tables."""
@@ -37,8 +32,6 @@ class WorkerProblem:
 
     def evaluate(self, coordinates: FloatArray, weights: Weights) -> tuple[float, FloatArray]:
         """Sweep once; return the objective and its gradient, worker penalty included."""
-        if self.sweeps >= self.max_sweeps:
-            raise OutOfSweepsError
         self.sweeps += 1
         sums = self.engine.sweep(self.model, self.tables(coordinates), self.log_prior, weights)
         penalty, slope = self.penalise(coordinates)
@@ -60,21 +53,21 @@ class WorkerProblem:
 
         ``tolerance`` is the relative change of the objective at which to stop; ``step`` hears every accepted objective.
         """
-        self.best = (-np.inf, start)
+        point, value, _, _, converged = climb(
+            lambda coordinates: self.evaluate(coordinates, weights),
+            start,
+            self.units(),
+            max_sweeps=self.max_sweeps - self.sweeps,
+            tolerance=tolerance,
+            step=None if step is None else lambda _, objective: step(objective),
+        )
+        return point, value, converged
 
-        def negative(coordinates: FloatArray) -> tuple[float, FloatArray]:
-            objective, gradient = self.evaluate(coordinates, weights)
-            if objective > self.best[0]:
-                self.best = (objective, coordinates.copy())
-            return -objective, -gradient
+    def units(self) -> FloatArray:
+        """Return a step length for every coordinate: what the labels know of a worker grows with their number.
 
-        def accepted(intermediate_result: Any) -> None:
-            if step is not None:
-                step(-float(intermediate_result.fun))
-
-        options = {"maxcor": MEMORY, "ftol": tolerance, "gtol": 1e-12, "maxiter": 10**6, "maxfun": 10**6}
-        try:
-            found = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
-        except OutOfSweepsError:
-            return self.best[1], self.best[0], False
-        return found.x, -float(found.fun), True
+        The curvature is alpha from the penalty and, for each label, a small share that spreads over the coordinates. In
+        these units L-BFGS needs a half to two thirds of the sweeps where workers differ in their numbers of labels.
+        """
+        counts = np.bincount(self.engine.labels.worker, minlength=self.engine.n_workers)
+        return np.repeat(1 / np.sqrt(1 + SHARE * counts / self.model.alpha), self.model.worker.size)

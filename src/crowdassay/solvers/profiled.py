@@ -51,7 +51,7 @@ def fit_profiled(
     engine.restart()
     opening: list[float] = []
     if start is None:
-        point, lower, alive = problem.maximise(np.zeros_like(problem.best[1]), Weights.VOTES, ROUGH, opening.append)
+        point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, ROUGH, opening.append)
     else:
         point, lower, alive = start.ravel(), -np.inf, True
     held = Weights.VOTES

@@ -133,7 +133,7 @@ def fit_scaled(problem: ScaledProblem, *, max_sweeps: int, tolerance: float, pro
             units,
             max_sweeps=max_sweeps - used,
             tolerance=tolerance,
-            progress=report,
+            step=report,
         )
         used += spent
         if best is None or value > best.objective:
