@@ -29,3 +29,17 @@ def real() -> Callable[[str], tuple[Labels, np.ndarray]]:
         return labels, match_truth(labels, folder / "truth.csv", what="truth")[0]
 
     return load
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line; return the exit code, standard output and standard error."""
+    from crowdassay.cli.main import main
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call

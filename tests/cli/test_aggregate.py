@@ -7,21 +7,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.cli.main import main
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line; return the exit code, standard output and standard error."""
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return stopped.value.code or 0, captured.out, captured.err
-
-    return call
-
 
 @pytest.fixture
 def simulated(tmp_path, run):
@@ -105,6 +90,29 @@ def test_class_order_is_as_given(run, tmp_path):
     assert json.loads(out)["import_report"]["columns"] == {"item": "task", "worker": "annotator", "label": "answer"}
 
 
+def test_gamma_is_chosen_and_the_table_shown(run, simulated):
+    code, out, _ = run(
+        "aggregate", simulated / "labels.csv", "--gamma", "auto", "--gammas", "0.1,1", "--folds", "3", "--seed", "7"
+    )
+    assert code == 0
+    assert "Chosen by held-out log-likelihood per label (predictive, 3 folds): gamma = 0.1: " in out
+    summary = json.loads(run("aggregate", simulated / "labels.csv", "--gamma", "auto", "--gammas", "0.1,1", "--json")[1])
+    assert [row["candidate"] for row in summary["selection"]["rows"]] == ["gamma = 0.1", "gamma = 1"]
+    assert summary["parameters"]["gamma"] == summary["selection"]["best"]
+
+
+def test_gamma_is_chosen_by_a_validation_set(run, simulated):
+    arguments = ("aggregate", simulated / "labels.csv", "--gamma", "auto", "--validation", simulated / "truth.csv", "--json")
+    assert "60 known items" in json.loads(run(*arguments)[1])["selection"]["criterion"]
+
+
+def test_calibration_is_drawn(run, simulated, tmp_path):
+    path = tmp_path / "calibration.svg"
+    arguments = ("aggregate", simulated / "labels.csv", "--truth", simulated / "truth.csv", "--calibration", path, "--quiet")
+    assert run(*arguments) == (0, "", "")
+    assert path.read_text(encoding="utf-8").startswith("<svg")
+
+
 def test_not_converged_is_said(run, simulated):
     code, out, _ = run("aggregate", simulated / "labels.csv", "--max-sweeps", "3", "--json")
     assert code == 0
@@ -124,6 +132,9 @@ BAD = {
     "gamma for majority": (2, "labels.csv", ["--method", "majority", "--gamma", "1"], "item,worker,label\n1,a,x\n", "gamma"),
     "negative gamma": (2, "labels.csv", ["--gamma", "-1"], "item,worker,label\n1,a,x\n1,b,y\n", "positive"),
     "gamma and alpha": (2, "labels.csv", ["--gamma", "1", "--alpha", "1"], "item,worker,label\n1,a,x\n1,b,y\n", "not both"),
+    "gammas without auto": (2, "labels.csv", ["--gammas", "1,2"], "item,worker,label\n1,a,x\n1,b,y\n", "--gamma auto"),
+    "gamma is no number": (2, "labels.csv", ["--gamma", "much"], "item,worker,label\n1,a,x\n1,b,y\n", "'much'"),
+    "calibration without truth": (2, "labels.csv", ["--calibration", "a.svg"], "item,worker,label\n1,a,x\n", "--truth"),
     "nonsense sweeps": (2, "labels.csv", ["--max-sweeps", "0"], "item,worker,label\n1,a,x\n1,b,y\n", "max_sweeps"),
     "nonsense threads": (2, "labels.csv", ["--threads", "0"], "item,worker,label\n1,a,x\n1,b,y\n", "threads"),
     "repeats": (1, "labels.csv", ["--repeats", "error"], "item,worker,label\n1,a,x\n1,a,y\n", "--repeats"),

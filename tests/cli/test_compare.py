@@ -4,21 +4,9 @@ import numpy as np
 import pytest
 
 from crowdassay import simulate
-from crowdassay.cli.main import main
 from crowdassay.errors import DataError
 from crowdassay.estimators.compare import compare
 from crowdassay.estimators.methods import METHODS
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return stopped.value.code or 0, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

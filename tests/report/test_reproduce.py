@@ -5,18 +5,14 @@ import re
 
 import pytest
 
-from crowdassay.cli.main import main
 from crowdassay.report import paper
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
+def reproduce(run, monkeypatch):
     def call(*arguments, data):
         monkeypatch.setenv("CROWDASSAY_DATA", str(data))
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return stopped.value.code or 0, captured.out, captured.err
+        return run("reproduce", *arguments)
 
     return call
 
@@ -27,9 +23,9 @@ def folder(real, request):
     return request.config.rootpath.parent / "shared" / "data"
 
 
-def test_rows_without_data_say_so(run, tmp_path, monkeypatch):
+def test_rows_without_data_say_so(reproduce, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    code, out, _ = run("reproduce", "2", "--json", data=tmp_path)
+    code, out, _ = reproduce("2", "--json", data=tmp_path)
     rows = json.loads(out)[0]["rows"]
     assert code == 0
     assert len(rows) == sum(map(len, paper.TABLE_2.values()))
@@ -38,23 +34,23 @@ def test_rows_without_data_say_so(run, tmp_path, monkeypatch):
     assert "datasets fetch rte" in next(row["note"] for row in rows if row["dataset"] == "RTE")
 
 
-def test_a_folder_fills_its_row_in(run, tmp_path):
+def test_a_folder_fills_its_row_in(reproduce, tmp_path):
     (tmp_path / "price").mkdir()
     (tmp_path / "price" / "labels.csv").write_text("item,worker,label\n1,a,1\n1,b,2\n2,a,1\n")
     (tmp_path / "price" / "truth.csv").write_text("item,label\n1,1\n2,1\n")
-    rows = json.loads(run("reproduce", "1", "--json", data=tmp_path)[1])[0]["rows"]
+    rows = json.loads(reproduce("1", "--json", data=tmp_path)[1])[0]["rows"]
     ours = {row["column"]: row["ours"] for row in rows if row["dataset"] == "Price"}
     assert ours == {"classes": 2, "items": 2, "workers": 2, "labels": 3}
 
 
-def test_table_1(run, folder):
-    rows = json.loads(run("reproduce", "1", "--json", data=folder)[1])[0]["rows"]
+def test_table_1(reproduce, folder):
+    rows = json.loads(reproduce("1", "--json", data=folder)[1])[0]["rows"]
     assert {row["difference"] for row in rows if "ours" in row} == {0}
     assert len([row for row in rows if "ours" in row]) == 16
 
 
-def test_table_4_and_its_page(run, folder, tmp_path):
-    code, out, _ = run("reproduce", "4", "--json", "--html", tmp_path / "page.html", data=folder)
+def test_table_4_and_its_page(reproduce, folder, tmp_path):
+    code, out, _ = reproduce("4", "--json", "--html", tmp_path / "page.html", data=folder)
     rows = json.loads(out)[0]["rows"]
     assert code == 0
     assert all(abs(row["difference"]) <= 2 for row in rows if row["column"] == "items")
@@ -65,7 +61,7 @@ def test_table_4_and_its_page(run, folder, tmp_path):
     assert "<script" not in page
 
 
-def test_only_four_tables(run, tmp_path):
-    code, _, err = run("reproduce", "5", data=tmp_path)
+def test_only_four_tables(reproduce, tmp_path):
+    code, _, err = reproduce("5", data=tmp_path)
     assert code == 2
     assert "1<=x<=4" in err

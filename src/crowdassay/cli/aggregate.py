@@ -45,7 +45,10 @@ FITTING = (
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def aggregate(labels: Path, method: str, **options: Any) -> None:
-    """Aggregate LABELS (CSV, TSV, JSONL or Parquet, plain or .gz) into one label per item."""
+    """Aggregate LABELS into one label per item.
+
+    LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content.
+    """
     from crowdassay.cli.progress import progress_line
     from crowdassay.cli.summary import print_summary, summarise
     from crowdassay.errors import ParameterError

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import click
 
 from crowdassay.cli.aggregate import aggregate
+from crowdassay.cli.agreement import agreement
 from crowdassay.cli.compare import compare
+from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
 from crowdassay.cli.methods import methods
 from crowdassay.cli.reproduce import reproduce
@@ -25,7 +27,7 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, compare, datasets, methods, reproduce, simulate):
+for command in (aggregate, agreement, compare, convert, datasets, methods, reproduce, simulate):
     cli.add_command(command)
 
 

@@ -24,8 +24,18 @@ OPTIONS = (
         show_default=True,
         help="What to do when a worker judged an item more than once.",
     ),
+    click.option("--from", "tool", help="The tool that exported LABELS, or 'plain'; recognised by content otherwise."),
+    click.option("--question", help="Which question to take from an export that holds several."),
+    click.option("--predictions", is_flag=True, help="Take model predictions in an export as workers."),
+    click.option("--missing", help="A label that stands for none given, such as -1 in a matrix."),
+    click.option("--use-gold", is_flag=True, help="Keep the classes that an export itself knows."),
+    click.option("--pseudonymise", is_flag=True, help="Replace worker ids by salted ones."),
+    click.option("--salt", help="--pseudonymise: the same salt gives the same ids again."),
 )
-NAMES = ("item_column", "worker_column", "label_column", "repeats")
+NAMES = (
+    "item_column", "worker_column", "label_column", "repeats",
+    "question", "predictions", "missing", "use_gold", "pseudonymise", "salt",
+)  # fmt: skip
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +49,8 @@ def read(labels: Path, options: dict[str, Any]) -> Labels:
     """Read LABELS as the options say."""
     from crowdassay.io.files import read_labels
 
-    return read_labels(labels, classes=class_list(options["classes"]), **{name: options[name] for name in NAMES})
+    chosen = {name: options[name] for name in NAMES}
+    return read_labels(labels, classes=class_list(options["classes"]), format=options["tool"], **chosen)
 
 
 def class_list(text: str | None) -> list[str] | None:

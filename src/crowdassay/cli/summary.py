@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay import __version__
+from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.metrics.scores import distance_errors, error_rate
 
@@ -52,22 +53,36 @@ def summarise(result: Result, method: str, truth: tuple[np.ndarray, dict[str, in
     return summary
 
 
+def print_report(labels: Labels, *, notes: bool = True) -> None:
+    """Print what was read, and what was left out and why."""
+    from rich.console import Console
+
+    console, report = Console(highlight=False, markup=False), labels.report
+    columns = ", ".join(f"{role} = {shown(name)}" for role, name in report.columns.items())
+    console.print(
+        f"Read {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers from {report.source} "
+        f"({columns}); classes {', '.join(map(shown, labels.class_names[:12]))}{', ...' if labels.n_classes > 12 else ''}."
+    )
+    if report.format != "plain":
+        question = "" if report.question is None else f", question {shown(report.question)}"
+        console.print(f"Read as {report.format}{question}: {report.rows_kept:,} of {report.rows_read:,} judgements kept.")
+    for reason, count in report.dropped.items():
+        console.print(f"Left out {count:,} rows: {reason}.")
+    if report.repeats:
+        console.print(f"{report.repeats:,} judgements repeat a worker and item ({report.repeats_policy}).")
+    if report.gold:
+        console.print(f"The export itself knows the class of {report.gold:,} items.")
+    for note in report.notes if notes else ():
+        console.print(f"Note: {note}")
+
+
 def print_summary(result: Result, summary: dict[str, Any], out: Path | None, form: str) -> None:
     """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
     from rich.console import Console
     from rich.table import Table
 
     console, labels = Console(highlight=False, markup=False), result.labels
-    report = labels.report
-    columns = ", ".join(f"{role} = {shown(name)}" for role, name in report.columns.items())
-    console.print(
-        f"Read {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers from {report.source} "
-        f"({columns}); classes {', '.join(map(shown, labels.class_names[:12]))}{', ...' if labels.n_classes > 12 else ''}."
-    )
-    for reason, count in report.dropped.items():
-        console.print(f"Left out {count:,} rows: {reason}.")
-    if report.repeats:
-        console.print(f"{report.repeats:,} judgements repeat a worker and item ({report.repeats_policy}).")
+    print_report(labels, notes=False)
     parameters = ", ".join(f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in result.parameters.items())
     console.print(f"\nMethod {summary['method']}{f' ({parameters})' if parameters else ''}.")
     end = "converged" if result.converged else "not converged"
@@ -81,7 +96,7 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
     if "error_rate" in summary:
         extra = f", RMSE {summary['rmse']:.4f}, MAE {summary['mae']:.4f}" if "rmse" in summary else ""
         console.print(f"Against the truth of {summary['truth_items']:,} items: error {summary['error_rate']:.2%}{extra}.")
-    for note in [*report.notes, *summary["notes"]]:
+    for note in [*labels.report.notes, *summary["notes"]]:
         console.print(f"Note: {note}")
     console.print()
     workers = Table("worker", "labels", "accuracy", title="Least reliable workers", title_justify="left")

@@ -33,6 +33,12 @@ class ImportReport:
         Judgements beyond the first by the same worker on the same item; how many such pairs hold different labels.
     notes : tuple of str
         Whatever else the user should know, a sentence each.
+    format : str
+        The tool whose export it is, or ``plain``.
+    question : str, optional
+        The question that was taken from the export.
+    gold : int
+        Items whose class the export itself knows.
     """
 
     source: str = "arrays"
@@ -44,6 +50,9 @@ class ImportReport:
     conflicts: int = 0
     repeats_policy: str = "keep"
     notes: tuple[str, ...] = ()
+    format: str = "plain"
+    question: str | None = None
+    gold: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
-from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.confusion import normalise, observed_counts
-from crowdassay.model.family import Model
-from crowdassay.model.structures import nominal
+from crowdassay.estimators.tables import check_choice, check_number, judge_by_tables, table_result
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.outcome import Progress
 
@@ -58,10 +53,8 @@ class DawidSkene(Estimator):
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         check_run(self.max_sweeps, self.tolerance)
-        if self.prior not in ("uniform", "estimated"):
-            raise ParameterError(f"prior must be 'uniform' or 'estimated', not {self.prior!r}.")
-        if not 0 <= self.smoothing < np.inf:
-            raise ParameterError(f"smoothing must be zero or a positive number, not {self.smoothing!r}.")
+        check_choice("prior", self.prior, ("uniform", "estimated"))
+        check_number("smoothing", self.smoothing, 0)
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
         log_p, log_prior, history, sweeps, converged = fit_em(
             engine,
@@ -71,33 +64,11 @@ class DawidSkene(Estimator):
             tolerance=self.tolerance,
             progress=progress,
         )
-        _, posterior = engine.posteriors(_model(labels), log_p, log_prior)
-        counts = observed_counts(labels, posterior).sum(axis=2, keepdims=True) * np.exp(log_p)
-        confusion, accuracy = normalise(counts, np.exp(log_p))
-        return Result(
-            labels,
-            self.method,
-            {"prior": self.prior, "smoothing": self.smoothing},
-            posterior,
-            find_winners(posterior),
-            confusion,
-            accuracy,
-            log_prior=log_prior,
-            sigma=log_p,
-            objective=history[-1],
-            history=history,
-            sweeps=sweeps,
-            converged=converged,
-        )
+        parameters = {"prior": self.prior, "smoothing": self.smoothing}
+        return table_result(
+            engine, self.method, parameters, log_p, log_prior,
+            objective=history[-1], history=history, sweeps=sweeps, converged=converged,
+        )  # fmt: skip
 
     def _judge(self, labels: Labels) -> FloatArray:
-        fitted = self._fitted()
-        code = match_workers(fitted.labels, labels)
-        uniform = np.full((labels.n_classes, labels.n_classes), -np.log(labels.n_classes))
-        assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
-        log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], uniform)
-        return LocalEngine(labels, threads=self.threads).posteriors(_model(labels), log_p, fitted.log_prior)[1]
-
-
-def _model(labels: Labels) -> Model:
-    return Model(nominal(labels.n_classes).basis(), None, 0.0, 0.0)
+        return judge_by_tables(self._fitted(), labels, self.threads)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.data.labels import Labels
-from crowdassay.errors import DataError, FileError
+from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.io.coding import code_column
 from crowdassay.io.encode import ROLES, check_options, encode
+from crowdassay.io.formats.look import look
+from crowdassay.io.formats.pseudonyms import pseudonymise as renamed
+from crowdassay.io.formats.record import Import, Wanted
+from crowdassay.io.formats.registry import FORMATS, PLAIN, check_format, read, recognise
 from crowdassay.io.scan import DELIMITED, JSON, PARQUET, scan
 from crowdassay.io.values import as_text, is_text, shown, shown_file
 
 SUPPORTED = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".ndjson", ".json")
+EXPORTS = (".zip", ".manifest", ".npy")  # only as what a tool exports
 
 
 def read_labels(
@@ -27,21 +33,42 @@ def read_labels(
     label_column: str | None = None,
     classes: Iterable[Any] | None = None,
     repeats: str = "keep",
+    format: str | None = None,  # noqa: A002
+    question: str | None = None,
+    predictions: bool = False,
+    missing: str | None = None,
+    use_gold: bool = False,
+    pseudonymise: bool = False,
+    salt: str | None = None,
 ) -> Labels:
-    r"""Read labels from a CSV, TSV, Parquet or JSON file; text formats may be gzipped.
+    r"""Read labels from a CSV, TSV, Parquet or JSON file, plain or gzipped, or from what an annotation tool exports.
 
     Ids and labels in text files stay text, byte for byte; only empty and blank values count as missing.
 
     Parameters
     ----------
     path : str or Path
-        File with one row, or JSON object, per label.
+        File with one row, or JSON object, per label; or a tool's export, recognised by its content.
     item_column, worker_column, label_column : str, optional
-        Found by name (``task``, ``annotator``, ``answer``...) when not given.
+        Found by name (``task``, ``annotator``, ``answer``...) when not given. In an export, only the item's can be chosen.
     classes : iterable, optional
         All classes in order, those never chosen included.
     repeats : {'keep', 'first', 'last', 'error'}
         What to do when a worker judged an item again.
+    format : str, optional
+        ``plain`` or the tool's name, a key of `crowdassay.io.formats.registry.FORMATS`, instead of looking.
+    question : str, optional
+        Which question to take from an export that holds several.
+    predictions : bool
+        Take model predictions in an export as workers ``model:<version>``.
+    missing : str, optional
+        A label that stands for none given, such as -1 in Snorkel's matrix.
+    use_gold : bool
+        Take known classes that the export carries as gold.
+    pseudonymise : bool
+        Replace worker ids by salted ones.
+    salt : str, optional
+        The same salt gives the same ids again; without one, a random salt is used and forgotten.
 
     Returns
     -------
@@ -59,14 +86,27 @@ def read_labels(
     """
     classes = None if classes is None else list(classes)
     check_options(classes, repeats)
-    path, kind = check_file(path)
+    check_format(format)
+    if salt is not None and not pseudonymise:
+        raise ParameterError("A salt goes with --pseudonymise.")
+    path = Path(path) if Path(path).name else Path(path).resolve()  # a dot has no name
     given = {"item": item_column, "worker": worker_column, "label": label_column}
-    table, columns = scan(path, kind, ROLES, given)
-    if kind != PARQUET and not table.num_rows:
-        raise DataError(f"There were no labels found: {shown_file(path.name)} holds a header only.")
-    labels = encode(*table.columns, classes=classes, repeats=repeats, source=path.name, columns=columns)
-    _refuse_nul(labels, table)
-    return labels
+    wanted = Wanted(question, item_column, predictions, missing)
+    format, rows = _read_rows(path, format, given, wanted, use_gold=use_gold)  # noqa: A001
+    notes = list(rows.notes)
+    if pseudonymise:
+        worker, note = renamed(rows.worker, salt, keep_models=predictions)
+        rows = replace(rows, worker=worker)
+        notes.append(note)
+    if missing is not None:
+        rows = replace(rows, label=pc.if_else(pc.equal(as_text(rows.label), missing), None, rows.label))
+    if not len(rows.item) and rows.dropped:
+        why = ", ".join(f"{reason}: {count}" for reason, count in rows.dropped.items())
+        raise DataError(f"There were no labels found in {shown_file(path.name)}: every judgement was left out ({why}).")
+    columns = (rows.item, rows.worker, rows.label)
+    labels = encode(*columns, classes=classes, repeats=repeats, source=path.name, columns=rows.columns)
+    _refuse_nul(labels, dict(zip(ROLES, columns, strict=True)))
+    return _with_report(labels, format, rows, notes, use_gold=use_gold)
 
 
 def read_truth(path: str | Path, *, item_column: str | None = None, label_column: str | None = None) -> pa.Table:
@@ -91,7 +131,7 @@ def check_file(path: str | Path) -> tuple[Path, str]:
     """Check that a file exists and is of a kind we read; return it with its extension, without .gz."""
     path = Path(path)
     if path.is_dir():
-        raise FileError(f"{shown_file(path)} is a folder; give a file inside it.")
+        raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.")
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -100,17 +140,92 @@ def check_file(path: str | Path) -> tuple[Path, str]:
     if kind not in SUPPORTED or (gzipped and kind not in DELIMITED | JSON):
         raise FileError(
             f"{shown_file(path.name)} has an extension that is not supported; the supported ones are {', '.join(SUPPORTED)}, "
-            "and .gz after any text format."
+            f"and .gz after any text format; annotation tools' exports may also end in {', '.join(EXPORTS)}."
         )
     return path, kind
 
 
-def _refuse_nul(labels: Labels, table: pa.Table) -> None:
+def _read_rows(
+    path: Path, name: str | None, given: Mapping[str, str | None], wanted: Wanted, *, use_gold: bool
+) -> tuple[str, Import]:
+    """Read the three columns of a plain file, or let the tool's reader find them."""
+    if name is None:
+        # Whoever names the worker's or label's column sees a plain table.
+        name = PLAIN if given["worker"] or given["label"] or not path.exists() else _tool_of(path)
+    if name == PLAIN:
+        asked = {"--question": wanted.question, "--predictions": wanted.predictions, "--use-gold": use_gold}
+        rows = _read_plain(path, given)
+        if options := [option for option, value in asked.items() if value]:
+            raise ParameterError(
+                f"{options[0]} goes with exports of annotation tools, and {shown_file(path.name)} is read as a plain table; "
+                f"if a tool wrote it, name the tool with --from ({', '.join(FORMATS)})."
+            )
+        return name, rows
+    if chosen := [f"--{role}-column" for role in ("worker", "label") if given[role]]:
+        raise ParameterError(
+            f"{chosen[0]} goes with plain tables; the columns of {name} exports are known (--question chooses one)."
+        )
+    if not path.exists():
+        raise FileError(f"There is no file {shown_file(path)}.")
+    return name, read(name, look(path), wanted)
+
+
+def _tool_of(path: Path) -> str:
+    try:
+        return recognise(look(path))
+    except CrowdassayError:
+        if path.is_dir() or path.suffix.lower() in EXPORTS:
+            raise
+        return PLAIN  # whose reader says what is wrong with the file
+
+
+def _read_plain(path: Path, given: Mapping[str, str | None]) -> Import:
+    if path.is_file() and path.suffix.lower() in EXPORTS:
+        raise DataError(f"{shown_file(path.name)} was not recognised as any tool's export; name the tool with --from.")
+    path, kind = check_file(path)
+    try:
+        table, columns = scan(path, kind, ROLES, given)
+    except ColumnError as error:
+        if any(given.values()):
+            raise
+        raise ColumnError(f"{error} If an annotation tool wrote this file, name the tool with --from.") from None
+    if kind != PARQUET and not table.num_rows:
+        raise DataError(f"There were no labels found: {shown_file(path.name)} holds a header only.")
+    return Import(table["item"], table["worker"], table["label"], columns)
+
+
+def _with_report(labels: Labels, name: str, rows: Import, notes: list[str], *, use_gold: bool) -> Labels:
+    """Add to the report what happened before encoding, and to the labels the gold when it is wanted."""
+    dropped = {**rows.dropped}
+    for reason, count in labels.report.dropped.items():
+        dropped[reason] = dropped.get(reason, 0) + count
+    n_gold = 0 if rows.gold is None else pc.count_distinct(rows.gold["item"]).as_py()
+    if use_gold:
+        if rows.gold is None:
+            raise DataError(f"There is no gold in {shown_file(labels.report.source)}; leave out --use-gold.")
+        from crowdassay.io.truth import match_truth  # noqa: PLC0415 - it reads files too, through this module
+
+        labels = labels.with_gold(match_truth(labels, rows.gold, what="gold")[0])
+    elif n_gold:
+        notes.append("Gold in the export was counted and not used; --use-gold keeps its classes, whatever workers say.")
+    report = replace(
+        labels.report,
+        format=name,
+        question=rows.question,
+        gold=n_gold,
+        rows_read=labels.report.rows_read + sum(rows.dropped.values()),
+        dropped=dropped,
+        notes=(*notes, *labels.report.notes),
+    )
+    return replace(labels, report=report)
+
+
+def _refuse_nul(labels: Labels, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
     vocabularies = {"item": labels.items, "worker": labels.workers, "label": labels.classes}
     for role, vocabulary in vocabularies.items():
         if is_text(vocabulary.type) and pc.any(pc.match_substring(vocabulary, "\0")).as_py():
-            row = pc.index(pc.match_substring(table[role].cast(pa.string()), "\0"), True).as_py()
+            row = pc.index(pc.match_substring(columns[role].cast(pa.string()), "\0"), True).as_py()
             raise DataError(
                 f"The {role} in data row {row + 1} of {shown_file(labels.report.source)} holds a NUL byte "
-                f"({shown(table[role][row].as_py())}); remove it or re-save the file as UTF-8."
+                f"({shown(columns[role][row].as_py())}); remove it or re-save the file as UTF-8."
             )

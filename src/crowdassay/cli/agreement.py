@@ -1,0 +1,133 @@
+"""`crowdassay agreement`: how far workers agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crowdassay.cli.reading import read, reading_options
+
+if TYPE_CHECKING:
+    from crowdassay.metrics.agreement import Agreement
+
+NAMES = {
+    "agreement": "Raw agreement",
+    "alpha": "Krippendorff's alpha",
+    "fleiss_kappa": "Fleiss' kappa",
+    "cohen_kappa": "Cohen's kappa, mean of pairs",
+}
+SHOWN = 5
+MOST_CLASSES = 20
+
+
+@click.command()
+@reading_options
+@click.option(
+    "--level",
+    type=click.Choice(["nominal", "ordinal", "interval"]),
+    default="nominal",
+    show_default=True,
+    help="What alpha takes the classes for: names, ranks or numbers.",
+)
+@click.option("--resamples", default=1000, show_default=True, help="Of the bootstrap over items; 0 for no intervals.")
+@click.option("--confidence", default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the tables, as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def agreement(labels: Path, as_json: bool, out: Path | None, **options: Any) -> None:
+    """Measure how far workers agree on LABELS: overall, by class, by worker and by pair of workers."""
+    from crowdassay.io.write import check_writable, write_table
+    from crowdassay.metrics.agreement import agreement as measure
+
+    if out is not None:
+        check_writable(out)
+    data = read(labels, options)
+    found = measure(data, **{name: options[name] for name in ("level", "resamples", "seed", "confidence")})
+    if out is not None:
+        for name, table in found.tables.items():
+            write_table(table, out / f"{name}.csv", "csv")
+    if as_json:
+        import json
+
+        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False, default=str))
+    else:
+        show(found, out)
+
+
+def show(found: Agreement, out: Path | None) -> None:
+    """Print the tables: the whole of the first two, the ends of the others."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from crowdassay.cli.summary import shown
+
+    console, counts = Console(highlight=False, markup=False), found.counts
+    tables = {name: table.to_pylist() for name, table in found.tables.items() if name != "workers"}
+    console.print(
+        f"{counts['judgements_compared']:,} judgements of {counts['items_compared']:,} items can be compared with another "
+        f"worker's: {counts['pairs_compared']:,} pairs. Read: {counts['labels']:,} labels of {counts['items']:,} items by "
+        f"{counts['workers']:,} workers."
+    )
+    console.print()
+    limits = f"{found.confidence:.0%} interval"
+    overall = Table("measure", "value", limits, title=f"Overall ({found.level})", title_justify="left")
+    for row in tables["overall"]:
+        overall.add_row(NAMES[row["measure"]], number(row["value"]), interval(row["low"], row["high"]))
+    console.print(overall)
+    for row in tables["overall"]:
+        if row["undefined"]:
+            console.print(f"{NAMES[row['measure']]} is undefined: {row['undefined']}.")
+    console.print(
+        f"Cohen's kappa: {counts['worker_pairs']:,} pairs of workers; {counts['worker_pairs_with_few_items']:,} share too few "
+        f"items and {counts['worker_pairs_with_one_class']:,} used one class only."
+    )
+    console.print()
+    classes = Table(
+        "class", "judgements", "agreement", "alpha", limits, "Fleiss' kappa", title="By class", title_justify="left"
+    )
+    for row in tables["classes"][:MOST_CLASSES]:
+        between = interval(row["alpha_low"], row["alpha_high"])
+        values = (number(row["agreement"]), number(row["alpha"]), between, number(row["fleiss_kappa"]))
+        classes.add_row(shown(row["class"]), f"{row['judgements']:,.0f}", *values)
+    console.print(classes)
+    workers = Table(
+        "worker", "items", "agreement", limits, "kappa", "alpha without", title="Workers who agree least", title_justify="left"
+    )
+    for row in least_agreeing(found):
+        between = interval(row["agreement_low"], row["agreement_high"])
+        values = (number(row["agreement"]), between, number(row["kappa"]), number(row["alpha_without"]))
+        workers.add_row(shown(row["worker"]), f"{row['items']:,}{' (few)' if row['few'] else ''}", *values)
+    console.print(workers)
+    for end in ("most", "least"):
+        pairs = Table("worker", "other", "items", "agreement", "kappa", title=f"Pairs who agree {end}", title_justify="left")
+        for row in [row for row in tables["pairs"] if row["end"] == end][:SHOWN]:
+            pairs.add_row(
+                shown(row["worker"]), shown(row["other"]), f"{row['items']:,}", number(row["agreement"]), number(row["kappa"])
+            )
+        if pairs.row_count:
+            console.print(pairs)
+    if out is not None:
+        console.print(f"Wrote overall, classes, workers and pairs (.csv) to {out}.")
+
+
+def least_agreeing(found: Agreement) -> list[dict[str, Any]]:
+    """Return the workers of lowest agreement, those with few items only where there are no others."""
+    import pyarrow.compute as pc
+
+    table = found.tables["workers"]
+    many = table.filter(pc.invert(table["few"]))
+    table = (many if many.num_rows else table).filter(pc.is_valid((many if many.num_rows else table)["agreement"]))
+    rows: list[dict[str, Any]] = table.sort_by("agreement").slice(0, SHOWN).to_pylist()
+    return rows
+
+
+def number(value: float | None) -> str:
+    """Return three digits, or a dash for what is undefined."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return both limits, or a dash."""
+    return "–" if low is None or high is None else f"{low:.3f} to {high:.3f}"

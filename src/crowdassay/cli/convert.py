@@ -1,0 +1,70 @@
+"""`crowdassay convert`: what a tool exports in, plain item, worker, label out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crowdassay.cli.reading import read, reading_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from crowdassay.data.labels import Labels
+
+
+@click.command()
+@reading_options
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File for item,worker,label: .csv or .parquet.")
+@click.option("--gold-out", type=click.Path(path_type=Path), help="File for the gold found in the export, as item,label.")
+@click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
+@click.option("--json", "as_json", is_flag=True, help="Print the import report as JSON and nothing else.")
+def convert(labels: Path, out: Path, gold_out: Path | None, raw: bool, as_json: bool, **options: Any) -> None:
+    """Write LABELS, often an annotation tool's export, as a plain table of item, worker and label."""
+    import json
+
+    from crowdassay.cli.summary import print_report
+    from crowdassay.io.write import check_writable, write_table
+
+    forms = {path: form_of(path) for path in (out, gold_out) if path is not None}
+    for path in forms:
+        check_writable(path.parent)
+    data = read(labels, {**options, "use_gold": options["use_gold"] or gold_out is not None})
+    write_table(plain_table(data), out, forms[out], raw=raw)
+    if gold_out is not None:
+        write_table(gold_table(data), gold_out, forms[gold_out], raw=raw)
+    if as_json:
+        click.echo(json.dumps(data.report.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        print_report(data)
+        click.echo(f"Wrote {data.n_labels:,} labels to {out}{f' and the gold to {gold_out}' if gold_out else ''}.")
+
+
+def form_of(path: Path) -> str:
+    """Return the kind of table that a file's name asks for."""
+    from crowdassay.errors import ParameterError
+
+    form = path.suffix.lower().removeprefix(".")
+    if form not in {"csv", "parquet"}:
+        raise ParameterError(f"'{path.name}' must end in .csv or .parquet.")
+    return form
+
+
+def plain_table(labels: Labels) -> pa.Table:
+    """Return one row per label."""
+    import pyarrow as pa
+
+    columns = {"item": (labels.items, labels.label_item), "worker": (labels.workers, labels.worker)}
+    columns["label"] = (labels.classes, labels.label)
+    return pa.table({name: values.take(pa.array(codes)) for name, (values, codes) in columns.items()})
+
+
+def gold_table(labels: Labels) -> pa.Table:
+    """Return one row per item whose class is known."""
+    import numpy as np
+    import pyarrow as pa
+
+    known = np.flatnonzero(labels.gold >= 0)
+    return pa.table({"item": labels.items.take(pa.array(known)), "label": labels.classes.take(pa.array(labels.gold[known]))})

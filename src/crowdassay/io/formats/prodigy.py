@@ -1,0 +1,59 @@
+"""Prodigy: JSONL from `db-out`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from crowdassay.errors import DataError
+from crowdassay.io.formats.look import Look, records
+from crowdassay.io.formats.record import Import, Rows, Wanted, as_list, as_name, mapping
+from crowdassay.io.values import shown_file
+
+UNNAMED = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether a record has Prodigy's hashes and an answer."""
+    return seen.has("answer") and bool({"_task_hash", "_input_hash"} & seen.keys)
+
+
+def read(seen: Look, wanted: Wanted) -> Import:
+    """Read the options chosen, or accept and reject in binary tasks; ignored tasks are left out."""
+    rows, unnamed = Rows(), set()
+    for _, record in records(seen):
+        worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
+        if worker and UNNAMED.search(worker):
+            unnamed.add(worker)
+        manual = "options" in record or "accept" in record
+        if record.get("answer") == "ignore":
+            rows.drop("ignored")
+        elif manual:
+            # A rejected manual task is a remark on the task: Prodigy's own review leaves it out too.
+            if record.get("answer") == "reject":
+                rows.drop("rejected")
+            else:
+                rows.add(_item(record, wanted.item, "_input_hash"), worker, {"accept": as_list(record.get("accept"))})
+        elif str(record.get("_view_id", "")).endswith("_manual") or record.get("_view_id") == "relations":
+            rows.drop("spans, not classes")
+        else:
+            rows.add(_item(record, wanted.item, "_task_hash"), worker, {"answer": as_list(record.get("answer"))})
+    if not rows.has_workers() and not rows.dropped:
+        raise DataError(
+            f"{shown_file(seen.path.name)} does not say who gave which answer: no record has _annotator_id or _session_id; "
+            "annotate in named sessions (add ?session=name to the address) and export with db-out again."
+        )
+    notes = []
+    if unnamed:
+        notes.append(
+            f"Sessions without a name: {len(unnamed)}; their workers are named after the time they began, so that one person "
+            "may look like many. Name sessions with ?session=name."
+        )
+    columns = {"item": wanted.item or "_input_hash or _task_hash", "worker": "_annotator_id", "label": "accept or answer"}
+    return rows.finish(seen.path.name, wanted, columns, notes)
+
+
+def _item(record: dict[str, Any], field: str | None, own: str) -> Any:
+    if field is not None:
+        return record.get(field, mapping(record.get("meta")).get(field.removeprefix("meta.")))
+    return record.get(own, record.get("_input_hash", record.get("_task_hash")))

@@ -1,0 +1,102 @@
+"""The one table of exports that are understood, and finding out which one a file is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.io.formats import (
+    appen,
+    argilla,
+    doccano,
+    label_studio,
+    labelbox,
+    matrices,
+    mturk,
+    prodigy,
+    sagemaker,
+    toloka,
+)
+from crowdassay.io.formats.look import Look
+from crowdassay.io.formats.record import Import, Wanted
+from crowdassay.io.values import listed, shown, shown_file
+
+PLAIN = "plain"
+PREDICTING = ("label-studio", "argilla")
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a tool exports.
+
+    Attributes
+    ----------
+    summary : str
+    kinds : tuple of str
+        Kinds of file it comes in, as `Look.kind` says.
+    recognise : callable
+        Tells by content whether a file is one; None if only the user can.
+    read : callable
+    """
+
+    summary: str
+    kinds: tuple[str, ...]
+    recognise: Callable[[Look], bool] | None
+    read: Callable[[Look, Wanted], Import]
+
+
+JSON, TABLE, ARCHIVES = ("records",), ("delimited",), ("zip", "folder")
+
+FORMATS = {
+    "label-studio": Format(
+        "Label Studio: JSON, JSON_MIN, CSV or TSV", JSON + TABLE + ARCHIVES, label_studio.recognise, label_studio.read
+    ),
+    "prodigy": Format("Prodigy: JSONL from db-out", JSON, prodigy.recognise, prodigy.read),
+    "argilla": Format("Argilla: records as JSON, JSONL or Parquet", (*JSON, "parquet"), argilla.recognise, argilla.read),
+    "labelbox": Format("Labelbox: NDJSON", JSON, labelbox.recognise, labelbox.read),
+    "sagemaker": Format("SageMaker Ground Truth: worker-response folder", JSON + ARCHIVES, sagemaker.recognise, sagemaker.read),
+    "doccano": Format("doccano: zip with one file per user", JSON + ARCHIVES, doccano.recognise, doccano.read),
+    "mturk": Format("Mechanical Turk or Turkle: batch results CSV", TABLE, mturk.recognise, mturk.read),
+    "toloka": Format("Toloka: assignments TSV", TABLE, toloka.recognise, toloka.read),
+    "appen": Format("Appen or Figure Eight: full report CSV", TABLE, appen.recognise, appen.read),
+    "cleanlab": Format(
+        "cleanlab: wide table, a row per item, a column per worker",
+        (*TABLE, "array"),
+        matrices.recognise_wide,
+        matrices.read_matrix,
+    ),
+    "snorkel": Format("Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), None, matrices.read_matrix),
+    "nltk": Format("nltk: triples of coder, item, label", JSON + TABLE, matrices.recognise_triples, matrices.read_triples),
+}
+
+
+def recognise(seen: Look) -> str:
+    """Return the name of the format, 'plain' if none is recognised."""
+    for name, form in FORMATS.items():
+        if form.recognise is not None and seen.kind in form.kinds and form.recognise(seen):
+            return name
+    return PLAIN
+
+
+def read(name: str, seen: Look, wanted: Wanted) -> Import:
+    """Read an export of the tool that is named."""
+    form = FORMATS[name]
+    if seen.kind not in form.kinds:
+        raise DataError(f"{shown_file(seen.path.name)} cannot come from {name}; what can be read is {form.summary}.")
+    if wanted.predictions and name not in PREDICTING:
+        raise ParameterError(f"What {name} exports holds no model predictions; leave out --predictions.")
+    found = form.read(seen, wanted)
+    if wanted.question is not None and found.question is None:
+        raise ParameterError(f"What {name} exports holds one question only; leave out --question.")
+    if wanted.item is not None and wanted.item not in found.columns["item"]:
+        raise ParameterError(
+            f"In {shown_file(seen.path.name)} items are told by their {found.columns['item']}; leave out --item-column."
+        )
+    return found
+
+
+def check_format(name: str | None) -> None:
+    """Refuse the name of a format that does not exist."""
+    if name is not None and name != PLAIN and name not in FORMATS:
+        raise ParameterError(f"There is no format {shown(name)}; there are {listed([PLAIN, *FORMATS])}.")

@@ -1,0 +1,309 @@
+"""The passes over labels that agreement is made of, compiled: by item, by worker, by pair of workers."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+_jit = nb.njit(cache=True, nogil=True, error_model="numpy")
+
+PAIRS_SAME, PAIRS, COINCIDENT, MARGIN, SHARE_SAME, SHARE = range(6)
+
+
+@_jit
+def share_out(starts, workers, n_workers):
+    """Return each label's weight, 1 / (labels of that worker on that item), and the number of workers of each item."""
+    weight, raters = np.empty(len(workers)), np.zeros(len(starts) - 1, np.int64)
+    seen = np.zeros(n_workers, np.int64)
+    for j in range(len(raters)):
+        for n in range(starts[j], starts[j + 1]):
+            if seen[workers[n]] == 0:
+                raters[j] += 1
+            seen[workers[n]] += 1
+        for n in range(starts[j], starts[j + 1]):
+            weight[n] = 1.0 / seen[workers[n]]
+        for n in range(starts[j], starts[j + 1]):
+            seen[workers[n]] = 0
+    return weight, raters
+
+
+@_jit
+def count_classes(starts, labels, weight, n_classes):
+    """Return the classes of each item and their weights, those of item j in ``first[j]:first[j + 1]``."""
+    first = np.zeros(len(starts), np.int64)
+    found, votes = np.empty(len(labels), np.int16), np.empty(len(labels))
+    total = np.zeros(n_classes)
+    size = 0
+    for j in range(len(starts) - 1):
+        for n in range(starts[j], starts[j + 1]):
+            if total[labels[n]] == 0.0:
+                found[size] = labels[n]
+                size += 1
+            total[labels[n]] += weight[n]
+        for m in range(first[j], size):
+            votes[m] = total[found[m]]
+            total[found[m]] = 0.0
+        first[j + 1] = size
+    return first, found[:size].copy(), votes[:size].copy()
+
+
+@_jit
+def order_by_worker(workers, n_workers):
+    """Return where each worker's labels start and the labels in worker order, items in order within."""
+    first = np.zeros(n_workers + 1, np.int64)
+    for n in range(len(workers)):
+        first[workers[n] + 1] += 1
+    for i in range(n_workers):
+        first[i + 1] += first[i]
+    place, order = first[:-1].copy(), np.empty(len(workers), np.int64)
+    for n in range(len(workers)):
+        order[place[workers[n]]] = n
+        place[workers[n]] += 1
+    return first, order
+
+
+@_jit
+def add_items(starts, workers, labels, weight, raters, first, found, votes, lot, x, nominal, sums, spread, full, apart):
+    """Add each item's pairs of judgements by different workers to its lot.
+
+    ``sums`` (n_lots, 6, n_classes) holds by class: agreeing pairs and pairs; the same over m - 1 (Krippendorff's
+    coincidences and margins); the same over m (m - 1) (Fleiss' shares). ``spread`` (n_lots,) is the coincidences' squared
+    distance at the positions ``x``, ``full`` (n_lots, n_classes, n_classes) the coincidences, or empty. ``apart`` (n_items,)
+    is each item's sum of distances over ordered pairs.
+    """
+    own = np.zeros(sums.shape[2])
+    for j in range(len(raters)):
+        m = raters[j]
+        if m < 2:
+            continue
+        u = lot[j]
+        within = 0.0
+        for n in range(starts[j], starts[j + 1]):
+            if weight[n] == 1.0:
+                own[labels[n]] += 1.0
+                if len(full) > 0:
+                    full[u, labels[n], labels[n]] -= 1.0 / (m - 1)
+                continue
+            for o in range(starts[j], starts[j + 1]):
+                if workers[o] == workers[n]:  # a worker's labels are no pair
+                    both = weight[n] * weight[o]
+                    within += both * (x[labels[n]] - x[labels[o]]) ** 2
+                    if labels[o] == labels[n]:
+                        own[labels[n]] += both
+                    if len(full) > 0:
+                        full[u, labels[n], labels[o]] -= both / (m - 1)
+        same, total, squares = 0.0, 0.0, 0.0
+        for p in range(first[j], first[j + 1]):
+            k, v = found[p], votes[p]
+            pairs = v * v - own[k]
+            own[k] = 0.0
+            same += pairs
+            total += v * x[k]
+            squares += v * x[k] * x[k]
+            sums[u, PAIRS_SAME, k] += pairs
+            sums[u, PAIRS, k] += v * (m - 1)
+            sums[u, COINCIDENT, k] += pairs / (m - 1)
+            sums[u, MARGIN, k] += v
+            sums[u, SHARE_SAME, k] += pairs / (m * (m - 1))
+            sums[u, SHARE, k] += v / m
+            if len(full) > 0:
+                for q in range(first[j], first[j + 1]):
+                    full[u, k, found[q]] += v * votes[q] / (m - 1)
+        distance = 2.0 * (m * squares - total * total) - within
+        spread[u] += distance / (m - 1)
+        apart[j] = m * (m - 1) - same if nominal else distance
+
+
+@_jit
+def compare_workers(
+    by_worker, order, item, labels, weight, raters, first, found, votes, apart, x, nominal, margin, observed, out
+):
+    """Compare each worker with the others on the same items.
+
+    ``out`` (n_workers, 5): shared items, pairs, mean share of the others who agree, the agreement expected by chance, and
+    alpha of all labels but the worker's, NaN where undefined. ``margin`` (n_classes,) and ``observed`` are the sums over all.
+    """
+    n_classes = len(margin)
+    mine, theirs, gone, own = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.zeros(n_classes)
+    for i in range(len(out)):
+        mine[:], theirs[:], gone[:] = 0.0, 0.0, 0.0
+        items, pairs, agreed, left = 0, 0, 0.0, observed
+        start = by_worker[i]
+        while start < by_worker[i + 1]:
+            j = item[order[start]]
+            end = start
+            while end < by_worker[i + 1] and item[order[end]] == j:
+                own[labels[order[end]]] += weight[order[end]]
+                end += 1
+            m = raters[j]
+            if m > 1:
+                items += 1
+                pairs += m - 1
+                alike, x1, x2, total, squares = 0.0, 0.0, 0.0, 0.0, 0.0
+                for p in range(first[j], first[j + 1]):
+                    k = found[p]
+                    other = votes[p] - own[k]
+                    alike += own[k] * other
+                    mine[k] += own[k]
+                    theirs[k] += other / (m - 1)
+                    gone[k] += own[k] if m > 2 else votes[p]  # without the worker the other label stands alone
+                    x1 += own[k] * x[k]
+                    x2 += own[k] * x[k] * x[k]
+                    total += other * x[k]
+                    squares += other * x[k] * x[k]
+                agreed += alike / (m - 1)
+                across = m - 1 - alike if nominal else (m - 1) * x2 - 2.0 * x1 * total + squares
+                left -= apart[j] / (m - 1)
+                if m > 2:
+                    left += (apart[j] - 2.0 * across) / (m - 2)
+            for n in range(start, end):
+                own[labels[order[n]]] = 0.0
+            start = end
+        chance, n_left, total, squares, same = 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(n_classes):
+            chance += mine[k] * theirs[k]
+            rest = max(margin[k] - gone[k], 0.0)
+            n_left += rest
+            total += rest * x[k]
+            squares += rest * x[k] * x[k]
+            same += rest * rest
+        expected = n_left * n_left - same if nominal else 2.0 * (n_left * squares - total * total)
+        defined = n_left > 1.5 and expected > 1e-9 * n_left * n_left
+        out[i, 0], out[i, 1] = items, pairs
+        out[i, 2] = agreed / items if items else np.nan
+        out[i, 3] = chance / (items * items) if items else np.nan
+        out[i, 4] = 1.0 - left * (n_left - 1.0) / expected if defined else np.nan
+
+
+@_jit
+def _keep(rows, key, record):
+    """Insert a record into rows sorted by falling key, then by falling shared items; the last row falls out."""
+    place = len(rows)
+    while place > 0 and (key > rows[place - 1, 0] or (key == rows[place - 1, 0] and record[1] > rows[place - 1, 2])):
+        place -= 1
+    if place == len(rows):
+        return
+    for r in range(len(rows) - 1, place, -1):
+        rows[r] = rows[r - 1]
+    rows[place, 0] = key
+    rows[place, 1:] = record
+
+
+@_jit
+def _meet(i, starts, workers, labels, weight, by_worker, order, item, used, slot, mates, shared, agreed, mine, theirs):
+    """Add up what worker i and each later worker said on the same items; return the number of those workers."""
+    size = 0
+    for p in range(by_worker[i], by_worker[i + 1]):
+        n = order[p]
+        if not used[item[n]]:
+            continue
+        for o in range(starts[item[n]], starts[item[n] + 1]):
+            if workers[o] <= i:
+                continue
+            s = slot[workers[o]]
+            if s < 0:
+                s = slot[workers[o]] = size
+                mates[s] = workers[o]
+                shared[s], agreed[s] = 0.0, 0.0
+                size += 1
+            both = weight[n] * weight[o]
+            shared[s] += both
+            mine[s, labels[n]] += both
+            theirs[s, labels[o]] += both
+            if labels[n] == labels[o]:
+                agreed[s] += both
+    return size
+
+
+@_jit
+def _part(
+    i, starts, workers, labels, weight, by_worker, order, item, used, slot, shared, agreed, kappa, chance, mine, theirs, slope
+):
+    """Add the derivatives by the items' weights."""
+    for p in range(by_worker[i], by_worker[i + 1]):
+        n = order[p]
+        if not used[item[n]]:
+            continue
+        for o in range(starts[item[n]], starts[item[n] + 1]):
+            if workers[o] <= i or np.isnan(kappa[slot[workers[o]]]):
+                continue
+            s = slot[workers[o]]
+            both, rate, free = weight[n] * weight[o], agreed[s] / shared[s], 1.0 - chance[s]
+            same = 1.0 if labels[n] == labels[o] else 0.0
+            more = (theirs[s, labels[n]] + mine[s, labels[o]]) / shared[s] - 2.0 * chance[s]
+            slope[item[n], 0] += both
+            slope[item[n], 1] += both * (kappa[s] + ((same - rate) * free - (1.0 - rate) * more) / (free * free))
+
+
+@_jit
+def _clear(i, starts, workers, labels, by_worker, order, item, used, slot, mine, theirs):
+    """Clear what `_meet` touched and nothing else: classes may be many."""
+    for p in range(by_worker[i], by_worker[i + 1]):
+        n = order[p]
+        if used[item[n]]:
+            for o in range(starts[item[n]], starts[item[n] + 1]):
+                if workers[o] > i:
+                    mine[slot[workers[o]], labels[n]] = 0.0
+                    theirs[slot[workers[o]], labels[o]] = 0.0
+
+
+@_jit
+def compare_pairs(
+    starts, workers, labels, weight, by_worker, order, item, used, n_classes, least, slots, numbers, slope, high, low
+):
+    """Add Cohen's kappa of every two workers who share at least ``least`` of the ``used`` items.
+
+    ``numbers`` (5,): pairs, pairs without a kappa, pairs that share less, sum of shared items, sum of shared items times
+    kappa. ``slope`` (n_items, 2): derivative of the last two by each item's weight. ``high`` and ``low`` (shown, 6) keep the
+    pairs of highest and lowest kappa: key, kappa, shared items, agreement, worker, worker. ``slots`` bounds co-workers.
+    """
+    n_workers = len(by_worker) - 1
+    slot, mates = np.full(n_workers, -1, np.int64), np.empty(slots, np.int64)
+    shared, agreed, kappa, chance = np.zeros(slots), np.zeros(slots), np.empty(slots), np.empty(slots)
+    mine, theirs = np.zeros((slots, n_classes)), np.zeros((slots, n_classes))
+    record = np.empty(5)
+    for i in range(n_workers):
+        size = _meet(
+            i, starts, workers, labels, weight, by_worker, order, item, used, slot, mates, shared, agreed, mine, theirs
+        )
+        for s in range(size):
+            kappa[s] = np.nan
+            if shared[s] < least - 0.5:
+                numbers[2] += 1
+                continue
+            chance[s] = 0.0
+            for k in range(n_classes):
+                chance[s] += mine[s, k] * theirs[s, k] / (shared[s] * shared[s])
+            if chance[s] > 1.0 - 1e-12:
+                numbers[1] += 1
+                continue
+            kappa[s] = (agreed[s] / shared[s] - chance[s]) / (1.0 - chance[s])
+            numbers[0] += 1
+            numbers[3] += shared[s]
+            numbers[4] += shared[s] * kappa[s]
+            record[0], record[1], record[2] = kappa[s], shared[s], agreed[s] / shared[s]
+            record[3], record[4] = i, mates[s]
+            _keep(high, kappa[s], record)
+            _keep(low, -kappa[s], record)
+        _part(
+            i,
+            starts,
+            workers,
+            labels,
+            weight,
+            by_worker,
+            order,
+            item,
+            used,
+            slot,
+            shared,
+            agreed,
+            kappa,
+            chance,
+            mine,
+            theirs,
+            slope,
+        )
+        _clear(i, starts, workers, labels, by_worker, order, item, used, slot, mine, theirs)
+        for s in range(size):
+            slot[mates[s]] = -1

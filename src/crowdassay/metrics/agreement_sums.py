@@ -1,0 +1,147 @@
+"""From labels to what agreement is computed from: sums by lot of items, by worker and by pair of workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.kernels.agreement import (
+    MARGIN,
+    add_items,
+    compare_pairs,
+    compare_workers,
+    count_classes,
+    order_by_worker,
+    share_out,
+)
+from crowdassay.metrics.coefficients import AgreementSums, middle_ranks
+
+LEVELS = ("nominal", "ordinal", "interval")
+MOST_RANKED = 300  # classes for which the table of coincidences of every lot is kept
+LEAST_SHARED = 5  # items two workers must share for a kappa of their own
+MOST_MEETINGS = 500_000_000  # pairs of labels on an item; with more, pairs of workers are compared on a sample of items
+SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Labels with the weight of each: several by one worker on one item share one judgement."""
+
+    labels: Labels
+    weight: FloatArray
+    raters: IntArray
+    first: IntArray
+    found: np.ndarray
+    votes: FloatArray
+    by_worker: IntArray
+    order: IntArray
+
+    @classmethod
+    def of(cls, labels: Labels) -> Judgements:
+        """Weigh and index the labels."""
+        weight, raters = share_out(labels.starts, labels.worker, labels.n_workers)
+        classes = count_classes(labels.starts, labels.label, weight, labels.n_classes)
+        return cls(labels, weight, raters, *classes, *order_by_worker(labels.worker, labels.n_workers))
+
+
+def positions(judgements: Judgements, level: str) -> FloatArray:
+    """Return where each class lies on the scale, shape (n_classes,); zeros without one."""
+    labels = judgements.labels
+    if level not in LEVELS:
+        raise ParameterError(f"level must be 'nominal', 'ordinal' or 'interval', not {level!r}.")
+    if level == "nominal":
+        return np.zeros(labels.n_classes)
+    if level == "ordinal":
+        if labels.n_classes > MOST_RANKED:
+            raise ParameterError(
+                f"The ordinal level takes up to {MOST_RANKED} classes and these labels have {labels.n_classes}; "
+                "if they are numbers, use the interval level."
+            )
+        shared = judgements.raters[labels.label_item] > 1
+        counts = np.bincount(labels.label, judgements.weight * shared, labels.n_classes)
+        return middle_ranks(counts.astype(np.float64))
+    if not labels.numeric:
+        raise DataError(
+            "The interval level needs classes that are numbers, and these are "
+            f"{', '.join(labels.class_names[:5])}; use the ordinal or the nominal level."
+        )
+    x = np.array([float(name) for name in labels.class_names])
+    return x - x.mean()  # only differences matter, and small numbers keep their digits
+
+
+def sum_lots(judgements: Judgements, level: str, x: FloatArray, lot: IntArray, n_lots: int) -> tuple[AgreementSums, FloatArray]:
+    """Return the sums of every lot, and every item's distance summed over pairs of judgements, shape (n_items,)."""
+    j, labels = judgements, judgements.labels
+    sums, spread = np.zeros((n_lots, 6, labels.n_classes)), np.zeros(n_lots)
+    full = np.zeros((n_lots if level == "ordinal" else 0, labels.n_classes, labels.n_classes))
+    apart = np.zeros(labels.n_items)
+    add_items(
+        labels.starts, labels.worker, labels.label, j.weight, j.raters, j.first, j.found, j.votes, lot, x,
+        level == "nominal", sums, spread, full, apart,
+    )  # fmt: skip
+    return AgreementSums(sums, spread, full if level == "ordinal" else None), apart
+
+
+def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: FloatArray, apart: FloatArray) -> FloatArray:
+    """Return for each worker what `crowdassay.kernels.agreement.compare_workers` finds, shape (n_workers, 5)."""
+    j, labels = judgements, judgements.labels
+    observed = float((apart[j.raters > 1] / (j.raters[j.raters > 1] - 1)).sum())
+    found = np.empty((labels.n_workers, 5))
+    compare_workers(
+        j.by_worker, j.order, labels.label_item, labels.label, j.weight, j.raters, j.first, j.found, j.votes, apart, x,
+        level == "nominal", np.ascontiguousarray(total.classes[MARGIN]), observed, found,
+    )  # fmt: skip
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """Cohen's kappas of pairs of workers, summed.
+
+    Attributes
+    ----------
+    pairs, undefined, few : int
+        Pairs of workers with a kappa, with one class only, and with too few shared items.
+    shared, weighted : float
+        Sum over pairs of their shared items, and of these times kappa.
+    slope : ndarray of shape (n_items, 2)
+        Derivative of both by the weight of each item.
+    used : ndarray of bool, shape (n_items,)
+    most, least : ndarray of shape (up to 10, 5)
+        Kappa, shared items, agreement and the two workers, of the pairs of highest and lowest kappa.
+    """
+
+    pairs: int
+    undefined: int
+    few: int
+    shared: float
+    weighted: float
+    slope: FloatArray
+    used: BoolArray
+    most: FloatArray
+    least: FloatArray
+
+
+def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSums:
+    """Compare every two workers who share items; on a sample of the items where there are too many pairs of labels."""
+    j, labels = judgements, judgements.labels
+    sizes = np.diff(labels.starts)
+    used = j.raters > 1
+    if (sizes * (sizes - 1) // 2).sum() > MOST_MEETINGS:
+        drawn = generator.permutation(labels.n_items)
+        used[drawn[np.cumsum(sizes[drawn] * (sizes[drawn] - 1) // 2) > MOST_MEETINGS]] = False
+    others = np.bincount(labels.worker, (sizes - 1)[labels.label_item], labels.n_workers)
+    slots = int(min(labels.n_workers, others.max() + 1))
+    numbers, slope = np.zeros(5), np.zeros((labels.n_items, 2))
+    high, low = np.full((SHOWN, 6), -np.inf), np.full((SHOWN, 6), -np.inf)
+    compare_pairs(
+        labels.starts, labels.worker, labels.label, j.weight, j.by_worker, j.order, labels.label_item, used, labels.n_classes,
+        LEAST_SHARED, slots, numbers, slope, high, low,
+    )  # fmt: skip
+    kept = min(int(numbers[0]), SHOWN)
+    pairs, undefined, few = (int(count) for count in numbers[:3])
+    return PairSums(pairs, undefined, few, float(numbers[3]), float(numbers[4]), slope, used, high[:kept, 1:], low[:kept, 1:])

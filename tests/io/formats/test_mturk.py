@@ -1,0 +1,117 @@
+import json
+
+import pytest
+
+from crowdassay.errors import ColumnError, ParameterError
+from crowdassay.io.files import read_labels
+from exports import mturk_csv, rows_of
+
+
+def test_rejected_work_is_left_out(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "x"), ("H1", "B", "Submitted", "u", "y"), ("H1", "C", "Rejected", "u", "x")]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]))
+    assert rows_of(labels) == [("u", "A", "x"), ("u", "B", "y")]
+    assert labels.report.dropped == {"rejected": 1}
+    assert labels.report.columns["item"] == "Input.url"
+
+
+def test_a_reason_to_reject_rejects(tmp_path):
+    path = mturk_csv(
+        [("H1", "A", "Submitted", "u", "x"), ("H1", "B", "Submitted", "u", "y")], tmp_path, ["Input.url", "Answer.q"]
+    )
+    text = path.read_text().replace('"B","Submitted","9","u","y","",""', '"B","Submitted","9","u","y","","too fast"')
+    path.write_text(text)
+    assert read_labels(path, classes=["x", "y"]).report.dropped == {"rejected": 1}
+
+
+def test_with_several_inputs_the_hit_is_the_item(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "t", "x"), ("H1", "B", "Approved", "u", "t", "y")]
+    path = mturk_csv(rows, tmp_path, ["Input.url", "Input.title", "Answer.q"])
+    labels = read_labels(path)
+    assert labels.items.to_pylist() == ["H1"]
+    assert "'Input.url', 'Input.title'" in labels.report.notes[0]
+    for name in ("Input.title", "title"):
+        assert read_labels(path, item_column=name).items.to_pylist() == ["t"]
+    with pytest.raises(ColumnError, match=r"no column 'nope'"):
+        read_labels(path, item_column="nope")
+
+
+def test_without_input_the_hit_is_the_item(tmp_path):
+    rows = [("H1", "A", "Approved", "x"), ("H1", "B", "Approved", "y")]
+    assert read_labels(mturk_csv(rows, tmp_path, ["Answer.q"])).items.to_pylist() == ["H1"]
+
+
+def test_many_items_in_a_hit_are_taken_apart(tmp_path):
+    extra = [*(f"Input.image_url{n}" for n in (1, 2, 10)), *(f"Answer.q{n}" for n in (1, 2, 10)), "Answer.comment"]
+    rows = [
+        ("H1", "A", "Approved", "a", "b", "c", "x", "y", "x", "fine"),
+        ("H2", "B", "Approved", "c", "d", "", "y", "y", "", ""),
+        ("H3", "C", "Rejected", "c", "d", "e", "y", "y", "y", ""),
+    ]
+    labels = read_labels(mturk_csv(rows, tmp_path, extra), question="q")
+    assert rows_of(labels) == [("a", "A", "x"), ("b", "A", "y"), ("c", "A", "x"), ("c", "B", "y"), ("d", "B", "y")]
+    assert labels.report.columns["item"] == "Input.image_url1..."
+    assert "several items" in labels.report.notes[0]
+
+
+def test_which_numbered_input_is_asked_for(tmp_path):
+    extra = ["Input.url1", "Input.url2", "Input.text1", "Input.text2", "Answer.q1", "Answer.q2"]
+    path = mturk_csv([("H1", "A", "Approved", "a", "b", "c", "d", "x", "y")], tmp_path, extra)
+    with pytest.raises(ParameterError, match=r"'url', 'text' could name them; choose one with --item-column"):
+        read_labels(path)
+    for name in ("text", "Input.text"):
+        assert rows_of(read_labels(path, item_column=name)) == [("c", "A", "x"), ("d", "A", "y")]
+
+
+def test_numbered_questions_without_numbered_inputs_are_questions(tmp_path):
+    path = mturk_csv([("H1", "A", "Approved", "u", "x", "y")], tmp_path, ["Input.url", "Answer.q1", "Answer.q2"])
+    with pytest.raises(ParameterError, match=r"'q1', 'q2'"):
+        read_labels(path)
+    assert rows_of(read_labels(path, question="q2", classes=["x", "y"])) == [("u", "A", "y")]
+
+
+def test_a_radio_spread_over_booleans(tmp_path):
+    rows = [
+        ("H1", "A", "Approved", "u", "true", "false"),
+        ("H1", "B", "Approved", "u", "FALSE", "True"),
+        ("H1", "C", "Approved", "u", "false", "false"),
+        ("H1", "D", "Approved", "u", "true", "true"),
+    ]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.tone.warm", "Answer.tone.cold"]))
+    assert rows_of(labels) == [("u", "A", "warm"), ("u", "B", "cold")]
+    assert labels.report.dropped == {"no answer": 1, "more than one choice": 1}
+    assert labels.report.question == "tone"
+
+
+def test_spread_radios_of_several_items(tmp_path):
+    extra = ["Input.u1", "Input.u2", "Answer.t1.a", "Answer.t1.b", "Answer.t2.a", "Answer.t2.b"]
+    rows = [("H1", "A", "Approved", "i", "j", "true", "false", "false", "true")]
+    assert rows_of(read_labels(mturk_csv(rows, tmp_path, extra))) == [("i", "A", "a"), ("j", "A", "b")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"tone": "warm"}],
+        [{"tone": {"label": "warm"}}],
+        [{"tone": {"warm": True, "cold": False}}],
+        {"tone": {"labels": ["warm"]}},
+    ],
+)
+def test_answers_as_json(tmp_path, given):
+    path = mturk_csv([("H1", "A", "Approved", "u", json.dumps(given))], tmp_path, ["Input.url", "Answer.taskAnswers"])
+    labels = read_labels(path, classes=["warm", "cold"])
+    assert rows_of(labels) == [("u", "A", "warm")]
+    assert labels.report.question == "tone"
+
+
+def test_turkle_writes_the_same(tmp_path):
+    rows = [("1", "7", "Approved", "u", "ann", "x"), ("1", "8", "Approved", "u", "bob", "y")]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Turkle.Username", "Answer.q"]))
+    assert labels.workers.to_pylist() == ["7", "8"]
+
+
+def test_naming_the_label_column_reads_a_plain_table(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "x"), ("H1", "C", "Rejected", "u", "y")]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]), label_column="Answer.q")
+    assert (labels.report.format, labels.n_labels) == ("plain", 2)
