@@ -49,7 +49,7 @@ def test_auto_gamma_is_repeatable_and_says_what_it_saw(drawn):
     labels, _ = drawn
     first, second = (MinimaxEntropy(gamma="auto", threads=threads).fit(labels).result_ for threads in (1, 2))
     assert first.selection == second.selection
-    assert [row["candidate"] for row in first.selection["rows"]][:2] == ["gamma = 0.25", "gamma = 0.5"]
+    assert [row["candidate"] for row in first.selection["rows"]][:2] == ["gamma = 0.00390625", "gamma = 0.015625"]
     assert first.selection["best"] == first.parameters["gamma"]
     assert all(len(row["folds"]) == 5 for row in first.selection["rows"])
     other = MinimaxEntropy(gamma="auto", seed=1).fit(labels).result_

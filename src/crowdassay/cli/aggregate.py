@@ -19,7 +19,7 @@ FITTING = (
 @reading_options
 @click.option("--method", default="minimax", show_default=True, help="One of those that 'crowdassay methods' lists.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
-@click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 0.25,0.5,1,2,4 by default.")
+@click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 1/256 to 4 by default.")
 @click.option("--folds", type=int, help="--gamma auto: into how many parts labels are dealt; 5 by default.")
 @click.option("--reading", help="--gamma auto: weigh classes by 'predictive' (the default) or 'uniform' probabilities.")
 @click.option("--validation", type=click.Path(path_type=Path), help="--gamma auto: choose by this file of item,label instead.")

@@ -26,7 +26,8 @@ from crowdassay.solvers.profiled import fit_profiled
 
 TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
-GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
+PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
+GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
 SMALL = 100_000  # labels up to which a second start is worth its time
 
 
@@ -58,7 +59,7 @@ class MinimaxEntropy(Estimator):
         The fast solver, or the paper's alternation taken literally. None takes the fast one where it can; without
         H(Q) the objective has corners and only 'algorithm1' serves.
     gammas : tuple of float
-        What 'auto' chooses from; the paper's grid by default.
+        What 'auto' chooses from, by default powers of 4 from 1/256 to 4; the paper's grid is `PAPER_GAMMAS`.
     folds, seed, reading : int, int, str
         How 'auto' cross-validates; see `crowdassay.selection.select.cross_validate`.
     starts : int or None

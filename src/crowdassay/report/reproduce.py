@@ -11,7 +11,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.datasets.folders import cached
 from crowdassay.estimators.methods import find_method
-from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.estimators.minimax import PAPER_GAMMAS, MinimaxEntropy
 from crowdassay.io.files import read_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
@@ -82,7 +82,7 @@ class Experiments:
         if gamma != "auto":
             return MinimaxEntropy(structure=structure, gamma=gamma, **options).fit(labels).result_
         # The authors weigh classes uniformly. Candidates are fitted by the fast solver, the chosen one by their rule.
-        chosen = MinimaxEntropy(structure=structure, gamma="auto", reading="uniform").fit(labels).result_
+        chosen = MinimaxEntropy(structure=structure, gamma="auto", gammas=PAPER_GAMMAS, reading="uniform").fit(labels).result_
         return MinimaxEntropy(structure=structure, gamma=chosen.parameters["gamma"], **options).fit(labels).result_
 
 
