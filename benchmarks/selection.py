@@ -45,7 +45,10 @@ def main() -> None:
         cells = "  ".join(f"{name} {row[name]:6.2f}" for name in row if name not in ("dataset", "scores", "errors"))
         print(f"{row['dataset']:25s} {cells}", flush=True)
     names = [name for name in rows[0] if name not in ("dataset", "scores", "errors")]
-    print(f"{'mean of ' + str(len(rows)):25s} " + "  ".join(f"{name} {np.mean([row[name] for row in rows]):6.2f}" for name in names))
+    print(
+        f"{'mean of ' + str(len(rows)):25s} "
+        + "  ".join(f"{name} {np.mean([row[name] for row in rows]):6.2f}" for name in names)
+    )
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2), encoding="utf-8")
 
