@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from crowdassay.data.result import Result
     from crowdassay.datasets.load import load_dataset
     from crowdassay.errors import CrowdassayError
+    from crowdassay.estimators.aggregate import aggregate
+    from crowdassay.estimators.assay import Assay
     from crowdassay.estimators.belief_propagation import BeliefPropagation
     from crowdassay.estimators.choose import select
     from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
@@ -19,18 +21,22 @@ if TYPE_CHECKING:
     from crowdassay.estimators.glad import GLAD
     from crowdassay.estimators.kos import KOS
     from crowdassay.estimators.latent_trait import LatentTraitAnalysis
+    from crowdassay.estimators.mace import MACE
     from crowdassay.estimators.majority import MajorityVote
     from crowdassay.estimators.mean_field import MeanField
     from crowdassay.estimators.minimax import MinimaxEntropy
+    from crowdassay.estimators.mmsr import MMSR
     from crowdassay.estimators.raykar import RaykarClassifier
     from crowdassay.estimators.singular_vector import SingularVector
     from crowdassay.estimators.spectral import SpectralDawidSkene
+    from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
     from crowdassay.estimators.welinder import Welinder
     from crowdassay.io.files import read_labels
     from crowdassay.io.frames import as_labels
     from crowdassay.measurement.partial import PartialCredit
     from crowdassay.measurement.rasch import Rasch
     from crowdassay.measurement.rating import RatingScale
+    from crowdassay.metrics.agreement import Agreement, agreement
     from crowdassay.model.simulate import simulate
     from crowdassay.model.structures import Structure, reference_sets
     from crowdassay.selection.select import grid
@@ -38,15 +44,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Assay": "crowdassay.estimators.assay",
+    "Agreement": "crowdassay.metrics.agreement",
     "BeliefPropagation": "crowdassay.estimators.belief_propagation",
     "CrowdassayError": "crowdassay.errors",
     "DawidSkene": "crowdassay.estimators.dawid_skene",
     "DawidSkeneMeanField": "crowdassay.estimators.dawid_skene_mean_field",
     "EigenvectorRatio": "crowdassay.estimators.eigenvector_ratio",
     "GLAD": "crowdassay.estimators.glad",
+    "GoldMajority": "crowdassay.estimators.weighted_vote",
     "KOS": "crowdassay.estimators.kos",
     "Labels": "crowdassay.data.labels",
     "LatentTraitAnalysis": "crowdassay.estimators.latent_trait",
+    "MACE": "crowdassay.estimators.mace",
+    "MMSR": "crowdassay.estimators.mmsr",
     "MajorityVote": "crowdassay.estimators.majority",
     "MeanField": "crowdassay.estimators.mean_field",
     "MinimaxEntropy": "crowdassay.estimators.minimax",
@@ -61,7 +72,11 @@ _HOMES = {
     "SpectralDawidSkene": "crowdassay.estimators.spectral",
     "Structure": "crowdassay.model.structures",
     "TwoCoin": "crowdassay.estimators.coins",
+    "Wawa": "crowdassay.estimators.weighted_vote",
     "Welinder": "crowdassay.estimators.welinder",
+    "ZeroBasedSkill": "crowdassay.estimators.weighted_vote",
+    "aggregate": "crowdassay.estimators.aggregate",
+    "agreement": "crowdassay.metrics.agreement",
     "as_labels": "crowdassay.io.frames",
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
@@ -72,15 +87,20 @@ _HOMES = {
 }
 
 __all__ = [  # noqa: RUF022  plain order
+    "Agreement",
+    "Assay",
     "BeliefPropagation",
     "CrowdassayError",
     "DawidSkene",
     "DawidSkeneMeanField",
     "EigenvectorRatio",
     "GLAD",
+    "GoldMajority",
     "KOS",
     "Labels",
     "LatentTraitAnalysis",
+    "MACE",
+    "MMSR",
     "MajorityVote",
     "MeanField",
     "MinimaxEntropy",
@@ -95,7 +115,11 @@ __all__ = [  # noqa: RUF022  plain order
     "SpectralDawidSkene",
     "Structure",
     "TwoCoin",
+    "Wawa",
     "Welinder",
+    "ZeroBasedSkill",
+    "aggregate",
+    "agreement",
     "as_labels",
     "grid",
     "load_dataset",

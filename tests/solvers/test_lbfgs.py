@@ -3,6 +3,14 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 
 from crowdassay.solvers.lbfgs import climb
+from crowdassay.threads import one_blas_thread
+
+
+@pytest.fixture(autouse=True)
+def quiet_blas():
+    """As in every fit: on a busy machine the threads of a linear algebra library wait for one another."""
+    with one_blas_thread():
+        yield
 
 
 def test_a_curved_valley_is_climbed_out_of():

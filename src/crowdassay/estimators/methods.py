@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdassay.errors import ParameterError
+from crowdassay.estimators.assay import Assay
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.belief_propagation import BeliefPropagation
 from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
@@ -16,11 +17,14 @@ from crowdassay.estimators.eigenvector_ratio import EigenvectorRatio
 from crowdassay.estimators.glad import GLAD
 from crowdassay.estimators.kos import KOS
 from crowdassay.estimators.latent_trait import LatentTraitAnalysis
+from crowdassay.estimators.mace import MACE
 from crowdassay.estimators.majority import MajorityVote
 from crowdassay.estimators.mean_field import MeanField
 from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.estimators.mmsr import MMSR
 from crowdassay.estimators.singular_vector import SingularVector
 from crowdassay.estimators.spectral import SpectralDawidSkene
+from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
 from crowdassay.estimators.welinder import Welinder
 
 
@@ -58,7 +62,18 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
+        Method(
+            "assay",
+            "Workers from a learned population, anchored to the votes; items have effects where held-out labels gain by it.",
+            Assay,
+            {},
+        ),
         Method("majority", "The class with the most labels; its share of the votes is the probability.", MajorityVote, {}),
+        Method("wawa", "A vote weighted by how often each worker agrees with the majority.", Wawa, {}),
+        Method("zero-based-skill", "The same, repeated until weights and winners agree.", ZeroBasedSkill, {}),
+        Method("gold-majority", "A vote weighted by each worker's share of right answers on known items.", GoldMajority, {}),
+        Method("mace", "Each worker knows the class or answers by habit (Hovy et al. 2013).", MACE, {}),
+        Method("mmsr", "A vote weighted by skills from pairs of workers, outliers ignored (Ma, Olshevsky 2020).", MMSR, {}),
         Method("dawid-skene", "A confusion table for each worker, by maximum likelihood (EM).", DawidSkene, {}),
         Method(
             "dawid-skene-mean-field",

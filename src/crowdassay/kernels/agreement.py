@@ -7,6 +7,7 @@ import numpy as np
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
+FEW_CLASSES = 32  # up to which clearing whole rows is quicker than a pass over the labels
 PAIRS_SAME, PAIRS, COINCIDENT, MARGIN, SHARE_SAME, SHARE = range(6)
 
 
@@ -304,6 +305,9 @@ def compare_pairs(
             theirs,
             slope,
         )
-        _clear(i, starts, workers, labels, by_worker, order, item, used, slot, mine, theirs)
+        if n_classes <= FEW_CLASSES:
+            mine[:size], theirs[:size] = 0.0, 0.0
+        else:
+            _clear(i, starts, workers, labels, by_worker, order, item, used, slot, mine, theirs)
         for s in range(size):
             slot[mates[s]] = -1

@@ -1,0 +1,1 @@
+"""Other tools' interfaces, kept by this library's estimators."""

@@ -1,0 +1,114 @@
+"""crowd-kit's frames to `Labels` and back: task, worker and label columns, and the names it gives its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.errors import MissingExtraError, NotFittedError
+
+COLUMNS = ["task", "worker", "label"]
+
+
+def pandas() -> Any:
+    """Return pandas, or say how to get it."""
+    try:
+        return import_module("pandas")
+    except ImportError:
+        raise MissingExtraError("crowd-kit's interface needs pandas; install it with: pip install pandas") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A frame of task, worker and label as `Labels`, with the frame's own values.
+
+    Attributes
+    ----------
+    labels : Labels
+    tasks, workers, classes : pandas.Index
+        In the order of the codes: tasks and classes sorted, workers as they appear.
+    """
+
+    labels: Labels
+    tasks: Any
+    workers: Any
+    classes: Any
+
+    def series(self, values: Any, index: Any, name: str) -> Any:
+        """Return a named Series."""
+        return pandas().Series(values, index=index, name=name)
+
+    def chosen(self, code: IntArray) -> Any:
+        """Return the label of every task, the codes having shape (n_items,), as crowd-kit names it."""
+        return pandas().Series(self.classes.take(code), index=self.tasks, name="agg_label")
+
+    def probabilities(self, posterior: FloatArray) -> Any:
+        """Return the frame of task by label of probabilities (n_items, n_classes)."""
+        return pandas().DataFrame(posterior, index=self.tasks, columns=self.classes.rename("label"))
+
+
+def code_frame(data: Any, true_labels: Any = None, classes: Any = None) -> Coded:
+    """Encode a frame; a missing column is a KeyError, as in crowd-kit.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame
+    true_labels : pandas.Series, optional
+        Known labels by task; they become the gold of `Labels`.
+    classes : pandas.Index, optional
+        Classes that may not occur among the labels.
+    """
+    pd = pandas()
+    data = data[COLUMNS]
+    item, tasks = pd.factorize(data["task"], sort=True)
+    worker, workers = pd.factorize(data["worker"])
+    found = pd.Index(data["label"].unique())
+    for more in (classes, None if true_labels is None else pd.Index(true_labels[true_labels.index.isin(tasks)].unique())):
+        if more is not None:
+            found = found.append(more.difference(found)) if len(more.difference(found)) else found
+    names = _sorted(found)
+    labels = Labels.from_codes(
+        item, worker, names.get_indexer(data["label"]), items=_words(tasks), workers=_words(workers), classes=_words(names)
+    )
+    if true_labels is not None:
+        known = true_labels[~true_labels.index.duplicated()].reindex(tasks)
+        gold = np.where(known.notna(), names.get_indexer(known), -1)
+        labels = labels.with_gold(gold)
+    return Coded(labels, pd.Index(tasks, name="task"), pd.Index(workers, name="worker"), names)
+
+
+def share_right(data: Any, truth: Any) -> Any:
+    """Return the share of right answers of each worker, by a Series of labels by task that may name several for a task.
+
+    The same answer given twice by a worker to a task counts once.
+    """
+    pd = pandas()
+    data = data[COLUMNS].drop_duplicates()
+    data = data[data["task"].isin(truth.dropna().index)]
+    right = pd.MultiIndex.from_frame(data[["task", "label"]]).isin(pd.MultiIndex.from_arrays([truth.index, truth.to_numpy()]))
+    share = pd.Series(right.astype(float), index=data.index).groupby(data["worker"]).mean()
+    return share.rename_axis("worker").rename("skill")
+
+
+def fitted(aggregator: Any, name: str) -> Any:
+    """Return what a fit left behind, or say that there was none."""
+    if name not in aggregator.__dict__:
+        raise NotFittedError(f"This {type(aggregator).__name__} has not been fitted; call fit(data) first.")
+    return aggregator.__dict__[name]
+
+
+def _sorted(index: Any) -> Any:
+    try:
+        return index.sort_values()
+    except TypeError:  # labels of several kinds have no order
+        return index
+
+
+def _words(index: Any) -> pa.Array:
+    return pa.array([str(value) for value in index], pa.string())

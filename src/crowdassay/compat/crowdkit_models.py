@@ -1,0 +1,252 @@
+"""crowd-kit's models: DawidSkene, OneCoinDawidSkene, GLAD, KOS and MACE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.compat.crowdkit_errors import error_frame, start_counts
+from crowdassay.compat.crowdkit_frames import COLUMNS, Coded, code_frame, pandas
+from crowdassay.data.result import find_winners
+from crowdassay.engines.local import LocalEngine
+from crowdassay.errors import ParameterError
+from crowdassay.estimators import coins, dawid_skene, glad, kos, mace
+from crowdassay.estimators.confusion import observed_counts
+from crowdassay.estimators.majority import gold_votes, shares
+from crowdassay.solvers.em import fit_em, free_tables
+
+
+class _Tabled:
+    """What the models share: labels and probabilities by task."""
+
+    def _keep(self, coded: Coded, posterior: FloatArray) -> None:
+        self.probas_ = coded.probabilities(posterior)
+        self.labels_ = coded.chosen(find_winners(posterior).argmax(axis=1))
+
+    def _keep_nothing(self) -> None:
+        pd = pandas()
+        self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
+        self.priors_ = pd.Series(dtype=float, name="prior")
+        self.labels_ = pd.Series(dtype=float, name="agg_label")
+        self.loss_history_: list[float] = []
+
+
+@dataclass(eq=False)
+class DawidSkene(_Tabled):
+    """Give each worker a table of errors, by EM."""
+
+    n_iter: int = 100
+    tol: float = 1e-5
+    initial_error_strategy: Literal["assign", "addition"] | None = None
+
+    def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Self:
+        """Fit a frame of task, worker and label.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+        true_labels : pandas.Series, optional
+            Known labels by task.
+        initial_error : pandas.DataFrame, optional
+            By worker and observed label, a column for each true label; see ``initial_error_strategy``.
+        """
+        data = data[COLUMNS]
+        if not len(data):
+            self._keep_nothing()
+            return self
+        coded = code_frame(data, true_labels)
+        posterior, counts = shares(gold_votes(coded.labels)), None
+        history: tuple[float, ...] = ()
+        if initial_error is not None and self.initial_error_strategy is not None:
+            votes = observed_counts(coded.labels, posterior)
+            counts = start_counts(coded, votes, initial_error, self.initial_error_strategy)
+        if self.n_iter > 0 and counts is None:
+            result = (
+                dawid_skene.DawidSkene(prior="estimated", max_sweeps=self.n_iter, tolerance=self.tol).fit(coded.labels).result_
+            )
+            posterior, history = result.posterior, result.history
+        elif self.n_iter > 0 and counts is not None:
+            engine = LocalEngine(coded.labels)
+            log_p, log_prior, history, *_ = fit_em(
+                engine,
+                estimate_prior=True,
+                max_sweeps=self.n_iter - 1,  # the first step is the E-step at the given tables
+                tolerance=self.tol,
+                start=free_tables(0.0)(counts)[0],
+            )
+            engine.count(log_p, log_prior, posterior=posterior)
+        self._keep(coded, posterior)
+        self.priors_ = coded.series(posterior.mean(axis=0), coded.classes.rename("label"), "prior")
+        if counts is not None and self.n_iter == 0:
+            self.errors_ = error_frame(coded, data, counts, every=True)
+        else:
+            self.errors_ = error_frame(coded, data, observed_counts(coded.labels, posterior))
+        self.loss_history_ = [value / len(data) for value in history]
+        return self
+
+    def fit_predict_proba(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
+        """Fit, and return the probability of every label."""
+        return self.fit(data, true_labels, initial_error).probas_
+
+    def fit_predict(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
+        """Fit, and return the label of every task."""
+        return self.fit(data, true_labels, initial_error).labels_
+
+
+class _Plain(_Tabled):
+    """A model fitted to labels and nothing else."""
+
+    def fit(self, data: Any) -> Self:
+        """Fit a frame of task, worker and label."""
+        raise NotImplementedError
+
+    def fit_predict_proba(self, data: Any) -> Any:
+        """Fit, and return the probability of every label."""
+        return self.fit(data).probas_
+
+    def fit_predict(self, data: Any) -> Any:
+        """Fit, and return the label of every task."""
+        return self.fit(data).labels_
+
+
+@dataclass(eq=False)
+class OneCoinDawidSkene(_Plain):
+    """Give each worker one probability of being right, by EM."""
+
+    n_iter: int = 100
+    tol: float = 1e-5
+    initial_error_strategy: Literal["assign", "addition"] | None = None
+
+    def fit(self, data: Any) -> Self:
+        """Fit a frame of task, worker and label."""
+        data = data[COLUMNS]
+        if not len(data):
+            self._keep_nothing()
+            return self
+        coded = code_frame(data)
+        labels = coded.labels
+        posterior = shares(gold_votes(labels))
+        history: tuple[float, ...] = ()
+        if self.n_iter > 0:
+            result = coins.OneCoin(prior="estimated", max_sweeps=self.n_iter, tolerance=self.tol).fit(labels).result_
+            posterior, history = result.posterior, result.history
+        self._keep(coded, posterior)
+        self.priors_ = coded.series(posterior.mean(axis=0), coded.classes.rename("label"), "prior")
+        right = np.bincount(labels.worker, posterior[labels.label_item, labels.label], labels.n_workers)
+        skill = right / np.bincount(labels.worker, minlength=labels.n_workers)
+        self.skills_ = coded.series(skill, coded.workers, "skill")
+        eye = np.eye(labels.n_classes)
+        wrong = (1 - skill) / max(labels.n_classes - 1, 1)
+        self.errors_ = error_frame(coded, data, skill[:, None, None] * eye + wrong[:, None, None] * (1 - eye))
+        self.loss_history_ = [value / len(data) for value in history]
+        return self
+
+
+@dataclass(eq=False)
+class GLAD(_Plain):
+    """Give each worker an ability and each task an easiness; ``betas_`` are its logarithms, as in crowd-kit."""
+
+    n_iter: int = 100
+    tol: float = 1e-5
+    silent: bool = True
+    labels_priors: Any = None
+    alphas_priors_mean: Any = None
+    betas_priors_mean: Any = None
+    m_step_max_iter: int = 25
+    m_step_tol: float = 1e-2
+
+    def fit(self, data: Any) -> Self:
+        """Fit a frame of task, worker and label."""
+        coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index)
+        if self.labels_priors is not None and np.ptp(np.asarray(self.labels_priors, dtype=float)) > 1e-9:
+            raise ParameterError("GLAD here takes all labels as equally probable beforehand: leave labels_priors out.")
+        result = (
+            glad.GLAD(
+                ability=_common("alphas_priors_mean", self.alphas_priors_mean),
+                easiness=_common("betas_priors_mean", self.betas_priors_mean),
+                max_sweeps=max(self.n_iter * self.m_step_max_iter, 1),
+                tolerance=min(self.tol, 1e-9),
+            )
+            .fit(coded.labels)
+            .result_
+        )
+        assert result.sigma is not None and result.phi is not None  # noqa: PT018
+        self._keep(coded, result.posterior)
+        self.alphas_ = coded.series(result.sigma[:, 0, 0], coded.workers, "alpha")
+        self.betas_ = coded.series(result.phi[:, 0], coded.tasks, "beta")
+        self.priors_ = coded.series(1.0 / len(coded.classes), coded.classes.rename("label"), "prior")
+        self.loss_history_ = [value / len(data) for value in result.history]
+        return self
+
+
+def _common(name: str, means: Any) -> float:
+    """Return the prior mean that all share."""
+    if means is None:
+        return 1.0
+    values = np.asarray(means, dtype=float)
+    if np.ptp(values) > 1e-9:
+        raise ParameterError(f"GLAD here has one prior mean for all: {name} must hold the same number throughout.")
+    return float(values.flat[0])
+
+
+@dataclass(eq=False)
+class KOS(_Plain):
+    """Pass messages between tasks and workers; two labels."""
+
+    n_iter: int = 100
+    random_state: int = 0
+
+    def fit(self, data: Any) -> Self:
+        """Fit a frame of task, worker and label."""
+        if not len(data):
+            self.labels_ = pandas().Series([], dtype="O", name="agg_label")
+            return self
+        coded = code_frame(data)
+        result = kos.KOS(iterations=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
+        self._keep(coded, result.posterior)
+        return self
+
+
+@dataclass(eq=False)
+class MACE(_Plain):
+    """Let each worker know the label or answer by habit; restarts differ, and the one of the highest bound is kept.
+
+    ``spamming_`` (n_workers, 2) holds the probabilities of habit and of knowledge, ``thetas_`` (n_workers, n_labels) the habit,
+    workers and labels in order of appearance as in crowd-kit.
+    """
+
+    n_restarts: int = 10
+    n_iter: int = 50
+    method: str = "vb"
+    smoothing: float = 0.1
+    default_noise: float = 0.5
+    alpha: float = 0.5
+    beta: float = 0.5
+    random_state: int = 0
+    verbose: int = 0
+
+    def fit(self, data: Any) -> Self:
+        """Fit a frame of task, worker and label."""
+        coded = code_frame(data)
+        n_workers, n_classes = coded.labels.n_workers, coded.labels.n_classes
+        # crowd-kit ignores its argument and takes this; its default here means the same, any other value is taken.
+        self.smoothing_ = 0.01 / n_classes if self.smoothing == 0.1 else self.smoothing
+        found = mace.MACE(
+            inference="vb" if self.method == "vb" else "em",
+            alpha=self.alpha,
+            beta=self.beta,
+            smoothing=self.smoothing_,
+            restarts=self.n_restarts,
+            max_sweeps=max(self.n_iter, 1),
+            seed=self.random_state,
+        ).fit(coded.labels)
+        self._keep(coded, found.result_.posterior)
+        self.spamming_ = np.column_stack([1.0 - found.competence_, found.competence_])
+        self.thetas_ = found.habits_[:, coded.classes.get_indexer(data["label"].unique())]
+        if self.method == "vb":
+            self.theta_priors_ = np.tile([self.alpha, self.beta], (n_workers, 1))
+            self.strategy_priors_ = np.full((n_workers, n_classes), found.strategy)
+        return self

@@ -1,0 +1,84 @@
+"""The local engine for models whose items have random effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.local import LocalEngine
+
+NEWTON_STEPS = 25
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSums:
+    """What one pass over items with random effects returns.
+
+    Attributes
+    ----------
+    objective : float
+        Sum over items of the log-marginal likelihood, the effects integrated out.
+    observed, expected : ndarray of shape (n_workers, n_classes, n_classes)
+        Answers by worker and true class, and those the workers' tables and the items' effects lead one to expect.
+    variance : ndarray of shape (n_workers, n_classes)
+        Sum of the expected answers' variances.
+    totals : ndarray of shape (n_classes,)
+        Sum of the class weights over items.
+    posterior : ndarray of shape (n_items, n_classes)
+    """
+
+    objective: float
+    observed: FloatArray
+    expected: FloatArray
+    variance: FloatArray
+    totals: FloatArray
+    posterior: FloatArray
+
+
+class RandomItemsEngine(LocalEngine):
+    """Hold labels and pass over them with an effect of every item and class."""
+
+    def integrate(
+        self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray
+    ) -> ItemSums:
+        """Judge every item with its effects integrated out; see `crowdassay.kernels.random_items`.
+
+        Parameters
+        ----------
+        p : ndarray of shape (n_workers, n_classes, n_classes)
+            Workers' probabilities of an answer (last axis) by true class.
+        log_prior : ndarray of shape (n_classes,)
+        anchor : float
+            Share of the votes in the class weights of the sums.
+        precision : float
+            Of the normal prior on every component of an effect.
+        effects : ndarray of shape (n_items, n_classes, n_classes)
+            Where each item starts; overwritten with its best effects by true class.
+        """
+        from crowdassay.kernels.random_items import integrate_items  # noqa: PLC0415  numba loads on first use
+
+        data, n_classes = self.labels, self.n_classes
+        posterior, p = np.empty((self.n_items, n_classes)), np.ascontiguousarray(p)
+        shape = (self.n_workers, n_classes, 2 * n_classes + 1)
+
+        def block(edge: tuple[int, int]) -> tuple[float, FloatArray, FloatArray]:
+            sums, totals = np.zeros(shape), np.zeros(n_classes)
+            value = integrate_items(
+                data.starts, data.worker, data.label, data.gold, *edge, p, log_prior, anchor, precision, NEWTON_STEPS,
+                effects, sums, totals, posterior,
+            )  # fmt: skip
+            return float(value), sums, totals
+
+        if "integrate" not in self._compiled:
+            with self._waiting("integrate"):
+                block((0, 0))  # nothing but the compilation
+        objective, sums, totals = 0.0, np.zeros(shape), np.zeros(n_classes)
+        for part in self._map(block, self._blocks):
+            objective += part[0]
+            sums += part[1]
+            totals += part[2]
+        return ItemSums(
+            objective, sums[:, :, :n_classes], sums[:, :, n_classes:-1], sums[:, :, -1], totals, posterior
+        )  # fmt: skip

@@ -1,0 +1,154 @@
+"""Matrix mean-subsequence-reduced: skills by robust rank-one completion of how workers agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result
+from crowdassay.engines.local import LocalEngine
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.power import leading_vector
+from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.solvers.coins import coin_tables
+from crowdassay.solvers.outcome import Progress
+
+MOST_PAIRS = 200_000_000  # pairs of workers with a common item; each takes some tens of bytes
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MMSR(Estimator):
+    r"""Find skills from how often pairs of workers agree, some pairs ignored as outliers, and vote with them.
+
+    With :math:`C_{il}` the share of common items on which workers i and l agree, and one-coin workers of accuracy
+    :math:`p_i`,
+
+    .. math::  E\Big[\frac{K}{K-1} C_{il} - \frac{1}{K-1}\Big] = s_i s_l, \qquad s_i = \frac{K p_i - 1}{K - 1}
+
+    so that the skills are a rank-one completion of a matrix of which only the pairs with common items are seen. The completion
+    alternates :math:`|s_i| \leftarrow` mean of :math:`|X_{il}| / |s_l|` over l, leaving out the ``trim`` largest ratios above
+    :math:`|s_i|` and the ``trim`` smallest below it: up to so many workers of every neighbourhood may lie as they please. Signs
+    are those of the leading eigenvector of the signs of X, most workers being better than chance. Skills within
+    :math:`1/\sqrt{n_{\text{items}}}` of certainty are moved there; the classes' probabilities are those of the one-coin model.
+
+    Known items are answered by one worker more, who takes part like the others. After the fit `skills_` (n_workers,) holds the
+    log odds :math:`\log[(K - 1) p_i / (1 - p_i)]` by which votes count.
+
+    Parameters
+    ----------
+    trim : int or None
+        How many to leave out on either side; None takes half the smallest number of co-workers, less one.
+    max_sweeps : int
+    tolerance : float
+        Change of any skill at which to stop.
+    threads : int or None
+        Of the last step; None takes all cores.
+
+    References
+    ----------
+    Q. Ma, A. Olshevsky. Adversarial crowdsourcing through robust rank-one matrix completion. 2020.
+    """
+
+    method: ClassVar[str] = "mmsr"
+
+    trim: int | None = None
+    max_sweeps: int = 10_000
+    tolerance: float = 1e-10
+    threads: int | None = None
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        check_run(self.max_sweeps, self.tolerance)
+        if self.trim is not None and (not isinstance(self.trim, int) or self.trim < 0):
+            raise ParameterError(f"trim must be a whole number of at least 0, or None, not {self.trim!r}.")
+        agreement = worker_agreement(labels)
+        degree = np.diff(agreement.indptr)[: labels.n_workers]
+        trim = max(int(degree.min()) // 2 - 1, 0) if self.trim is None else self.trim
+        size, self.changes_ = complete(agreement, trim, self.max_sweeps, self.tolerance, labels.n_items)
+        sweeps, converged = len(self.changes_), self.changes_[-1] <= self.tolerance
+        skill = (size * worker_signs(agreement))[: labels.n_workers]
+        p = skill_accuracy(skill, labels.n_classes, labels.n_items)
+        self.skills_ = np.log(max(labels.n_classes - 1, 1) * p / (1.0 - p))
+        log_p = coin_tables(np.log(p)[:, None], np.log1p(-p)[:, None], labels.n_classes)
+        engine = LocalEngine(labels, threads=self.threads, announce=announce)
+        log_prior = np.full(labels.n_classes, -np.log(labels.n_classes))
+        return table_result(engine, self.method, {"trim": trim}, log_p, log_prior, sweeps=sweeps, converged=converged)
+
+    def _judge(self, labels: Labels) -> FloatArray:
+        return judge_by_tables(self._fitted(), labels, self.threads)
+
+
+def worker_agreement(labels: Labels) -> sparse.csr_array:
+    r"""Return :math:`K/(K-1) C_{il} - 1/(K-1)` for all pairs with common items, the known items' worker last.
+
+    Several labels by one worker on one item share one judgement.
+    """
+    known = np.flatnonzero(labels.gold >= 0)
+    item = np.concatenate([labels.label_item, known])
+    worker = np.concatenate([labels.worker.astype(np.int64), np.full(len(known), labels.n_workers)])
+    label = np.concatenate([labels.label.astype(np.int64), labels.gold[known].astype(np.int64)])
+    shape = (labels.n_items, labels.n_workers + 1)
+    _, cell, count = np.unique(item * shape[1] + worker, return_inverse=True, return_counts=True)
+    weight = 1.0 / count[cell]
+    sizes = np.bincount(item)
+    if float((sizes.astype(np.float64) ** 2).sum()) > MOST_PAIRS and labels.n_workers**2 > MOST_PAIRS:
+        raise DataError(
+            f"The method 'mmsr' compares all pairs of workers, too many with {labels.n_workers:,}; use one-coin or dawid-skene."
+        )
+    seen = sparse.csr_array((weight, (item, worker)), shape=shape)
+    common = sparse.csr_array(seen.T @ seen)
+    same = sparse.csr_array(common.shape)
+    for k in range(labels.n_classes):
+        mine = label == k
+        chosen = sparse.csr_array((weight[mine], (item[mine], worker[mine])), shape=shape)
+        same = same + chosen.T @ chosen
+    pairs = sparse.coo_array(common)
+    off = pairs.row != pairs.col
+    row, column = pairs.row[off], pairs.col[off]
+    share = np.asarray(sparse.csr_array(same)[row, column]).ravel() / pairs.data[off]
+    wrong = max(labels.n_classes - 1, 1)
+    found = sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)
+    found.sort_indices()
+    return found
+
+
+def complete(
+    matrix: sparse.csr_array, trim: int, max_sweeps: int, tolerance: float, n_items: int
+) -> tuple[FloatArray, tuple[float, ...]]:
+    """Return the sizes of the rank-one factor (n_workers + 1,), and the largest change in every sweep."""
+    from crowdassay.kernels.completion import trimmed_pass  # noqa: PLC0415  numba loads on first use
+
+    values, least = np.abs(matrix.data), 1.0 / n_items
+    left, right = np.full(matrix.shape[0], 0.5), np.full(matrix.shape[0], 0.5)
+    changes: list[float] = []
+    while len(changes) < max_sweeps and (not changes or changes[-1] > tolerance):
+        before = np.sqrt(left * right)
+        trimmed_pass(matrix.indptr, matrix.indices, values, left, right, trim, least)
+        trimmed_pass(matrix.indptr, matrix.indices, values, right, left, trim, least)
+        changes.append(float(np.abs(np.sqrt(left * right) - before).max()))
+    scale = np.sqrt(np.linalg.norm(left) / max(float(np.linalg.norm(right)), 1e-300))
+    return left / max(float(scale), 1e-300), tuple(changes)
+
+
+def worker_signs(matrix: sparse.csr_array) -> FloatArray:
+    """Return -1 or +1 for each worker: the leading eigenvector of the signs, most workers positive in each connected part."""
+    signs = sparse.csr_array((np.sign(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+    part = connected_components(signs, directed=False)[1].astype(np.int64)
+    shift = float(np.diff(matrix.indptr).max())  # makes the largest eigenvalue the largest in size
+    vector, *_ = leading_vector(lambda v: signs @ v + shift * v, np.ones(matrix.shape[0]), part)
+    return np.where(vector < 0, -1.0, 1.0)
+
+
+def skill_accuracy(skill: FloatArray, n_classes: int, n_items: int) -> FloatArray:
+    """Turn skills s (n_workers,) into accuracies p, kept from certainty by the chance error of as many items as there are."""
+    wrong = max(n_classes - 1, 1)
+    margin = min(1.0 / np.sqrt(n_items), 0.5)
+    kept = np.clip(skill, -1.0 / wrong + margin, 1.0 - margin)
+    return np.asarray((kept * wrong + 1.0) / (wrong + 1.0))

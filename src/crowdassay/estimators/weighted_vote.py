@@ -1,0 +1,176 @@
+"""Votes weighted by skills: agreement with the majority, a step at a time or on known items."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result, find_winners
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.confusion import confusion_tables
+from crowdassay.estimators.majority import gold_votes, shares
+from crowdassay.estimators.tables import check_number
+from crowdassay.solvers.outcome import Progress
+
+
+def weigh_votes(labels: Labels, skills: FloatArray) -> FloatArray:
+    """Sum the skills (n_workers,) of those who chose each class of each item, shape (n_items, n_classes)."""
+    cells = labels.label_item * labels.n_classes + labels.label
+    total = np.bincount(cells, skills[labels.worker], labels.n_items * labels.n_classes)
+    return total.reshape(labels.n_items, labels.n_classes).astype(np.float64)
+
+
+def weighted_shares(labels: Labels, skills: FloatArray) -> FloatArray:
+    """Return the share of every class in the weighted vote, (n_items, n_classes); plain votes where all weights are zero."""
+    score = weigh_votes(labels, skills)
+    total = score.sum(axis=1, keepdims=True)
+    posterior = np.where(total > 0, score / np.where(total > 0, total, 1.0), shares(labels.votes()))
+    known = np.flatnonzero(labels.gold >= 0)
+    posterior[known] = np.eye(labels.n_classes)[labels.gold[known]]
+    return posterior
+
+
+def share_right(labels: Labels, truth: IntArray) -> FloatArray:
+    """Return the share of each worker's labels that are the class (n_items,) of their item, NaN where none is known."""
+    known = truth[labels.label_item] >= 0
+    right = np.bincount(labels.worker, known & (labels.label == truth[labels.label_item]), labels.n_workers)
+    count = np.bincount(labels.worker, known, labels.n_workers)
+    return np.where(count > 0, right / np.maximum(count, 1), np.nan)
+
+
+def majority_code(labels: Labels) -> IntArray:
+    """Return the class with the most votes, the known one where there is one, the first of several; shape (n_items,)."""
+    return gold_votes(labels).argmax(axis=1)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class WeightedVote(Estimator):
+    """What the weighted votes share; a subclass says how skills are found, and `skills_` (n_workers,) holds them."""
+
+    @abstractmethod
+    def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
+        """Return the skills (n_workers,) and what else there is to say of the fit."""
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        self.skills_, found = self._weigh(labels)
+        posterior = weighted_shares(labels, self.skills_)
+        confusion, accuracy = confusion_tables(labels, posterior)
+        return Result(
+            labels, self.method, self.get_params(), posterior, find_winners(posterior), confusion, accuracy,
+            **({"sweeps": 1} | found),
+        )  # fmt: skip
+
+    def _judge(self, labels: Labels) -> FloatArray:
+        fitted = self._fitted().labels
+        code = match_workers(fitted, labels)
+        stranger = float(self.skills_[fitted.worker].mean())
+        return weighted_shares(labels, np.where(code >= 0, self.skills_[code], stranger))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Wawa(WeightedVote):
+    r"""Weigh each worker's vote by how often the worker agrees with the majority ("worker agreement with aggregate").
+
+    .. math::  w_i = \frac{1}{n_i} \sum_j 1[x_{ij} = \hat y_j], \qquad Q_{jc} \propto \sum_i w_i\, 1[x_{ij} = c]
+
+    where :math:`\hat y_j` is the majority's class, the known one where there is one and the first of several that tie.
+
+    References
+    ----------
+    Appen. Calculating worker agreement with aggregate (Wawa). 2021.
+
+    >>> vote = Wawa().fit((list("aaabbccc"), list("xyzxzxyz"), [0, 0, 1, 1, 0, 1, 1, 0]))
+    >>> vote.labels_["label"].to_pylist()
+    [0, 1, 1]
+    """
+
+    method: ClassVar[str] = "wawa"
+
+    def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
+        return share_right(labels, majority_code(labels)), {}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ZeroBasedSkill(WeightedVote):
+    r"""Vote with weights, move each worker's weight towards the share of labels that won, and repeat.
+
+    .. math::  w_i \leftarrow w_i + \rho_t \Big( \frac{1}{n_i} \sum_j 1[x_{ij} = \hat y_j(w)] - w_i \Big)
+
+    from weights that are all alike. With the rate 1 of the first steps this is `Wawa` taken further, until labels and
+    weights agree; later, smaller steps end cycles.
+
+    Parameters
+    ----------
+    rate : float
+        Of the first steps.
+    rate_steps : int
+        Steps after which the rate falls.
+    rate_factor : float
+        What it is multiplied by.
+    max_sweeps : int
+    tolerance : float
+        Largest change of a weight at which to stop.
+
+    References
+    ----------
+    Toloka. Crowd-Kit: the zero-based skill model. 2021.
+    """
+
+    method: ClassVar[str] = "zero-based-skill"
+
+    rate: float = 1.0
+    rate_steps: int = 20
+    rate_factor: float = 0.5
+    max_sweeps: int = 100
+    tolerance: float = 1e-12
+
+    def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
+        check_number("rate", self.rate, 0, strictly=True)
+        check_number("rate_factor", self.rate_factor, 0, strictly=True)
+        check_number("tolerance", self.tolerance, 0)
+        for name in ("rate_steps", "max_sweeps"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise ParameterError(f"{name} must be a whole number of at least 1, not {getattr(self, name)!r}.")
+        skills, rate, sweeps, change = np.full(labels.n_workers, 1.0 / labels.n_classes), self.rate, 0, np.inf
+        while sweeps < self.max_sweeps and change > self.tolerance:
+            sweeps += 1
+            if sweeps % self.rate_steps == 0:
+                rate *= self.rate_factor
+            won = find_winners(weighted_shares(labels, skills)).argmax(axis=1)
+            step = rate * (share_right(labels, won) - skills)
+            skills, change = skills + step, float(np.abs(step).max())
+        return skills, {"sweeps": sweeps, "converged": change <= self.tolerance}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GoldMajority(WeightedVote):
+    r"""Weigh each worker's vote by the share of right answers on items whose class is known.
+
+    .. math::  w_i = \frac{\text{right answers of } i \text{ on known items}}{\text{answers of } i \text{ on known items}},
+               \qquad Q_{jc} \propto \sum_i w_i\, 1[x_{ij} = c]
+
+    A worker with no known item has the share of all workers together. Without any known item this is the majority vote.
+
+    References
+    ----------
+    C. Callison-Burch. Fast, cheap, and creative: evaluating translation quality using Amazon's Mechanical Turk. 2009.
+    """
+
+    method: ClassVar[str] = "gold-majority"
+
+    def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
+        truth = labels.gold.astype(np.int64)
+        on_known = labels.label_item[truth[labels.label_item] >= 0]
+        if not len(on_known):
+            note = "No item with labels has a known class, so that this is the majority vote; give some with gold."
+            return np.ones(labels.n_workers), {"notes": (note,)}
+        known = truth[labels.label_item] >= 0
+        pooled = float((labels.label[known] == truth[labels.label_item[known]]).mean())
+        skills = share_right(labels, truth)
+        return np.where(np.isnan(skills), pooled, skills), {}

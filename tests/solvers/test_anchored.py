@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import log_softmax
+
+from crowdassay.engines.base import Weights
+from crowdassay.engines.random_items import RandomItemsEngine
+from crowdassay.estimators.confusion import observed_counts
+from crowdassay.solvers.anchored import fit_anchored, unexplained_counts
+from problems import random_labels
+
+
+def tables(labels, seed=0):
+    generator = np.random.default_rng(seed)
+    return np.exp(log_softmax(generator.normal(0.0, 0.7, (labels.n_workers, labels.n_classes, labels.n_classes)), axis=2))
+
+
+def integrate(labels, precision, anchor=0.3, threads=1):
+    p, effects = tables(labels), np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
+    engine = RandomItemsEngine(labels, threads=threads)
+    return p, effects, engine.integrate(p, np.log(np.full(labels.n_classes, 1 / labels.n_classes)),
+                                        anchor=anchor, precision=precision, effects=effects)  # fmt: skip
+
+
+def test_effects_are_at_their_maximum():
+    labels = random_labels(1, n_classes=3)
+    p, effects, _ = integrate(labels, 2.0)
+
+    def penalised(j, c, u):
+        seen = slice(labels.starts[j], labels.starts[j + 1])
+        log_p = log_softmax(np.log(p[labels.worker[seen], c]) + u, axis=1)
+        return log_p[np.arange(log_p.shape[0]), labels.label[seen]].sum() - u @ u
+
+    for j, c in ((1, 0), (5, 2)):
+        best = effects[j, c]
+        slopes = [(penalised(j, c, best + h) - penalised(j, c, best - h)) / 2e-5 for h in 1e-5 * np.eye(3)]
+        np.testing.assert_allclose(slopes, 0.0, atol=1e-4)
+
+
+def test_the_laplace_evidence_is_near_the_integral():
+    """Two classes: only the difference of the two components matters, a normal variable of variance 2 / precision."""
+    labels = random_labels(2, n_classes=2)
+    p, _, found = integrate(labels, 4.0)
+    for j in range(1, labels.n_items):
+        seen = slice(labels.starts[j], labels.starts[j + 1])
+        rows = np.log(p[labels.worker[seen]])
+
+        def integrand(d, c, rows=rows, seen=seen):
+            log_p = log_softmax(rows[:, c] + np.array([0.0, d]), axis=1)[np.arange(len(rows)), labels.label[seen]]
+            return np.exp(log_p.sum() - d * d) / np.sqrt(np.pi)
+
+        exact = np.array([quad(integrand, -8, 8, args=(c,))[0] for c in range(2)])
+        np.testing.assert_allclose(found.posterior[j], exact / exact.sum(), atol=0.01)
+
+
+def test_without_room_for_effects_the_pass_is_the_plain_e_step():
+    labels = random_labels(3, n_classes=3, gold=2)
+    p, _, found = integrate(labels, 1e9, anchor=0.0)
+    posterior = np.empty((labels.n_items, 3))
+    sums = RandomItemsEngine(labels).count(np.log(p), np.log(np.full(3, 1 / 3)), posterior=posterior)
+    np.testing.assert_allclose(found.posterior, posterior, atol=1e-6)
+    np.testing.assert_allclose(found.observed, sums.counts, atol=1e-6)
+    prior = np.full((3, 3), 2.0)
+    same = unexplained_counts(p, prior, found.observed, found.expected, found.variance)
+    np.testing.assert_allclose(same, sums.counts, atol=1e-5)
+
+
+def test_class_weights_are_a_mean_of_posterior_and_votes():
+    labels = random_labels(3, n_classes=3, gold=2)
+    _, _, found = integrate(labels, 4.0, anchor=0.3)
+    shares = labels.votes() / labels.votes().sum(axis=1, keepdims=True)
+    shares[:2] = np.eye(3)[labels.gold[:2]]
+    weights = 0.7 * found.posterior + 0.3 * shares
+    np.testing.assert_allclose(found.observed, observed_counts(labels, weights), atol=1e-12)
+    np.testing.assert_allclose(found.totals, weights.sum(axis=0))
+
+
+def test_threads_change_nothing():
+    labels = random_labels(4, n_items=3000, n_workers=40)
+    one, two = (integrate(labels, 4.0, threads=threads)[2] for threads in (1, 2))
+    np.testing.assert_array_equal(one.posterior, two.posterior)
+    np.testing.assert_array_equal(one.expected, two.expected)
+
+
+def test_anchor_one_never_leaves_the_votes():
+    labels = random_labels(5, n_items=40)
+    engine = RandomItemsEngine(labels)
+    found = fit_anchored(engine, anchor=1.0, max_sweeps=10, tolerance=0.0)
+    flat = np.full((labels.n_workers, 3, 3), -np.log(3))
+    np.testing.assert_allclose(found.counts, engine.count(flat, flat[0, 0], Weights.VOTES).counts)
+    assert found.sweeps == 10
+
+
+@pytest.mark.parametrize("precision", [None, 4.0])
+def test_it_converges_to_a_fixed_point(precision):
+    labels = random_labels(6, n_items=200, n_workers=10)
+    run = {"anchor": 0.3, "precision": precision, "max_sweeps": 500}
+    rough, fine = (fit_anchored(RandomItemsEngine(labels), tolerance=t, **run) for t in (1e-6, 1e-9))
+    assert rough.converged
+    assert fine.converged
+    np.testing.assert_allclose(rough.posterior, fine.posterior, atol=1e-3)
