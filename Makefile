@@ -14,7 +14,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	touch $@
 
 demo: setup
-	$(BIN)/crowdassay aggregate examples/labels.csv --truth examples/truth.csv --out results
+	$(BIN)/crowdassay aggregate examples/labels.csv --truth examples/truth.csv --method minimax --out results
 
 test: setup
 	$(BIN)/python -m pytest

@@ -1,10 +1,11 @@
 """How accurate and how honest are the methods on real data, ours and others'?
 
-    python benchmarks/accuracy.py [--methods NAME ...] [--most LABELS] [--json FILE] [--chart FILE.svg] [--text FILE]
+    python benchmarks/accuracy.py [--methods NAME ...] [--most LABELS] [--add FILE] [--json FILE] [--chart FILE] [--text FILE]
 
 Every dataset found (CROWDASSAY_DATA, else ../shared/data) is given to every method, with its default settings and never the
-truth. Errors are in percent, a tie among m classes counting 1 - 1/m if one is right. Log-loss takes probabilities below 1e-6 for
-1e-6; calibration is the expected calibration error in ten bins. Near-copies of the same data count as one in all means.
+truth. Errors are in percent, a tie among m classes counting 1 - 1/m if one is right. Log-loss takes probabilities below
+1e-6 for 1e-6; calibration is the expected calibration error in ten bins. Near-copies of the same data count as one
+in all means.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from peers import peers
-from summary import as_text, regret_chart, summarise
 
 from crowdassay import read_labels
 from crowdassay.data.labels import Labels
@@ -31,6 +30,8 @@ from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration, calibration_error
 from crowdassay.metrics.scores import distance_errors, error_rate
 from crowdassay.report.charts import save_chart
+from peers import peers
+from summary import as_text, regret_chart, summarise
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 USUAL = ("assay", "majority", "dawid-skene", "one-coin", "mean-field", "minimax", "minimax-ordinal")
@@ -67,6 +68,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=USUAL, help="ours by name, and 'crowd-kit NAME'; 'all' for everything")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--most", type=int, default=10**9, help="leave out datasets with more labels")
+    parser.add_argument("--add", type=Path, help="a --json of an earlier run, whose rows are taken in")
     for kind in ("json", "chart", "text"):
         parser.add_argument(f"--{kind}", type=Path)
     arguments = parser.parse_args()
@@ -77,7 +79,7 @@ def main() -> None:
     fits: dict[str, Any] = {name: ours(name) for name in named}
     wanted = [name for name in arguments.methods if name.startswith("crowd-kit ")]
     fits |= {name: fit for name, fit in others.items() if not wanted or name in wanted}
-    rows = []
+    rows: list[dict[str, Any]] = json.loads(arguments.add.read_text(encoding="utf-8"))["rows"] if arguments.add else []
     for folder in sorted(path for path in DATA.iterdir() if (path / "meta.json").is_file()):
         meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
         labels = read_labels(folder / "labels.csv", classes=meta["classes"])

@@ -19,7 +19,7 @@ Fit = Callable[[Labels], tuple[np.ndarray, np.ndarray]]
 def peers() -> dict[str, Fit]:
     """Return crowd-kit's methods by name, none where it is missing."""
     try:
-        from crowdkit import aggregation
+        from crowdkit import aggregation  # noqa: PLC0415  may be missing
     except ImportError:
         return {}
     return {f"crowd-kit {name}": fitter(getattr(aggregation, name), name in BINARY) for name in NAMES}
@@ -27,7 +27,7 @@ def peers() -> dict[str, Fit]:
 
 def fitter(make: Callable[[], Any], binary: bool) -> Fit:
     """Wrap one of its classes."""
-    import pandas as pd
+    import pandas as pd  # noqa: PLC0415  needed with crowd-kit only
 
     def fit(labels: Labels) -> tuple[np.ndarray, np.ndarray]:
         if binary and labels.n_classes != 2:

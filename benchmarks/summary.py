@@ -43,7 +43,11 @@ def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         regret = {dataset: cell[method, dataset]["error"] - best[dataset] for dataset in datasets}
         record: dict[str, Any] = {"method": method, "datasets": len(datasets)}
         record |= {score: mean_of_groups({d: cell[method, d][score] for d in datasets}) for score in SCORES}
-        record |= {"rank": mean_of_groups(ranks[method]), "regret": mean_of_groups(regret), "worst_regret": max(regret.values())}
+        record |= {
+            "rank": mean_of_groups(ranks[method]),
+            "regret": mean_of_groups(regret),
+            "worst_regret": max(regret.values()),
+        }
         ordered = {d: cell[method, d]["rmse"] for d in datasets if cell[method, d]["rmse"] is not None}
         record["rmse"] = mean_of_groups(ordered) if ordered else None
         if "majority" in whole:

@@ -17,7 +17,7 @@ RUN = {"anchor": 0.3, "precision": 4.0, "max_sweeps": 100, "tolerance": 1e-3, "t
 
 
 def crowd(seed, n_items, per_item, n_workers, effect):
-    """Binary labels of workers of different ability; half of each class' items mislead by `effect` logits."""
+    """Binary labels of workers of different ability; items are harder or easier by `effect` logits, some misleading."""
     generator = np.random.default_rng(seed)
     truth = generator.integers(2, size=n_items)
     ability = generator.normal(1.2, 0.8, n_workers)
@@ -68,8 +68,11 @@ def test_workers_with_few_labels_are_better_shrunk_to_their_population():
     label = np.array([generator.choice(3, p=tables[i, truth[j]]) for i, j in zip(worker, item, strict=True)])
     names = [pa.array([str(n) for n in range(size)]) for size in (n_items, n_workers, 3)]
     labels = Labels.from_codes(item, worker, label, items=names[0], workers=names[1], classes=names[2])
-    errors = {make: error_rate(make().fit(labels).result_.winners, truth) for make in (Assay, MajorityVote, DawidSkene)}
-    assert errors[Assay] < min(errors[MajorityVote], errors[DawidSkene])
+    population, vote, own = (
+        error_rate(estimator.fit(labels).result_.winners, truth)
+        for estimator in (Assay(anchor=0.0, items=False), MajorityVote(), DawidSkene())
+    )
+    assert population < min(vote, own) - 0.03
 
 
 def test_items_have_effects_where_they_do_and_have_none_where_they_do_not():
@@ -89,19 +92,22 @@ def test_items_have_effects_where_they_do_and_have_none_where_they_do_not():
 
 
 def test_effects_that_turn_many_items_round_are_refused():
-    """Weak workers about the truth, strong ones about something else that divides the items as evenly."""
+    """Something other than the truth divides the items as evenly, and the workers more: not what the labels are about."""
     generator = np.random.default_rng(1)
-    n_items, n_workers = 200, 40
+    n_items, n_workers = 300, 40
     truth, other = generator.integers(2, size=(2, n_items))
-    pull = generator.normal(0.0, 1.2, n_workers)  # half follow the other division, half its opposite
-    logit = 0.45 * (2 * truth[:, None] - 1) + pull * (2 * other[:, None] - 1)
+    pull = generator.normal(0.0, 0.9, n_workers)  # half follow the other division, half its opposite
+    logit = 0.6 * (2 * truth[:, None] - 1) + pull * (2 * other[:, None] - 1)
     label = (generator.random((n_items, n_workers)) < 1 / (1 + np.exp(-logit))).astype(int).ravel()
     item, worker = (cells.ravel() for cells in np.indices((n_items, n_workers)))
     names = [pa.array([str(n) for n in range(size)]) for size in (n_items, n_workers, 2)]
     labels = Labels.from_codes(item, worker, label, items=names[0], workers=names[1], classes=names[2])
     result = Assay().fit(labels).result_
+    assert result.parameters["gain"] > 0.025
+    assert "labels round" in result.notes[0]
     assert result.parameters["items"] is False
-    assert error_rate(result.winners, truth) < 0.2
+    assert error_rate(result.winners, truth) < 0.05
+    assert error_rate(Assay(items=True).fit(labels).result_.winners, truth) > 0.4
 
 
 def test_folds_do_not_depend_on_the_order_of_rows():
@@ -130,9 +136,7 @@ def test_held_out_scores_are_those_of_the_selection_module():
 
 def test_the_note_says_what_was_chosen_and_why():
     labels, _ = crowd(0, n_items=40, per_item=3, n_workers=10, effect=0.0)
-    assert Assay().fit(labels).result_.notes == (
-        "Workers only: with 3.0 labels an item, below 5, items cannot be told apart.",
-    )
+    assert Assay().fit(labels).result_.notes == ("Workers only: with 3.0 labels an item, below 5, items cannot be told apart.",)
     assert "as asked" in Assay(items=True).fit(labels).result_.notes[0]
 
 

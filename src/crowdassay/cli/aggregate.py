@@ -14,10 +14,12 @@ FITTING = (
     "threads", "max_sweeps", "tolerance",
 )  # fmt: skip
 
+MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # options that only the paper's method has
+
 
 @click.command()
 @reading_options
-@click.option("--method", default="minimax", show_default=True, help="One of those that 'crowdassay methods' lists.")
+@click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
 @click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 1/256 to 4 by default.")
 @click.option("--folds", type=int, help="--gamma auto: into how many parts labels are dealt; 5 by default.")
@@ -44,7 +46,7 @@ FITTING = (
 @click.option("--tolerance", type=float, help="Relative change of the objective at which to stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def aggregate(labels: Path, method: str, **options: Any) -> None:
+def aggregate(labels: Path, method: str | None, **options: Any) -> None:
     """Aggregate LABELS into one label per item.
 
     LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content.
@@ -59,8 +61,9 @@ def aggregate(labels: Path, method: str, **options: Any) -> None:
     from crowdassay.metrics.calibration import calibration
     from crowdassay.report.charts import calibration_chart, check_chart, save_chart
 
-    chosen = find_method(method)
     fitting = {name: options[name] for name in FITTING if options[name] is not None}
+    method = method or ("minimax" if set(MINIMAX) & set(fitting) else "assay")
+    chosen = find_method(method)
     if "gamma" in fitting and fitting["gamma"] != "auto":
         fitting["gamma"] = number("--gamma", fitting["gamma"])
     if "gammas" in fitting:

@@ -83,7 +83,7 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
 
     console, labels = Console(highlight=False, markup=False), result.labels
     print_report(labels, notes=False)
-    parameters = ", ".join(f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in result.parameters.items())
+    parameters = ", ".join(f"{name} = {brief(value)}" for name, value in result.parameters.items())
     console.print(f"\nMethod {summary['method']}{f' ({parameters})' if parameters else ''}.")
     end = "converged" if result.converged else "not converged"
     if result.objective is not None:
@@ -115,6 +115,13 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
         console.print("Nothing was written; give --out DIR for the tables.")
     else:
         console.print(f"Wrote labels, posterior, workers and items (.{form}) and summary.json to {out}.")
+
+
+def brief(value: Any) -> str:
+    """Return a parameter as text, numbers with a few digits."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(brief, value[:5]))}{', ...' if len(value) > 5 else ''}]"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def least_reliable(result: Result) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from crowdassay.solvers.anchored import LEAST, fit_anchored
 from crowdassay.solvers.outcome import Progress
 
 PRECISION = 4.0  # items' effects have a standard deviation of half a logit
+MOST_CHANGED = 1 / 3  # of the items: beyond, the effects have found another division of the items than the labels are about
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -78,6 +79,14 @@ class Assay(Estimator):
         else:
             trial = Trial(self.items, f"Workers {'and items' if self.items else 'only'}, as asked.")
         found = fit_anchored(engine, precision=PRECISION if trial.chosen else None, progress=progress, **run)
+        if trial.chosen and self.items is None:
+            plain = fit_anchored(engine, **run)
+            changed = float((plain.posterior.argmax(axis=1) != found.posterior.argmax(axis=1)).mean())
+            if changed > MOST_CHANGED:
+                found = plain
+                trial = replace(
+                    trial, chosen=False, reason=f"Workers only: items would turn {100 * changed:.0f} % of labels round."
+                )
         posterior = soften(found.posterior, labels, self.anchor)
         mean = found.population.prior + found.counts
         mean /= mean.sum(axis=2, keepdims=True)

@@ -10,18 +10,18 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.random_items import RandomItemsEngine
-from crowdassay.errors import ParameterError
 from crowdassay.selection.folds import deal, keep
 from crowdassay.solvers.anchored import Anchored, fit_anchored
 
 LEAST_GAIN = 0.025  # where effects find something other than the truth they gain about 1 %, where they help 3 to 20 %
 SURE = 3.0  # standard errors by which a gain must be positive
-MOST_CHANGED = 1 / 3  # of the items: beyond, the effects have found another division of the items than the labels are about
 LEAST_LABELS = 5.0  # an item with fewer labels says too little about itself
+LEAST_ITEMS = 10  # of them for each class, or effects explain whatever they are asked to
 MOST_CELLS = 20_000_000  # of the items' effects, 160 MB
 MOST_CLASSES = 10  # an item costs the fourth power of the number of classes
 TRIAL_SWEEPS = 30  # a gain that matters shows early
-N_FOLDS, FOLDS_USED = 5, 2  # two folds of a fifth tell as much as is needed
+N_FOLDS, FEW_FOLDS = 5, 2
+FEW_LABELS = 20_000  # up to which all folds are tried; beyond, two tell as much
 TRIAL_LABELS = 50_000  # the trial takes a sample of the items where there are more labels
 
 
@@ -62,23 +62,14 @@ def try_items(
     labels: Labels, *, anchor: float, precision: float, max_sweeps: int, tolerance: float, threads: int | None, seed: int
 ) -> Trial:
     """Fit part of the labels with and without item effects and compare what the rest is worth to each."""
-    per_item = labels.n_labels / labels.n_items
-    if labels.n_classes < 2:
-        return Trial(False, "Workers only: there is one class.")
-    if per_item < LEAST_LABELS:
-        return Trial(
-            False, f"Workers only: with {per_item:.1f} labels an item, below {LEAST_LABELS:g}, items cannot be told apart."
-        )
-    if labels.n_classes > MOST_CLASSES or labels.n_items * labels.n_classes**2 > MOST_CELLS:
-        return Trial(False, "Workers only: effects of the items would take too much time and memory here.")
+    reason = _not_worth_trying(labels)
+    if reason:
+        return Trial(False, f"Workers only: {reason}.")
     generator = np.random.default_rng(seed)
     sample = _in_order(_sample(labels, generator))
-    try:
-        fold = deal(sample, N_FOLDS, generator)
-    except ParameterError:
-        return Trial(False, "Workers only: there are too few labels to try effects of the items.")
-    plain, differences, items, changed = [], [], [], 0.0
-    for number in range(FOLDS_USED):
+    fold = deal(sample, N_FOLDS, generator)
+    plain, differences, items = [], [], []
+    for number in range(N_FOLDS if labels.n_labels <= FEW_LABELS else FEW_FOLDS):
         held = np.flatnonzero(fold == number)
         training = keep(sample, fold != number)
         engine = RandomItemsEngine(training, threads=threads)
@@ -90,8 +81,6 @@ def try_items(
         plain.append(scores)
         differences.append(log_predictions(effects, training, sample, held, anchor) - scores)
         items.append(sample.label_item[held])
-        differ = without.posterior.argmax(axis=1) != effects.posterior.argmax(axis=1)
-        changed += float(differ[np.diff(training.starts) > 0].mean()) / FOLDS_USED
     gain = np.bincount(np.concatenate(items), weights=np.concatenate(differences), minlength=sample.n_items)
     loss = -float(np.concatenate(plain).sum())
     relative = float(gain.sum()) / max(loss, 1e-9)
@@ -101,8 +90,6 @@ def try_items(
         return Trial(False, f"Workers only: {said} (needed: {100 * LEAST_GAIN:g} % better).", relative, errors)
     if errors < SURE:
         return Trial(False, f"Workers only: {said}, but by {errors:.1f} standard errors only.", relative, errors)
-    if changed > MOST_CHANGED:
-        return Trial(False, f"Workers only: {said}, but turn {100 * changed:.0f} % of the items round.", relative, errors)
     return Trial(True, f"Workers and items: {said}.", relative, errors)
 
 
@@ -113,6 +100,20 @@ def log_predictions(fitted: Anchored, training: Labels, labels: Labels, held: np
     p = np.exp(log_softmax(tables)[np.arange(len(held)), :, label])
     weights = soften(fitted.posterior, training, anchor)[item]
     return np.asarray(np.log(np.maximum((weights * p).sum(axis=1), 1e-12)))
+
+
+def _not_worth_trying(labels: Labels) -> str | None:
+    """Return why effects of the items are out of the question, if they are."""
+    per_item = labels.n_labels / labels.n_items
+    if labels.n_classes < 2 or labels.n_labels < N_FOLDS:
+        return "there is too little to tell apart"
+    if per_item < LEAST_LABELS:
+        return f"with {per_item:.1f} labels an item, below {LEAST_LABELS:g}, items cannot be told apart"
+    if labels.n_items < LEAST_ITEMS * labels.n_classes:
+        return f"with fewer than {LEAST_ITEMS} items for each class, effects of the items could explain anything"
+    if labels.n_classes > MOST_CLASSES or labels.n_items * labels.n_classes**2 > MOST_CELLS:
+        return "effects of the items would take too much time and memory"
+    return None
 
 
 def _sample(labels: Labels, generator: np.random.Generator) -> Labels:

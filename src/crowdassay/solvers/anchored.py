@@ -59,8 +59,8 @@ def fit_anchored(
 
     .. math::  \hat Q_{jc} = (1 - a)\, Q_{jc} + a\, V_{jc}
 
-    What rises, at a given population, is the log-likelihood of the labels with weight 1 - a plus the log-likelihood of labels and
-    classes with weight a, the classes drawn from the votes: the votes serve as known classes that are not quite trusted.
+    Without items and at a given population this raises (1 - a) times the log-likelihood of the labels plus a times that of
+    labels and classes, the classes drawn from the votes: the votes serve as known classes that are not quite trusted.
 
     Parameters
     ----------
