@@ -3,8 +3,8 @@
     python benchmarks/selection.py [--most LABELS] [--json FILE]
 
 For every dataset found (CROWDASSAY_DATA, else ../shared/data) all gammas of a wide grid are scored by 5-fold cross-validation
-with both readings, and the errors at the choices from several grids are set against the best error of any gamma. The last column is
-the cost of the cross-validation in cold fits.
+with both readings, and the errors at the choices from several grids are set against the best error of any gamma. The last
+column is the cost of the cross-validation in cold fits.
 """
 
 from __future__ import annotations
