@@ -28,7 +28,7 @@ TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
-SMALL = 100_000  # labels up to which a second start is worth its time
+SMALL = 100_000  # labels up to which further starts are worth their time
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -63,7 +63,7 @@ class MinimaxEntropy(Estimator):
     folds, seed, reading : int, int, str
         How 'auto' cross-validates; see `crowdassay.selection.select.cross_validate`.
     starts : int or None
-        Starting points of the profiled solver, the best kept; None takes two for up to 100,000 labels, else one.
+        Starting points of the profiled solver, the best kept; None takes three for up to 100,000 labels, else one.
     max_sweeps : int
         Passes over the labels; for 'algorithm1' the number of its steps.
     tolerance : float or None
@@ -157,7 +157,7 @@ class MinimaxEntropy(Estimator):
                 progress=progress,
             )
             return self._result(labels, model, outcome, solver)
-        starts = (2 if labels.n_labels <= SMALL and model.item else 1) if self.starts is None else self.starts
+        starts = (3 if labels.n_labels <= SMALL and model.item else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
