@@ -16,9 +16,8 @@ from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.assay_trial import Trial, soften, try_items
 from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.checks import check_number, check_run
 from crowdassay.estimators.confusion import normalise, observed_counts
-from crowdassay.estimators.tables import check_number
 from crowdassay.solvers.anchored import LEAST, fit_anchored
 from crowdassay.solvers.outcome import Progress
 

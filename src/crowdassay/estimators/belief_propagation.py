@@ -14,9 +14,9 @@ from crowdassay.data.result import Result, find_winners
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.binary import item_scores, label_gold, label_signs, log_odds_tables, two_columns
-from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.checks import check_number, check_run
 from crowdassay.estimators.confusion import confusion_tables
-from crowdassay.estimators.tables import check_number, judge_by_tables
+from crowdassay.estimators.tables import judge_by_tables
 from crowdassay.solvers.em import EPSILON
 from crowdassay.solvers.outcome import Progress
 

@@ -16,6 +16,22 @@ def check_run(max_sweeps: int, tolerance: float) -> None:
         raise ParameterError(f"tolerance must be zero or a small positive number, not {tolerance!r}.")
 
 
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the choices."""
+    if value not in choices:
+        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}.")
+
+
+def check_number(name: str, value: float, least: float, *, strictly: bool = False) -> None:
+    """Refuse what is no finite number of at least (or, strictly, above) ``least``."""
+    try:
+        good = np.isfinite(value) and (value > least if strictly else value >= least)
+    except TypeError:
+        good = False
+    if not good:
+        raise ParameterError(f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}.")
+
+
 def flat_note(posterior: FloatArray) -> tuple[str, ...]:
     """Warn where the penalties have flattened a model until it tells no class from another."""
     n_classes = posterior.shape[1]

@@ -13,9 +13,9 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.checks import check_number, check_run
 from crowdassay.estimators.confusion import normalise, observed_counts
-from crowdassay.estimators.tables import check_number, table_result
+from crowdassay.estimators.tables import table_result
 from crowdassay.solvers.em import Update, fit_em
 from crowdassay.solvers.outcome import Progress
 

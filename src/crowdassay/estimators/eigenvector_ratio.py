@@ -15,8 +15,9 @@ from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.binary import first_weights, label_signs, log_odds_tables, sign_matrix
+from crowdassay.estimators.checks import check_choice
 from crowdassay.estimators.power import leading_vector
-from crowdassay.estimators.tables import check_choice, judge_by_tables, table_result
+from crowdassay.estimators.tables import judge_by_tables, table_result
 from crowdassay.solvers.outcome import Progress
 
 EVEN = 0.5  # reliability of everyone when no two workers share an item

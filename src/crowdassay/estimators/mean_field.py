@@ -10,8 +10,8 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.base import Announce, Estimator
-from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.tables import check_number, judge_by_tables, table_result
+from crowdassay.estimators.checks import check_number, check_run
+from crowdassay.estimators.tables import judge_by_tables, table_result
 from crowdassay.solvers.coins import mean_field_update
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.outcome import Progress

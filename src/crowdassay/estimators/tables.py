@@ -10,25 +10,8 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.local import LocalEngine
-from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import match_workers
 from crowdassay.estimators.confusion import normalise, observed_counts
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is none of the choices."""
-    if value not in choices:
-        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}.")
-
-
-def check_number(name: str, value: float, least: float, *, strictly: bool = False) -> None:
-    """Refuse what is no finite number of at least (or, strictly, above) ``least``."""
-    try:
-        good = np.isfinite(value) and (value > least if strictly else value >= least)
-    except TypeError:
-        good = False
-    if not good:
-        raise ParameterError(f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}.")
 
 
 def table_result(

@@ -13,9 +13,9 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.checks import check_number
 from crowdassay.estimators.confusion import confusion_tables
 from crowdassay.estimators.majority import gold_votes, shares
-from crowdassay.estimators.tables import check_number
 from crowdassay.solvers.outcome import Progress
 
 
