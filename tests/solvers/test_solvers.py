@@ -11,7 +11,7 @@ from crowdassay.model.structures import STRUCTURES, resolve
 from crowdassay.solvers.algorithm1 import fit_algorithm1, vote_shares
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.profiled import fit_profiled
+from crowdassay.solvers.profiled import complete, fit_profiled
 from problems import random_labels
 
 
@@ -31,11 +31,11 @@ def test_both_solvers_only_rise_and_meet(labels, name, item):
     model, prior = family(name, 3, item=item), np.zeros(3)
     fast = fit_profiled(LocalEngine(labels), model, prior, starts=2, max_sweeps=2000, tolerance=1e-12)
     slow = fit_algorithm1(LocalEngine(labels, item_tolerance=1e-18), model, prior, max_steps=3000, tolerance=1e-6)
-    for outcome in (fast, slow):
+    for outcome in (fast, slow.solution):
         assert outcome.converged
         assert np.diff(outcome.history).min(initial=0.0) >= -1e-9 * abs(outcome.objective)
         assert outcome.objective == pytest.approx(outcome.history[-1], rel=1e-12)
-    assert fast.objective >= slow.objective - 1e-6 * abs(slow.objective)
+    assert fast.objective >= slow.solution.objective - 1e-6 * abs(slow.solution.objective)
 
 
 def test_m_step_is_the_joint_optimum():
@@ -66,17 +66,18 @@ def test_primal_constraints_hold_at_the_optimum(labels, name):
     """Expected minus observed counts equal minus alpha sigma and minus beta tau (Equations 9 and 10 with their slacks)."""
     model = family(name, 3)
     engine = LocalEngine(labels, item_tolerance=1e-20)
-    found = fit_profiled(engine, model, np.zeros(3), starts=1, max_sweeps=5000, tolerance=1e-15)
+    found = complete(engine, fit_profiled(engine, model, np.zeros(3), starts=1, max_sweeps=5000, tolerance=1e-15))
+    sigma = found.solution.sigma
     features = np.asarray(resolve(name, 3).features.todense())
     solve = np.linalg.pinv(features - features.reshape(3, 3, -1).mean(axis=1, keepdims=True).repeat(3, axis=1).reshape(9, -1))
-    theta = found.sigma.reshape(-1, 9) @ solve.T
+    theta = sigma.reshape(-1, 9) @ solve.T
     slack = found.gradient.reshape(-1, 9) @ features  # observed minus expected, in each of the structure's regions
     np.testing.assert_allclose(slack, model.alpha * theta, atol=2e-3)
     tau = model.item.tables(found.phi)
     for j in (0, 7, 31):
         mine = slice(labels.starts[j], labels.starts[j + 1])
         _, weights, residual = reference.evaluate_item(
-            found.sigma[labels.worker[mine]], labels.label[mine], np.zeros(3), model.item, model.beta, None, found.phi[j]
+            sigma[labels.worker[mine]], labels.label[mine], np.zeros(3), model.item, model.beta, None, found.phi[j]
         )
         zeta = (weights[:, None] * residual.sum(axis=0)).ravel() @ features
         np.testing.assert_allclose(zeta, model.beta * (solve @ tau[j].ravel()), atol=1e-6)
@@ -86,8 +87,11 @@ def test_gold_is_never_overruled(labels):
     gold = np.full(labels.n_items, -1)
     gold[:10] = (labels.votes()[:10].argmax(axis=1) + 1) % 3
     known = labels.with_gold(gold)
+    engine = LocalEngine(known)
     for outcome in (
-        fit_profiled(LocalEngine(known), family("nominal", 3), np.zeros(3), starts=2, max_sweeps=500, tolerance=1e-9),
+        complete(
+            engine, fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_sweeps=500, tolerance=1e-9)
+        ),
         fit_algorithm1(LocalEngine(known), family("nominal", 3), np.zeros(3), max_steps=20, tolerance=1e-3),
     ):
         np.testing.assert_array_equal(outcome.posterior[:10], np.eye(3)[gold[:10]])
@@ -95,11 +99,12 @@ def test_gold_is_never_overruled(labels):
 
 @pytest.mark.parametrize("sweeps", [1, 2, 7])
 def test_running_out_of_sweeps_keeps_the_best_so_far(labels, sweeps):
-    found = fit_profiled(LocalEngine(labels), family("nominal", 3), np.zeros(3), starts=2, max_sweeps=sweeps, tolerance=1e-9)
+    engine = LocalEngine(labels)
+    found = fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_sweeps=sweeps, tolerance=1e-9)
     assert not found.converged
     assert found.sweeps <= sweeps
     assert np.isfinite(found.objective)
-    np.testing.assert_allclose(found.posterior.sum(axis=1), 1.0)
+    np.testing.assert_allclose(complete(engine, found).posterior.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("estimate_prior", [True, False])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.model.family import Model
 
 
@@ -61,12 +61,22 @@ class Counts:
 
 
 class Engine(Protocol):
-    """Hold labels and sweep over them."""
+    """Hold labels and sweep over them; nothing that goes in or out has the size of the items.
+
+    Attributes
+    ----------
+    n_items, n_workers, n_classes, n_labels : int
+    worker_counts : ndarray of shape (n_workers,)
+        Number of labels of each worker.
+    """
 
     n_items: int
     n_workers: int
     n_classes: int
     n_labels: int
+
+    @property
+    def worker_counts(self) -> IntArray: ...
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
         """Run an E-step with worker tables of log probabilities (n_workers, n_classes, n_classes)."""
@@ -76,6 +86,6 @@ class Engine(Protocol):
         """Fit every item at the worker tables ``sigma`` (n_workers, n_classes, n_classes) and return the sums."""
         ...
 
-    def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
-        """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
+    def restart(self) -> None:
+        """Forget whatever items carry from sweep to sweep."""
         ...

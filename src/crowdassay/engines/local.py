@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Counts, Sums, Weights
 from crowdassay.errors import ParameterError
@@ -73,9 +74,14 @@ class LocalEngine:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = np.ascontiguousarray(weights)
 
-    def restart(self) -> None:
-        """Forget the items' coordinates."""
-        self._state = None
+    @cached_property
+    def worker_counts(self) -> IntArray:
+        """Number of labels of each worker, shape (n_workers,)."""
+        return np.bincount(self.labels.worker, minlength=self.n_workers)
+
+    def restart(self, coordinates: FloatArray | None = None) -> None:
+        """Forget the items' coordinates, or go back to those of an earlier time."""
+        self._state = coordinates
 
     def count(
         self,

@@ -13,10 +13,11 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
+from crowdassay.engines.base import Engine
 from crowdassay.errors import NotFittedError, ParameterError
 from crowdassay.io.frames import as_labels, to_frame
 from crowdassay.io.truth import match_truth
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Progress, Solution
 from crowdassay.threads import one_blas_thread
 
 Announce = Callable[[str], None]
@@ -72,6 +73,12 @@ class Estimator(ABC):
             result = self._fit(labels, progress, announce)
         self.result_ = dataclasses.replace(result, seconds=time.perf_counter() - started)
         return self
+
+    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
+        """Fit labels that an engine holds, wherever they are; only methods made of sums over workers can."""
+        raise ParameterError(
+            f"The method '{self.method}' needs all labels in memory; elsewhere take minimax, dawid-skene or majority."
+        )
 
     def refit(self, data: Any, previous: Result | None) -> Self:
         """Fit, going on from an earlier result where the model can; most start anew."""

@@ -8,12 +8,13 @@ from typing import ClassVar
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
+from crowdassay.engines.base import Engine
 from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_choice, check_number, check_run
 from crowdassay.estimators.tables import judge_by_tables, table_result
 from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Progress, Solution
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -51,11 +52,11 @@ class DawidSkene(Estimator):
     tolerance: float = 1e-10
     threads: int | None = None
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
+        """Run EM on any engine."""
         check_run(self.max_sweeps, self.tolerance)
         check_choice("prior", self.prior, ("uniform", "estimated"))
         check_number("smoothing", self.smoothing, 0)
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
         log_p, log_prior, history, sweeps, converged = fit_em(
             engine,
             estimate_prior=self.prior == "estimated",
@@ -64,10 +65,15 @@ class DawidSkene(Estimator):
             tolerance=self.tolerance,
             progress=progress,
         )
+        return Solution(log_p, log_prior, history[-1], history, sweeps, converged)
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        engine = LocalEngine(labels, threads=self.threads, announce=announce)
+        found = self.solve(engine, progress)
         parameters = {"prior": self.prior, "smoothing": self.smoothing}
         return table_result(
-            engine, self.method, parameters, log_p, log_prior,
-            objective=history[-1], history=history, sweeps=sweeps, converged=converged,
+            engine, self.method, parameters, found.sigma, found.log_prior,
+            objective=found.objective, history=found.history, sweeps=found.sweeps, converged=found.converged,
         )  # fmt: skip
 
     def _judge(self, labels: Labels) -> FloatArray:

@@ -10,9 +10,10 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
+from crowdassay.engines.base import Engine, Weights
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.confusion import confusion_tables
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Progress, Solution
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,6 +38,11 @@ class MajorityVote(Estimator):
         weights = winners / winners.sum(axis=1, keepdims=True)
         confusion, accuracy = confusion_tables(labels, weights)
         return Result(labels, self.method, {}, shares(votes), winners, confusion, accuracy, sweeps=1)
+
+    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
+        """There is nothing to solve: items are judged by their votes and nothing else."""
+        flat = np.full((engine.n_workers, engine.n_classes, engine.n_classes), -np.log(engine.n_classes))
+        return Solution(flat, flat[0, 0], None, (), 0, True, weights=Weights.VOTES)
 
     def _judge(self, labels: Labels) -> FloatArray:
         return shares(gold_votes(labels))

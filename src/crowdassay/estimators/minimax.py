@@ -10,6 +10,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
+from crowdassay.engines.base import Engine
 from crowdassay.engines.local import LocalEngine, log_softmax
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator, match_workers
@@ -21,8 +22,8 @@ from crowdassay.io.truth import match_truth
 from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma
 from crowdassay.model.structures import Structure, resolve
 from crowdassay.solvers.algorithm1 import fit_algorithm1
-from crowdassay.solvers.outcome import Outcome, Progress
-from crowdassay.solvers.profiled import fit_profiled
+from crowdassay.solvers.outcome import Outcome, Progress, Solution
+from crowdassay.solvers.profiled import complete, fit_profiled
 
 TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
@@ -135,48 +136,58 @@ class MinimaxEntropy(Estimator):
         self.result_ = self._climb(labels, None, None, previous.sigma)
         return self
 
-    def _climb(self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None) -> Result:
-        solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
-        if solver not in TOLERANCES:
-            raise ParameterError(f"solver must be 'profiled' or 'algorithm1', not {self.solver!r}.")
-        if solver == "profiled" and not self.label_entropy:
-            raise ParameterError("Without label_entropy the objective has corners; take solver='algorithm1'.")
-        tolerance = TOLERANCES[solver] if self.tolerance is None else self.tolerance
+    def solve(self, engine: Engine, progress: Progress | None = None, tables: FloatArray | None = None) -> Solution:
+        """Climb the profiled objective on any engine, from the vote shares or from worker tables of an earlier fit."""
+        if self.gamma == "auto":
+            raise ParameterError("Choosing gamma needs all labels in memory; give a number.")
+        if self.solver == "algorithm1" or not self.label_entropy:
+            raise ParameterError("Algorithm 1 needs all labels in memory; take solver='profiled', with label_entropy.")
+        tolerance = TOLERANCES["profiled"] if self.tolerance is None else self.tolerance
         check_run(self.max_sweeps, tolerance)
-        model, log_prior = self._model(labels), np.zeros(labels.n_classes)
-        if solver == "algorithm1":
-            # Q is compared from step to step, so items are solved further than sums need.
-            engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
-            outcome = fit_algorithm1(
-                engine,
-                model,
-                log_prior,
-                max_steps=self.max_sweeps,
-                tolerance=tolerance,
-                deterministic=not self.label_entropy,
-                progress=progress,
-            )
-            return self._result(labels, model, outcome, solver)
-        starts = (3 if labels.n_labels <= SMALL and model.item else 1) if self.starts is None else self.starts
+        model = self._model(engine)
+        several = engine.n_labels <= SMALL and model.item and isinstance(engine, LocalEngine)
+        starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        outcome = fit_profiled(
+        return fit_profiled(
             engine,
             model,
-            log_prior,
+            np.zeros(engine.n_classes),
             starts=starts if tables is None else 1,
             max_sweeps=self.max_sweeps,
             tolerance=tolerance,
             start=None if tables is None else model.worker.coordinates(tables),
             progress=progress,
         )
-        return self._result(labels, model, outcome, solver)
+
+    def _climb(self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None) -> Result:
+        solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
+        if solver not in TOLERANCES:
+            raise ParameterError(f"solver must be 'profiled' or 'algorithm1', not {self.solver!r}.")
+        if solver == "profiled" and not self.label_entropy:
+            raise ParameterError("Without label_entropy the objective has corners; take solver='algorithm1'.")
+        if solver == "profiled":
+            engine = LocalEngine(labels, threads=self.threads, announce=announce)
+            return self._result(labels, complete(engine, self.solve(engine, progress, tables)), solver)
+        tolerance = TOLERANCES[solver] if self.tolerance is None else self.tolerance
+        check_run(self.max_sweeps, tolerance)
+        # Q is compared from step to step, so items are solved further than sums need.
+        engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
+        outcome = fit_algorithm1(
+            engine,
+            self._model(labels),
+            np.zeros(labels.n_classes),
+            max_steps=self.max_sweeps,
+            tolerance=tolerance,
+            deterministic=not self.label_entropy,
+            progress=progress,
+        )
+        return self._result(labels, outcome, solver)
 
     def _name(self) -> str:
         return self.structure if isinstance(self.structure, str) else self.structure.name
 
-    def _model(self, labels: Labels) -> Model:
+    def _model(self, labels: Labels | Engine) -> Model:
         n_classes = labels.n_classes
         worker = resolve(self.structure, n_classes).basis()
         alpha, beta = self._penalties(labels)
@@ -192,7 +203,7 @@ class MinimaxEntropy(Estimator):
             centred_metric(worker) if self.centred else None,
         )
 
-    def _penalties(self, labels: Labels) -> tuple[float, float]:
+    def _penalties(self, labels: Labels | Engine) -> tuple[float, float]:
         if self.alpha is None:
             gamma = check_penalty("gamma", self.gamma)
             alpha, beta = penalties_from_gamma(gamma, labels.n_classes, labels.n_workers, labels.n_items)
@@ -201,9 +212,12 @@ class MinimaxEntropy(Estimator):
             beta = alpha * labels.n_items / labels.n_workers
         return alpha, beta if self.beta is None else check_penalty("beta", self.beta)
 
-    def _result(self, labels: Labels, model: Model, outcome: Outcome, solver: str) -> Result:
+    def _result(self, labels: Labels, outcome: Outcome, solver: str) -> Result:
+        solution = outcome.solution
+        model = solution.model
+        assert model is not None
         expected = observed_counts(labels, outcome.posterior) - outcome.gradient
-        confusion, accuracy = normalise(np.maximum(expected, 0.0), np.exp(log_softmax(outcome.sigma)))
+        confusion, accuracy = normalise(np.maximum(expected, 0.0), np.exp(log_softmax(solution.sigma)))
         parameters: dict[str, Any] = {
             "structure": self._name(),
             "alpha": model.alpha,
@@ -219,15 +233,15 @@ class MinimaxEntropy(Estimator):
             find_winners(outcome.posterior),
             confusion,
             accuracy,
-            log_prior=outcome.log_prior,
-            sigma=outcome.sigma,
+            log_prior=solution.log_prior,
+            sigma=solution.sigma,
             phi=outcome.phi if model.item else None,
             expand=model.item.tables if model.item else None,
             difficulty=_difficulty(labels, model, outcome) if model.item else None,
-            objective=outcome.objective,
-            history=outcome.history,
-            sweeps=outcome.sweeps,
-            converged=outcome.converged,
+            objective=solution.objective,
+            history=solution.history,
+            sweeps=solution.sweeps,
+            converged=solution.converged,
             notes=flat_note(outcome.posterior),
         )
 
@@ -255,7 +269,7 @@ def _difficulty(labels: Labels, model: Model, outcome: Outcome, chunk: int = 655
     """
     assert model.item is not None
     shares = np.bincount(labels.worker, minlength=labels.n_workers) / labels.n_labels
-    average = np.tensordot(shares, outcome.sigma, axes=1)
+    average = np.tensordot(shares, outcome.solution.sigma, axes=1)
     difficulty = np.empty(len(outcome.phi))
     for first in range(0, len(outcome.phi), chunk):
         part = slice(first, first + chunk)

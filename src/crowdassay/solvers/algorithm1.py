@@ -9,7 +9,7 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.model.family import Model
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.outcome import Outcome, Progress
+from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
 EXACT = 1e-13  # relative change at which the joint M-step counts as solved
 NEAR = 1e-9  # the same where labels are certain: they jump from class to class, and hair's breadths do not matter
@@ -68,7 +68,8 @@ def fit_algorithm1(
             progress(problem.sweeps, history[-1])
     phi = engine.coordinates(model)
     sums, _ = engine.e_step(model, sigma, log_prior, Weights.GIVEN)
-    return Outcome(sigma, log_prior, previous, phi, sums.gradient, history[-1], tuple(history), problem.sweeps, converged)
+    solution = Solution(sigma, log_prior, history[-1], tuple(history), problem.sweeps, converged, model)
+    return Outcome(solution, previous, phi, sums.gradient)
 
 
 def vote_shares(engine: LocalEngine) -> FloatArray:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.base import Engine, Weights
 from crowdassay.model.family import Model
 from crowdassay.solvers.lbfgs import climb
 
@@ -18,7 +17,7 @@ SHARE = 0.05  # curvature that a label adds to a coordinate of its worker, on av
 class WorkerProblem:
     """The profiled objective as a function of the worker coordinates, a flat vector. It counts its sweeps."""
 
-    def __init__(self, engine: LocalEngine, model: Model, log_prior: FloatArray, max_sweeps: int) -> None:
+    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_sweeps: int) -> None:
         self.engine, self.model, self.log_prior, self.max_sweeps = engine, model, log_prior, max_sweeps
         self.sweeps = 0
 
@@ -69,5 +68,5 @@ class WorkerProblem:
         The curvature is alpha from the penalty and, for each label, a small share that spreads over the coordinates. In
         these units L-BFGS needs a half to two thirds of the sweeps where workers differ in their numbers of labels.
         """
-        counts = np.bincount(self.engine.labels.worker, minlength=self.engine.n_workers)
-        return np.repeat(1 / np.sqrt(1 + SHARE * counts / self.model.alpha), self.model.worker.size)
+        units = 1 / np.sqrt(1 + SHARE * self.engine.worker_counts / self.model.alpha)
+        return np.repeat(units, self.model.worker.size)

@@ -6,38 +6,60 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import Weights
+from crowdassay.model.family import Model
 
 Progress = Callable[[int, float], None]
 """Called after every step with the number of sweeps so far and the objective."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """Worker tables and how they were found.
+class Solution:
+    """All that is needed to judge any item, and how it was found; nothing here has the size of the items.
 
     Attributes
     ----------
     sigma : ndarray of shape (n_workers, n_classes, n_classes)
+        Worker tables; without an item block the logarithm of their probabilities, up to a constant in each row.
     log_prior : ndarray of shape (n_classes,)
-    posterior : ndarray of shape (n_items, n_classes)
-    phi : ndarray of shape (n_items, size)
-        Item coordinates; no columns without an item block.
-    gradient : ndarray of shape (n_workers, n_classes, n_classes)
-        Observed minus expected counts at these weights.
-    objective : float
+    objective : float or None
+        None where nothing is maximised.
     history : tuple of float
         The objective after every step.
     sweeps : int
         Passes over the labels.
     converged : bool
+    model : Model or None
+        The member of the family, whose item block each item is fitted with; None where there is none.
+    weights : Weights
+        Where the items' class weights come from: their posterior, or the votes and nothing else.
     """
 
     sigma: FloatArray
     log_prior: FloatArray
-    posterior: FloatArray
-    phi: FloatArray
-    gradient: FloatArray
-    objective: float
+    objective: float | None
     history: tuple[float, ...]
     sweeps: int
     converged: bool
+    model: Model | None = None
+    weights: Weights = Weights.FREE
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A solution together with what it says about items that are in memory.
+
+    Attributes
+    ----------
+    solution : Solution
+    posterior : ndarray of shape (n_items, n_classes)
+    phi : ndarray of shape (n_items, size)
+        Item coordinates; no columns without an item block.
+    gradient : ndarray of shape (n_workers, n_classes, n_classes)
+        Observed minus expected counts at these weights.
+    """
+
+    solution: Solution
+    posterior: FloatArray
+    phi: FloatArray
+    gradient: FloatArray

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
+from crowdassay.engines.base import Engine, Weights
 from crowdassay.engines.local import LocalEngine
+from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.outcome import Outcome, Progress
+from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
 ROUGH = 1e-6  # the fit to the vote shares is only a start
 
 
 def fit_profiled(
-    engine: LocalEngine,
+    engine: Engine,
     model: Model,
     log_prior: FloatArray,
     *,
@@ -26,7 +27,7 @@ def fit_profiled(
     tolerance: float,
     start: FloatArray | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> Solution:
     r"""Maximise :math:`G(\theta)`, the family's objective with every item at its own optimum.
 
     The first start fits the parameters to Q = vote shares, as Algorithm 1 does, and lets go. Each further start takes one
@@ -35,10 +36,12 @@ def fit_profiled(
 
     Parameters
     ----------
-    engine : LocalEngine
+    engine : Engine
+        In the end its items are where the solution has them.
     model : Model
     log_prior : ndarray of shape (n_classes,)
     starts : int
+        More than one needs an engine that holds class weights, as `LocalEngine` does.
     max_sweeps : int
         Passes over the labels allowed, all starts together.
     tolerance : float
@@ -55,7 +58,8 @@ def fit_profiled(
     else:
         point, lower, alive = start.ravel(), -np.inf, True
     held = Weights.VOTES
-    best: Outcome | None = None
+    best, highest = None, -np.inf
+    items: FloatArray | None = None  # where the best solution has them, if another start has moved them since
     for number in range(starts):
         if number > 0:
             if not alive or problem.sweeps + 2 >= max_sweeps:
@@ -73,18 +77,28 @@ def fit_profiled(
         found, value, converged = problem.maximise(point, Weights.FREE, tolerance, step)
         alive = alive and converged
         value = max(value, lower)  # with held weights the objective is a lower bound, and all there is when sweeps ran out
-        if best is None or value > best.objective:
-            sigma = problem.tables(found)
-            sums, posterior = engine.posteriors(model, sigma, log_prior)
-            phi = engine.coordinates(model)
-            best = Outcome(sigma, log_prior, posterior, phi, sums.gradient, value, tuple(history), 0, converged)
+        if best is None or value > highest:
+            highest = value
+            best = Solution(problem.tables(found), log_prior, value, tuple(history), 0, converged, model)
+            items = engine.coordinates(model) if starts > 1 and isinstance(engine, LocalEngine) else None
     assert best is not None
+    if items is not None and isinstance(engine, LocalEngine):
+        engine.restart(items)
     return replace(best, sweeps=problem.sweeps)
+
+
+def complete(engine: LocalEngine, solution: Solution) -> Outcome:
+    """Judge the items of a local engine by a solution of the family, one last pass."""
+    assert solution.model is not None
+    sums, posterior = engine.posteriors(solution.model, solution.sigma, solution.log_prior)
+    return Outcome(solution, posterior, engine.coordinates(solution.model), sums.gradient)
 
 
 def _one_step_more(problem: WorkerProblem, point: FloatArray, held: Weights) -> None:
     """Hold the weights that an E-step finds where the last held weights led."""
     engine, sigma = problem.engine, problem.tables(point)
+    if not isinstance(engine, LocalEngine):
+        raise ParameterError("Several starts need all items in memory; take starts=1.")
     engine.restart()
     engine.sweep(problem.model, sigma, problem.log_prior, held)
     engine.hold(engine.e_step(problem.model, sigma, problem.log_prior)[1])
