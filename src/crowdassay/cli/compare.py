@@ -17,7 +17,7 @@ SHOWN = 10
 
 @click.command()
 @reading_options
-@click.option("--methods", default="majority,dawid-skene,minimax", show_default=True, help="Separated by commas, or 'all'.")
+@click.option("--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'.")
 @click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
 @click.option(
@@ -36,12 +36,12 @@ def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
     from crowdassay.cli.progress import progress_line
     from crowdassay.estimators.compare import compare as fit_all
     from crowdassay.estimators.methods import METHODS, find_method
-    from crowdassay.io.truth import match_truth
+    from crowdassay.io.truth import match_truth, take_gold
 
     chosen = list(METHODS.values()) if methods == "all" else [find_method(name.strip()) for name in methods.split(",")]
     data = read(labels, options)
     if options["gold"] is not None:
-        data = data.with_gold(match_truth(data, options["gold"], what="gold")[0])
+        data = take_gold(data, options["gold"])
     truth = None if options["truth"] is None else match_truth(data, options["truth"])[0]
     with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
         comparison = fit_all(
@@ -96,11 +96,13 @@ def show(table: dict[str, Any]) -> None:
         "seconds": ("seconds", "{:.2f}"),
     }
     columns = [name for name in names if name in table["methods"][0]]
-    scores = Table("method", *(names[name][0] for name in columns), "")
+    scores = Table("method", *(names[name][0] for name in columns))
     for row in table["methods"]:
-        cells = (names[name][1].format(row[name]) for name in columns)
-        scores.add_row(row["method"], *cells, "" if row["converged"] else "not converged")
+        scores.add_row(row["method"], *(names[name][1].format(row[name]) for name in columns))
     console.print(scores)
+    unfinished = [row["method"] for row in table["methods"] if not row["converged"]]
+    if unfinished:
+        console.print(f"Not converged: {', '.join(unfinished)}.")
     for reason in table["refused"].values():
         console.print(f"Left out: {reason}")
     methods = [row["method"] for row in table["methods"]]

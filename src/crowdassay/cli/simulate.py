@@ -24,20 +24,29 @@ import click
 @click.option("--worker-spread", default=1.0, show_default=True, help="Standard deviation of the worker parameters.")
 @click.option("--item-spread", default=0.5, show_default=True, help="Standard deviation of the item parameters.")
 @click.option("--spammers", default=0.0, show_default=True, help="Share of workers who guess.")
+@click.option("--story", type=click.Choice(["birds"]), help="Instead of all that: the story that the tutorial tells.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same labels.")
-def simulate(out: Path, seed: int, **options: object) -> None:
+@click.pass_context
+def simulate(context: click.Context, out: Path, seed: int, story: str | None, **options: object) -> None:
     """Draw labels and truth from the model family, to try things out on."""
     import numpy as np
     import pyarrow as pa
 
     from crowdassay.errors import ParameterError
     from crowdassay.io.write import check_writable, write_table
-    from crowdassay.model import simulate as model
+    from crowdassay.model.simulate import simulate as draw
+    from crowdassay.model.story import birds
 
     if seed < 0:
         raise ParameterError(f"seed must be zero or a positive whole number, not {seed}.")
+    given = [name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT]
+    if story is not None and given:
+        raise ParameterError(
+            f"--story fixes everything but --out and --seed; leave out --{given[0].removeprefix('n_').replace('_', '-')}."
+        )
     check_writable(out)
-    labels, truth = model.simulate(np.random.default_rng(seed), **options)  # type: ignore[arg-type]
+    generator = np.random.default_rng(seed)
+    labels, truth = birds(generator) if story else draw(generator, **options)  # type: ignore[arg-type]
     out.mkdir(parents=True, exist_ok=True)
     rows = pa.table(
         {
