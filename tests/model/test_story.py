@@ -19,7 +19,9 @@ def test_the_vote_loses_the_willow_tits_and_a_model_finds_them(seed):
 def test_one_copies_another_and_nobody_is_asked_twice():
     labels, _ = birds(np.random.default_rng(0))
     names = labels.workers.to_pylist()
-    answers = {(item, names[worker]): label for item, worker, label in zip(labels.label_item, labels.worker, labels.label)}
+    answers = {
+        (item, names[worker]): label for item, worker, label in zip(labels.label_item, labels.worker, labels.label, strict=True)
+    }
     copied = [item for item, name in answers if name == COPY[1]]
     assert copied
     assert all(answers[item, COPY[0]] == answers[item, COPY[1]] for item in copied)
