@@ -1,13 +1,15 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import log_softmax
+from scipy.special import gammaln, log_softmax
 
+from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.estimators.confusion import observed_counts
 from crowdassay.model.simulate import simulate
-from crowdassay.solvers.anchored import fit_anchored, unexplained_counts
+from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
+from crowdassay.solvers.population import USUAL, WIDTH, Population
 from problems import random_labels
 
 
@@ -62,7 +64,7 @@ def test_without_room_for_effects_the_pass_is_the_plain_e_step():
     np.testing.assert_allclose(found.posterior, posterior, atol=1e-6)
     np.testing.assert_allclose(found.observed, sums.counts, atol=1e-6)
     prior = np.full((3, 3), 2.0)
-    same = unexplained_counts(p, prior, found.observed, found.expected, found.variance)
+    same = unexplained_counts(p, prior, found)
     np.testing.assert_allclose(same, sums.counts, atol=1e-5)
 
 
@@ -92,11 +94,75 @@ def test_anchor_one_never_leaves_the_votes():
     assert found.sweeps == 10
 
 
-@pytest.mark.parametrize("precision", [None, 4.0])
-def test_it_settles(precision):
+@pytest.mark.parametrize("items", [False, True])
+def test_it_settles(items):
     labels, _ = simulate(np.random.default_rng(0), n_items=200, n_workers=10, n_classes=3)
-    run = {"anchor": 0.3, "precision": precision, "max_sweeps": 400}
+    run = {"anchor": 0.3, "items": items, "max_sweeps": 400}
     found = fit_anchored(RandomItemsEngine(labels), tolerance=1e-4, **run)
     assert found.converged
     later = fit_anchored(RandomItemsEngine(labels), tolerance=0.0, **{**run, "max_sweeps": found.sweeps + 20})
     assert np.abs(found.posterior - later.posterior).mean() < 0.005
+
+
+def test_without_population_and_anchor_it_is_dawid_and_skene_with_a_flat_prior():
+    """Counts plus one in every cell: the posterior mean under Dirichlet(1), alternated with the E-step."""
+    labels, _ = simulate(np.random.default_rng(3), n_items=100, n_workers=8, n_classes=3)
+    found = fit_anchored(
+        RandomItemsEngine(labels), anchor=0.0, shared=False, learn_prior=False, max_sweeps=2000, tolerance=1e-10
+    )
+    counts = observed_counts(labels, found.posterior) + 1.0
+    np.testing.assert_allclose(np.exp(found.log_p), counts / counts.sum(axis=2, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(found.log_prior, -np.log(3))
+
+
+def test_averaging_counts_an_unknown_worker_for_less():
+    counts = np.array([[[3.0, 1.0], [1.0, 3.0]], [[300.0, 100.0], [100.0, 300.0]]])
+    population = Population(2, shared=False)
+    averaged, plugged = population.log_tables(counts), np.log(population.tables(counts))
+    assert (averaged <= plugged).all()  # Jensen
+    np.testing.assert_allclose(averaged[1], plugged[1], atol=0.01)
+    assert (plugged - averaged)[0].max() > 0.1
+
+
+def test_the_mode_of_the_concentration_is_found_at_once():
+    """Newton's steps end where the log-likelihood of the counts and the log-normal prior are flat together."""
+    generator = np.random.default_rng(0)
+    rows = np.stack([generator.dirichlet(200 * np.array([0.7, 0.3]), 50) for _ in range(2)], axis=1)
+    rows[:, 1] = rows[:, 1, ::-1]
+    counts = np.array([[generator.multinomial(40, row) for row in worker] for worker in rows]).astype(float)
+    population = Population(2)
+    for _ in range(5):
+        population.learn(counts)
+    few = population.concentration.copy()
+    for _ in range(50):
+        population.learn(counts)
+    np.testing.assert_allclose(few, population.concentration, rtol=1e-3)
+
+    def log_posterior(log_s, c):
+        prior = np.exp(log_s) * population.mean[c]
+        value = (gammaln(counts[:, c] + prior) - gammaln(prior)).sum()
+        value -= (gammaln(counts[:, c].sum(axis=1) + np.exp(log_s)) - gammaln(np.exp(log_s))).sum()
+        return value - 0.5 * ((log_s - np.log(USUAL)) / WIDTH) ** 2
+
+    for c, at in enumerate(np.log(population.concentration)):
+        assert (log_posterior(at + 1e-4, c) - log_posterior(at - 1e-4, c)) / 2e-4 == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.5])
+def test_the_size_of_the_effects_is_learned(spread):
+    """Effects drawn with a known variance, workers known: the precision comes out near its inverse."""
+    generator = np.random.default_rng(1)
+    n_items, n_workers = 300, 40
+    truth = generator.integers(2, size=n_items)
+    p = np.tile([[[0.75, 0.25], [0.25, 0.75]]], (n_workers, 1, 1))
+    effects = generator.normal(0.0, spread, (n_items, 2))
+    item, worker = (cells.ravel() for cells in np.indices((n_items, n_workers)))
+    answers = np.exp(log_softmax(np.log(p[worker, truth[item]]) + effects[item], axis=1))
+    label = (generator.random(len(item)) < answers[:, 1]).astype(int)
+    names = random_labels(0, n_items=n_items, n_workers=n_workers, n_classes=2)
+    labels = Labels.from_codes(item, worker, label, items=names.items, workers=names.workers, classes=names.classes)
+    engine, found, precision = RandomItemsEngine(labels.with_gold(truth)), np.zeros((n_items, 2, 2)), 4.0
+    for _ in range(60):
+        sums = engine.integrate(p, np.log([0.5, 0.5]), anchor=0.0, precision=precision, effects=found)
+        precision = learn_precision(precision, sums.spread, 2)
+    assert precision == pytest.approx(1 / spread**2, rel=0.25)

@@ -26,6 +26,8 @@ class ItemSums:
         Sum of the expected answers' variances.
     totals : ndarray of shape (n_classes,)
         Sum of the class weights over items.
+    spread : ndarray of shape (2,)
+        Mean over items of the squared length of their effects, and of the trace of the effects' covariance.
     posterior : ndarray of shape (n_items, n_classes)
     """
 
@@ -34,6 +36,7 @@ class ItemSums:
     expected: FloatArray
     variance: FloatArray
     totals: FloatArray
+    spread: FloatArray
     posterior: FloatArray
 
 
@@ -63,22 +66,24 @@ class RandomItemsEngine(LocalEngine):
         posterior, p = np.empty((self.n_items, n_classes)), np.ascontiguousarray(p)
         shape = (self.n_workers, n_classes, 2 * n_classes + 1)
 
-        def block(edge: tuple[int, int]) -> tuple[float, FloatArray, FloatArray]:
-            sums, totals = np.zeros(shape), np.zeros(n_classes)
+        def block(edge: tuple[int, int]) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+            sums, totals, spread = np.zeros(shape), np.zeros(n_classes), np.zeros(2)
             value = integrate_items(
                 data.starts, data.worker, data.label, data.gold, *edge, p, log_prior, anchor, precision, NEWTON_STEPS,
-                effects, sums, totals, posterior,
+                effects, sums, totals, spread, posterior,
             )  # fmt: skip
-            return float(value), sums, totals
+            return float(value), sums, totals, spread
 
         if "integrate" not in self._compiled:
             with self._waiting("integrate"):
                 block((0, 0))  # nothing but the compilation
-        objective, sums, totals = 0.0, np.zeros(shape), np.zeros(n_classes)
+        objective, sums, totals, spread = 0.0, np.zeros(shape), np.zeros(n_classes), np.zeros(2)
         for part in self._map(block, self._blocks):
             objective += part[0]
             sums += part[1]
             totals += part[2]
+            spread += part[3]
         return ItemSums(
-            objective, sums[:, :, :n_classes], sums[:, :, n_classes:-1], sums[:, :, -1], totals, posterior
+            objective, sums[:, :, :n_classes], sums[:, :, n_classes:-1], sums[:, :, -1], totals,
+            spread / self.n_items, posterior,
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,16 +13,14 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.random_items import RandomItemsEngine
+from crowdassay.engines.recorded import recorded
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.assay_trial import Trial, soften, try_items
+from crowdassay.estimators.assay_trial import Trial, compare, refuse_items, soften
 from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_number, check_run
+from crowdassay.estimators.checks import check_choice, check_number, check_run
 from crowdassay.estimators.confusion import normalise, observed_counts
-from crowdassay.solvers.anchored import LEAST, fit_anchored
+from crowdassay.solvers.anchored import Anchored, fit_anchored
 from crowdassay.solvers.outcome import Progress
-
-PRECISION = 4.0  # items' effects have a standard deviation of half a logit
-MOST_CHANGED = 1 / 3  # of the items: beyond, the effects have found another division of the items than the labels are about
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -32,60 +30,87 @@ class Assay(Estimator):
     .. math::  P(x_{ij} = k \mid y_j = c) = \operatorname{softmax}_k\big(\log p_i(c, k) + u_{jc}(k)\big), \qquad
                p_i(c, \cdot) \sim \text{Dirichlet}(s_c m_c), \qquad u_{jc} \sim N(0, I / \beta)
 
-    The population (its mean rows m, its concentrations s) is learned, workers are averaged over, item effects are integrated
-    out for each class by itself, and left out altogether unless held-out labels gain by them. An item's class weights, for
+    The population (its mean rows m, its concentrations s) and the size of the effects are learned; effects are integrated out
+    for each class by itself, and left out altogether unless the evidence for them is strong. An item's class weights, for
     learning as for reporting, are a mean of its posterior and its vote share.
 
     Parameters
     ----------
     items : bool or None
-        Whether items have effects; None tries it on labels held out.
+        Whether items have effects; None leaves it to the evidence.
     anchor : float
         Weight of the votes in the class weights, from 0 to 1.
+    population : bool
+        Whether workers shrink towards what workers do on average; otherwise towards random answers.
+    prior : {'learned', 'uniform'}
+        The class prior.
+    precision : float or None
+        Of the items' effects; None learns it.
+    average : bool
+        Whether items are judged by the mean of a worker's log probabilities, so that a worker of whom little is known counts
+        for less, instead of the log of their mean; with item effects always the latter.
     max_sweeps : int
     tolerance : float
-        Mean over items of the largest change of a probability at which to stop.
-    seed : int
-        Decides which labels are held out.
+        Change of the class weights, as far as the workers' counts notice it and per label, at which to stop.
     threads : int or None
         None takes all cores.
 
+    Examples
+    --------
     >>> data = (["a", "a", "a", "b"], ["x", "y", "z", "x"], ["no", "no", "yes", "yes"])
     >>> Assay().fit(data).labels_["label"].to_pylist()
     ['no', 'yes']
     """
 
     method: ClassVar[str] = "assay"
+    resumable: ClassVar[bool] = True
 
     items: bool | None = None
     anchor: float = 0.3
+    population: bool = True
+    prior: str = "learned"
+    precision: float | None = None
+    average: bool = True
     max_sweeps: int = 150
     tolerance: float = 1e-4
-    seed: int = 0
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        self._check()
+        engine = recorded(RandomItemsEngine(labels, threads=self.threads, announce=announce), progress)
+        run: dict[str, Any] = {
+            "anchor": self.anchor,
+            "shared": self.population,
+            "learn_prior": self.prior == "learned",
+            "max_sweeps": self.max_sweeps,
+            "tolerance": self.tolerance,
+            "progress": progress,
+        }
+        if self.items:
+            found = fit_anchored(engine, items=True, precision=self.precision, **run)
+            return self._result(labels, found, Trial(True, "Workers and items, as asked."))
+        plain = fit_anchored(engine, average=self.average, **run)
+        if self.items is False:
+            return self._result(labels, plain, Trial(False, "Workers only, as asked."))
+        refusal = refuse_items(labels, plain, self.threads)
+        if refusal is not None:
+            return self._result(labels, plain, refusal)
+        effects = fit_anchored(engine, items=True, precision=self.precision, **run)
+        trial = compare(plain, effects)
+        return self._result(labels, effects if trial.chosen else plain, trial)
+
+    def _check(self) -> None:
         check_run(self.max_sweeps, self.tolerance)
         check_number("anchor", self.anchor, 0)
+        check_choice("prior", self.prior, ("learned", "uniform"))
         if self.anchor > 1:
             raise ParameterError(f"anchor must be a number from 0 to 1, not {self.anchor!r}.")
         if self.items not in (None, True, False):
             raise ParameterError(f"items must be True, False or None, not {self.items!r}.")
-        engine = RandomItemsEngine(labels, threads=self.threads, announce=announce)
-        run: dict[str, Any] = {"anchor": self.anchor, "max_sweeps": self.max_sweeps, "tolerance": self.tolerance}
-        if self.items is None:
-            trial = try_items(labels, precision=PRECISION, threads=self.threads, seed=self.seed, **run)
-        else:
-            trial = Trial(self.items, f"Workers {'and items' if self.items else 'only'}, as asked.")
-        found = fit_anchored(engine, precision=PRECISION if trial.chosen else None, progress=progress, **run)
-        if trial.chosen and self.items is None:
-            plain = fit_anchored(engine, **run)
-            changed = float((plain.posterior.argmax(axis=1) != found.posterior.argmax(axis=1)).mean())
-            if changed > MOST_CHANGED:
-                found = plain
-                trial = replace(
-                    trial, chosen=False, reason=f"Workers only: items would turn {100 * changed:.0f} % of labels round."
-                )
+        if self.precision is not None:
+            check_number("precision", self.precision, 0, strictly=True)
+
+    def _result(self, labels: Labels, found: Anchored, trial: Trial) -> Result:
         posterior = soften(found.posterior, labels, self.anchor)
         mean = found.population.prior + found.counts
         mean /= mean.sum(axis=2, keepdims=True)
@@ -97,7 +122,9 @@ class Assay(Estimator):
             {
                 "items": trial.chosen,
                 "gain": trial.gain,
+                "turned": trial.turned,
                 "anchor": self.anchor,
+                "precision": found.precision,
                 "decay": found.population.decay,
                 "concentration": found.population.concentration.tolist(),
             },
@@ -117,17 +144,23 @@ class Assay(Estimator):
         fitted = self._fitted()
         assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
         code = match_workers(fitted.labels, labels)
-        stranger = self.population_.log_tables(np.zeros_like(fitted.sigma[0]))
-        log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], stranger)
+        log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], self._stranger())
         engine = RandomItemsEngine(labels, threads=self.threads)
         posterior = np.empty((labels.n_items, labels.n_classes))
         if fitted.parameters["items"]:
             effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
-            p = np.maximum(np.exp(log_softmax(log_p)), LEAST)
-            posterior = engine.integrate(p, fitted.log_prior, anchor=0.0, precision=PRECISION, effects=effects).posterior
+            beta = fitted.parameters["precision"]
+            posterior = engine.integrate(np.exp(log_p), fitted.log_prior, anchor=0.0, precision=beta, effects=effects).posterior
         else:
             engine.count(log_p, fitted.log_prior, posterior=posterior)
         return soften(posterior, labels, self.anchor)
+
+    def _stranger(self) -> FloatArray:
+        fitted = self._fitted()
+        nothing = np.zeros((fitted.labels.n_classes,) * 2)
+        if self.average and not fitted.parameters["items"]:
+            return self.population_.log_tables(nothing)
+        return np.log(self.population_.tables(nothing))
 
 
 def pair_tables(log_p: FloatArray, effects: FloatArray, item: IntArray, worker: IntArray) -> FloatArray:

@@ -35,6 +35,8 @@ class Model:
         Penalties of the worker and the item coordinates.
     metric : ndarray of shape (worker.size, worker.size) or None
         The worker penalty is alpha/2 times the squared length of the coordinates in this metric; None is the plain length.
+    population : bool
+        Whether workers shrink towards a block that they share instead of towards zero.
     """
 
     worker: Basis
@@ -42,11 +44,27 @@ class Model:
     alpha: float
     beta: float
     metric: FloatArray | None = None
+    population: bool = False
 
     def penalise(self, coordinates: FloatArray) -> tuple[float, FloatArray]:
-        """Return the worker penalty of coordinates (n_workers, size), and its gradient."""
-        slope = self.alpha * (coordinates if self.metric is None else coordinates @ self.metric)
+        r"""Return the worker penalty of coordinates (n_workers, size), and its gradient.
+
+        .. math::  \min_{\theta_0} \tfrac\alpha2 \sum_i |a_i - \theta_0|^2 + \tfrac\varepsilon2 |\theta_0|^2
+
+        With a population the coordinates are :math:`a_i = \theta_0 + \theta_i`; the shared block is at its best where it is
+        their mean, so that it needs no coordinates of its own. A vanishing penalty keeps it from infinity.
+        """
+        apart = self.deviations(coordinates)
+        slope = self.alpha * (apart if self.metric is None else apart @ self.metric)
+        # Half of a_i . slope_i is the whole minimum: what the shared block pays is what its share of the product adds.
         return 0.5 * float(np.sum(coordinates * slope)), slope
+
+    def deviations(self, coordinates: FloatArray) -> FloatArray:
+        """Return the workers' coordinates (n_workers, size) less the block that they share, if they do."""
+        if not self.population:
+            return coordinates
+        weight = self.alpha * len(coordinates)
+        return coordinates - coordinates.mean(axis=0) * (weight / (weight + VANISHING))
 
 
 def penalties_from_gamma(gamma: float, n_classes: int, n_workers: int, n_items: int) -> tuple[float, float]:

@@ -9,12 +9,13 @@ from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import log_softmax
-from crowdassay.engines.random_items import RandomItemsEngine
+from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import Population
 
-LEAST = 1e-9  # probability that a worker's table gives to any answer
+LEAST = 1e-9  # variance of an answer that is taken for none
+FIRST_PRECISION = 4.0  # of the items' effects, half a logit: where learning begins
+PRECISIONS = (0.1, 1000.0)  # effects of three logits, and next to none
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +25,18 @@ class Anchored:
     Attributes
     ----------
     log_p : ndarray of shape (n_workers, n_classes, n_classes)
-        Mean log probabilities of the workers' answers.
+        Log probabilities of the workers' answers by true class.
     counts : ndarray of shape (n_workers, n_classes, n_classes)
         What the workers' tables rest on: expected answers, with item effects those not explained by them.
     population : Population
     log_prior : ndarray of shape (n_classes,)
     posterior : ndarray of shape (n_items, n_classes)
+    evidence : float
+        Log-likelihood of the labels, classes and item effects summed out, at the mean tables of the workers.
     effects : ndarray of shape (n_items, n_classes, n_classes) or None
         With item effects, the best effect of each item by true class.
+    precision : float or None
+        That of the effects.
     sweeps : int
     converged : bool
     """
@@ -41,7 +46,9 @@ class Anchored:
     population: Population
     log_prior: FloatArray
     posterior: FloatArray
+    evidence: float
     effects: FloatArray | None
+    precision: float | None
     sweeps: int
     converged: bool
 
@@ -50,7 +57,11 @@ def fit_anchored(
     engine: RandomItemsEngine,
     *,
     anchor: float,
+    items: bool = False,
     precision: float | None = None,
+    shared: bool = True,
+    learn_prior: bool = True,
+    average: bool = False,
     max_sweeps: int,
     tolerance: float,
     progress: Progress | None = None,
@@ -61,54 +72,94 @@ def fit_anchored(
 
     Without items and at a given population this raises (1 - a) times the log-likelihood of the labels plus a times that of
     labels and classes, the classes drawn from the votes: the votes serve as known classes that are not quite trusted.
+    Between passes nothing is kept that grows with the items, but for their effects where they have some.
 
     Parameters
     ----------
     engine : RandomItemsEngine
     anchor : float
         The weight a of the votes, from 0 to 1.
+    items : bool
+        Whether items have random effects.
     precision : float, optional
-        Of the items' random effects; None leaves items out.
+        Of these; None learns it.
+    shared : bool
+        Whether workers shrink towards a population; otherwise each has a flat prior of its own.
+    learn_prior : bool
+        Whether the class prior is learned, one item added to each class; otherwise it is uniform.
+    average : bool
+        Judge items by the mean of the workers' log probabilities instead of the log of their mean; not with items.
     max_sweeps : int
     tolerance : float
-        Mean over items of the largest change of a probability at which to stop.
+        Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
         Told the sweeps so far and the log-likelihood.
     """
     n_classes = engine.n_classes
     flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
     votes = engine.count(flat, flat[0, 0], Weights.VOTES)
-    counts, totals, population = votes.counts, votes.totals, Population(n_classes)
-    effects = None if precision is None else np.zeros((engine.n_items, n_classes, n_classes))
-    before: FloatArray | None = None
-    sweeps, converged = 0, False
+    counts, totals, population = votes.counts, votes.totals, Population(n_classes, shared=shared)
+    effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
+    beta = FIRST_PRECISION if precision is None else precision
+    log_prior, sweeps, converged = flat[0, 0], 0, False
     while True:
         population.learn(counts)
-        log_p = population.log_tables(counts)
-        log_prior = digamma(totals + 1.0) - digamma(totals.sum() + n_classes)
-        sweeps += 1
-        if precision is None or effects is None:
-            posterior = np.empty((engine.n_items, n_classes))
-            sums = engine.count(log_p, log_prior, posterior=posterior)
-            value = sums.objective
+        if learn_prior:
+            log_prior = digamma(totals + 1.0) - digamma(totals.sum() + n_classes)
+        found: ItemSums | None = None
+        if effects is None:
+            log_p = population.log_tables(counts) if average else np.log(population.tables(counts))
+            sums = engine.count(log_p, log_prior)
             new_counts = (1 - anchor) * sums.counts + anchor * votes.counts
-            new_totals = (1 - anchor) * sums.totals + anchor * votes.totals
+            totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
-            p = np.maximum(np.exp(log_softmax(log_p)), LEAST)
-            found = engine.integrate(p, log_prior, anchor=anchor, precision=precision, effects=effects)
-            value, posterior, new_totals = found.objective, found.posterior, found.totals
-            new_counts = unexplained_counts(p, population.prior, found.observed, found.expected, found.variance)
+            p = population.tables(counts)
+            found = engine.integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
+            new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
+        sweeps += 1
         if progress is not None:
             progress(sweeps, value)
-        converged = before is not None and float(np.abs(posterior - before).max(axis=1).mean()) < tolerance
+        converged = float(np.abs(new_counts - counts).sum()) < tolerance * engine.n_labels
         if converged or sweeps >= max_sweeps:
-            return Anchored(log_p, counts, population, log_prior, posterior, effects, sweeps, converged)
-        counts, totals, before = new_counts, new_totals, posterior
+            break
+        counts = new_counts
+        if found is not None and precision is None:
+            beta = learn_precision(beta, found.spread, n_classes)
+    if found is not None:
+        return Anchored(
+            np.log(p), counts, population, log_prior, found.posterior, value, effects, beta, sweeps, converged
+        )  # fmt: skip
+    posterior = np.empty((engine.n_items, n_classes))
+    evidence = engine.count(log_p, log_prior, posterior=posterior).objective
+    if average:
+        evidence = engine.count(np.log(population.tables(counts)), log_prior).objective
+    return Anchored(log_p, counts, population, log_prior, posterior, evidence, None, None, sweeps, converged)
 
 
-def unexplained_counts(
-    p: FloatArray, prior: FloatArray, observed: FloatArray, expected: FloatArray, variance: FloatArray
-) -> FloatArray:
+def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:
+    r"""Return the precision that explains the effects best, by MacKay's fixed point.
+
+    .. math::  \beta \leftarrow \frac{K - \beta \overline{\operatorname{tr} H^{-1}}}{\overline{|u|^2}}
+
+    with means over items, classes weighted by their posterior: what the labels have determined of the effects, by how
+    large they are.
+
+    Parameters
+    ----------
+    precision : float
+    spread : ndarray of shape (2,)
+        The means of :math:`|u|^2` and of :math:`\operatorname{tr} H^{-1}`.
+    n_classes : int
+
+    References
+    ----------
+    D. J. C. MacKay. Bayesian interpolation. 1992.
+    """
+    determined = n_classes - precision * float(spread[1])
+    return float(np.clip(determined / max(float(spread[0]), LEAST), *PRECISIONS))
+
+
+def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> FloatArray:
     r"""Turn observed and expected answers into the counts that a worker would have without item effects.
 
     .. math::  p' \propto p\, \frac{o + \alpha}{e + |\alpha|\, p}, \qquad n = (N + |\alpha|)\, p' - \alpha, \qquad
@@ -119,12 +170,12 @@ def unexplained_counts(
 
     Parameters
     ----------
-    p, observed, expected : ndarray of shape (n_workers, n_classes, n_classes)
+    p : ndarray of shape (n_workers, n_classes, n_classes)
     prior : ndarray of shape (n_classes, n_classes)
-    variance : ndarray of shape (n_workers, n_classes)
+    sums : ItemSums
     """
     strength = prior.sum(axis=1)[:, None]
-    scaled = p * (observed + prior) / (expected + strength * p)
+    scaled = p * (sums.observed + prior) / (sums.expected + strength * p)
     scaled /= scaled.sum(axis=2, keepdims=True)
-    size = np.minimum(variance / np.maximum((p * (1 - p)).sum(axis=2), LEAST), observed.sum(axis=2))
+    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), LEAST), sums.observed.sum(axis=2))
     return np.maximum(scaled * (size[:, :, None] + strength) - prior, 0.0)

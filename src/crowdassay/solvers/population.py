@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, zeta
 
 from crowdassay.arrays import FloatArray
 
-BELIEF = 20.0  # answers' worth of belief, for every true class, that its row looks like the others
-RIGHT, WRONG = 4.0, 1.0  # answers' worth of belief that people are mostly right: 4 of 5
-SPREAD = (0.3, 4.0, 1000.0)  # least, first and largest concentration: from "all differ" to "all alike"
+BELIEF = 10.0  # answers' worth of belief, for every true class, that its row looks like the others
+USUAL, WIDTH = 4.0, 1.5  # a concentration is within two factors of exp(1.5) of this, nearly always
 DECAYS = np.linspace(0.0, 3.0, 31)
-SMALL = 200_000  # cells of worker tables up to which more steps cost nothing to speak of
-STEPS, FEW_STEPS = 8, 2
-NONE = 1e-3
+ENOUGH = 50_000  # cells of worker tables that say all about a population: of more workers every n-th is taken
+STEPS = 4
+LONGEST = 2.0  # that the logarithm of a concentration may move in one step
+UNHEARD = 1e-12  # least weight of a wrong answer, however far away
+FLAT = 1.0  # answers of every kind that a worker has given beforehand where there is no population
 
 
 class Population:
@@ -26,8 +27,15 @@ class Population:
     The mean row :math:`m_c` is what workers do on average, shrunk towards a row in which all classes are alike: right with
     probability d, and wrong the less often the farther away an answer is in class order, :math:`\lambda = 0` meaning that the
     order says nothing. The counts :math:`t_c(k) = \sum_i s_c m_c(k) [\psi(n_i(c, k) + s_c m_c(k)) - \psi(s_c m_c(k))]` are the
-    expected number of answers that come from the population rather than from a worker's own habit; with them the concentration
-    :math:`s_c` follows by Minka's fixed point, and d and :math:`\lambda` by their shares.
+    expected number of answers that come from the population rather than from a worker's own habit; their shares give
+    :math:`m_c`, d and :math:`\lambda`, Minka's fixed point. The concentrations :math:`s_c` take Newton's steps on their
+    logarithms, since there the fixed point crawls.
+
+    Parameters
+    ----------
+    n_classes : int
+    shared : bool
+        Without, there is no population: nothing is learned, and a worker never seen answers at random.
 
     Attributes
     ----------
@@ -40,10 +48,10 @@ class Population:
     T. P. Minka. Estimating a Dirichlet distribution. 2000.
     """
 
-    def __init__(self, n_classes: int) -> None:
-        self.decay = 0.0
-        self.mean = _alike(n_classes, 0.7, 0.0)
-        self.concentration = np.full(n_classes, SPREAD[1])
+    def __init__(self, n_classes: int, *, shared: bool = True) -> None:
+        self.decay, self.shared = 0.0, shared
+        self.mean = _alike(n_classes, 0.7 if shared else 1 / n_classes, 0.0)
+        self.concentration = np.full(n_classes, USUAL if shared else FLAT * n_classes)
 
     @property
     def prior(self) -> FloatArray:
@@ -52,17 +60,29 @@ class Population:
 
     def learn(self, counts: FloatArray) -> None:
         """Move the population towards what explains the workers' counts (n_workers, n_classes, n_classes) best."""
+        if not self.shared:
+            return
+        counts = counts[:: -(-counts.size // ENOUGH)]
         rows = counts.sum(axis=2)
-        for _ in range(STEPS if counts.size <= SMALL else FEW_STEPS):
-            prior = self.prior
-            drawn = np.maximum(prior * (digamma(counts + prior) - digamma(prior)).sum(axis=0), 0.0)
-            new_rows = (digamma(rows + self.concentration) - digamma(self.concentration)).sum(axis=0)
-            found = (drawn.sum(axis=1) + NONE) / (new_rows + NONE / SPREAD[1])
-            self.concentration = np.clip(found, SPREAD[0], SPREAD[2])
-            right = (np.trace(drawn) + RIGHT) / (drawn.sum() + RIGHT + WRONG)
+        for _ in range(STEPS):
+            prior, mean, s = self.prior, self.mean, self.concentration
+            own = (digamma(counts + prior) - digamma(prior)).sum(axis=0)
+            slope = s * ((mean * own).sum(axis=1) - (digamma(rows + s) - digamma(s)).sum(axis=0))
+            bend = (mean**2 * (trigamma(counts + prior) - trigamma(prior)).sum(axis=0)).sum(axis=1)
+            bend = slope + s**2 * (bend - (trigamma(rows + s) - trigamma(s)).sum(axis=0)) - 1.0 / WIDTH**2
+            slope -= np.log(s / USUAL) / WIDTH**2
+            step = np.where(bend < 0, slope / np.maximum(-bend, 1e-12), LONGEST * np.sign(slope))
+            self.concentration = s * np.exp(np.clip(step, -LONGEST, LONGEST))
+            drawn = np.maximum(prior * own, 0.0)
+            right = (np.trace(drawn) + 1.0) / (drawn.sum() + 2.0)
             self.decay = _fit_decay(drawn)
-            mean = drawn + BELIEF * _alike(len(drawn), right, self.decay)
-            self.mean = mean / mean.sum(axis=1, keepdims=True)
+            found = drawn + BELIEF * _alike(len(drawn), right, self.decay)
+            self.mean = found / found.sum(axis=1, keepdims=True)
+
+    def tables(self, counts: FloatArray) -> FloatArray:
+        r"""Return the workers' mean probabilities, :math:`(n + s m) / (|n| + s)`, of the counts' shape."""
+        found = counts + self.prior
+        return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
     def log_tables(self, counts: FloatArray) -> FloatArray:
         r"""Return the mean of the workers' log probabilities, :math:`\psi(n + s m) - \psi(|n| + s)`, of the counts' shape."""
@@ -70,12 +90,17 @@ class Population:
         return np.asarray(digamma(found) - digamma(found.sum(axis=-1, keepdims=True)))
 
 
+def trigamma(x: FloatArray) -> FloatArray:
+    """Return the second derivative of the logarithm of the gamma function."""
+    return np.asarray(zeta(2.0, x))
+
+
 def _alike(n_classes: int, right: float, decay: float) -> FloatArray:
     """Return rows that differ only in where the diagonal is, shape (n_classes, n_classes)."""
     if n_classes == 1:
         return np.ones((1, 1))
     position = np.arange(n_classes)
-    wrong = np.exp(-decay * (np.abs(position[:, None] - position) - 1.0))
+    wrong = np.maximum(np.exp(-decay * (np.abs(position[:, None] - position) - 1.0)), UNHEARD)
     np.fill_diagonal(wrong, 0.0)
     rows = (1.0 - right) * wrong / wrong.sum(axis=1, keepdims=True)
     np.fill_diagonal(rows, right)

@@ -1,0 +1,117 @@
+"""Penalties and class prior learned from the labels: refit until they agree with what was found (empirical Bayes)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.local import LocalEngine, log_softmax
+from crowdassay.model.family import VANISHING, Model
+from crowdassay.solvers.outcome import Outcome, Progress
+from crowdassay.solvers.profiled import complete, fit_profiled
+
+ROUNDS = 20
+SETTLED = 0.01  # relative change of the penalty, and change of a log probability of the prior, at which to stop
+STRONGEST = 1e6  # penalty beyond which workers do not differ
+LEAST = 1e-9
+
+
+def fit_empirical(
+    engine: LocalEngine,
+    model: Model,
+    *,
+    penalties: bool,
+    prior: bool,
+    starts: int,
+    max_sweeps: int,
+    tolerance: float,
+    start: FloatArray | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Fit the family, learn its worker penalty, its class prior or both from the fit, and go on until they settle.
+
+    The item penalty keeps its proportion to the workers'. The objective's history is that of the last fit.
+
+    Parameters
+    ----------
+    engine : LocalEngine
+    model : Model
+        Its penalties are where learning begins.
+    penalties, prior : bool
+        What is learned.
+    starts, max_sweeps, tolerance, start, progress
+        As `fit_profiled` takes them; ``max_sweeps`` for all fits together.
+    """
+    log_prior = np.zeros(engine.n_classes)
+    sweeps = 0
+    for round_ in range(ROUNDS):
+        solution = fit_profiled(
+            engine,
+            model,
+            log_prior,
+            starts=starts if round_ == 0 else 1,
+            max_sweeps=max(max_sweeps - sweeps, 1),
+            tolerance=tolerance,
+            start=start,
+            progress=progress,
+        )
+        sweeps += solution.sweeps
+        outcome = complete(engine, solution)
+        old, old_prior = model, log_prior
+        if prior:
+            log_prior = learned_prior(outcome.posterior)
+        if penalties:
+            alpha = learned_penalty(model, outcome, worker_classes(engine, outcome.posterior))
+            model = replace(model, alpha=alpha, beta=model.beta * alpha / model.alpha)
+        moved = max(abs(np.log(model.alpha / old.alpha)), float(np.abs(np.ptp(log_prior - old_prior))))
+        if moved < SETTLED or sweeps >= max_sweeps:
+            break
+        start = model.worker.coordinates(solution.sigma)
+    return replace(outcome, solution=replace(solution, sweeps=sweeps))
+
+
+def learned_prior(posterior: FloatArray) -> FloatArray:
+    """Return the log class prior that posteriors (n_items, n_classes) speak for, one item added to each class."""
+    totals = posterior.sum(axis=0) + 1.0
+    return np.asarray(np.log(totals / totals.sum()))
+
+
+def worker_classes(engine: LocalEngine, posterior: FloatArray) -> FloatArray:
+    """Return how many labels of each worker are for items of each class, shape (n_workers, n_classes)."""
+    data = engine.labels
+    return np.stack(
+        [np.bincount(data.worker, weights=q[data.label_item], minlength=engine.n_workers) for q in posterior.T], axis=1
+    )
+
+
+def learned_penalty(model: Model, outcome: Outcome, n: FloatArray) -> float:
+    r"""Return the worker penalty that explains how far workers lie apart, by MacKay's fixed point.
+
+    .. math::  \alpha \leftarrow \frac{\sum_{ir} h_{ir} / (\alpha + h_{ir})}{\sum_{ir} d_{ir}^2}, \qquad
+               h_{ir} = \sum_c n_{ic} \operatorname{Var}_{k \sim p_i(c, \cdot)} B_{ckr}
+
+    with d the workers' deviations (from the population where there is one) and h what their labels know of them. This is the
+    variance of the deviations, each with its own posterior uncertainty 1 / (alpha + h) added.
+
+    Parameters
+    ----------
+    model : Model
+    outcome : Outcome
+    n : ndarray of shape (n_workers, n_classes)
+        Labels of each worker by true class.
+
+    References
+    ----------
+    D. J. C. MacKay. Bayesian interpolation. 1992.
+    """
+    basis, p = model.worker, np.exp(log_softmax(outcome.solution.sigma))
+    known = np.zeros((len(p), basis.size))
+    for c in range(basis.n_classes):
+        part = slice(basis.offsets[c], basis.offsets[c] + basis.widths[c])
+        columns = basis.columns[c, :, : basis.widths[c]]
+        known[:, part] += n[:, c, None] * (p[:, c] @ columns**2 - (p[:, c] @ columns) ** 2)
+    deviations = model.deviations(basis.coordinates(outcome.solution.sigma))
+    determined = float((known / (model.alpha + known)).sum())
+    return float(np.clip(determined / max(float((deviations**2).sum()), LEAST), VANISHING, STRONGEST))
