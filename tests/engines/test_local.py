@@ -12,14 +12,14 @@ from problems import random_labels
 
 @pytest.fixture(scope="module")
 def many():
-    return simulate(np.random.default_rng(0), n_items=6000, n_workers=40, n_classes=3)[0]
+    return simulate(np.random.default_rng(0), n_items=22_000, n_workers=40, n_classes=3)[0]  # enough for several blocks
 
 
 def test_result_does_not_depend_on_the_number_of_threads(many):
     basis = nominal(3).basis()
     model = Model(basis, basis, 1.0, 2.0)
     sigma = np.random.default_rng(1).normal(size=(40, 3, 3))
-    one, four = (LocalEngine(many, threads=threads).posteriors(model, sigma, np.zeros(3)) for threads in (1, 4))
+    one, four = (LocalEngine(many, threads=threads, warm=True).posteriors(model, sigma, np.zeros(3)) for threads in (1, 4))
     assert one[0].objective == four[0].objective
     np.testing.assert_array_equal(one[0].gradient, four[0].gradient)
     np.testing.assert_array_equal(one[1], four[1])
@@ -30,7 +30,7 @@ def test_blocks_cover_every_item_once(many):
         edges = block_edges(labels)
         assert [first for first, _ in edges] == [0, *(last for _, last in edges[:-1])]
         assert edges[-1][1] == labels.n_items
-    assert len(block_edges(many)) > 4
+    assert len(block_edges(many)) > 3
 
 
 def test_a_sweep_without_items_is_the_gradient_of_counts(many):
@@ -46,7 +46,7 @@ def test_a_sweep_without_items_is_the_gradient_of_counts(many):
 def test_warm_items_start_where_they_were(many):
     basis = nominal(3).basis()
     model = Model(basis, basis, 1.0, 2.0)
-    engine = LocalEngine(many)
+    engine = LocalEngine(many, warm=True)
     sigma = np.eye(3) + np.zeros((40, 3, 3))
     engine.sweep(model, sigma, np.zeros(3))
     before = engine.coordinates(model)
@@ -82,3 +82,25 @@ def test_a_slow_first_use_is_announced(monkeypatch):
         time.sleep(0.05)
     engine.sweep(model, np.zeros((6, 3, 3)), np.zeros(3))
     assert "Compiling" in said[0]
+
+
+def test_kernels_are_cached_where_the_package_cannot_be_written(tmp_path):
+    """A plain file in the way of the cache folder stands for a package that is read-only."""
+    import os
+    import shutil
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    import crowdassay
+
+    package = tmp_path / "site" / "crowdassay"
+    shutil.copytree(Path(crowdassay.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "kernels" / "__pycache__").touch()
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    environment |= {"HOME": str(home), "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    use = "import numpy as np; from crowdassay.kernels import compiled; compiled.floored_exp(*np.zeros((2, 1, 2, 2)))"
+    subprocess.run([sys.executable, "-c", use], env=environment, check=True, cwd=tmp_path)
+    assert list(home.rglob("compiled.floored_exp*.nbc"))

@@ -89,9 +89,7 @@ def test_gold_is_never_overruled(labels):
     known = labels.with_gold(gold)
     engine = LocalEngine(known)
     for outcome in (
-        complete(
-            engine, fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_sweeps=500, tolerance=1e-9)
-        ),
+        complete(engine, fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_sweeps=500, tolerance=1e-9)),
         fit_algorithm1(LocalEngine(known), family("nominal", 3), np.zeros(3), max_steps=20, tolerance=1e-3),
     ):
         np.testing.assert_array_equal(outcome.posterior[:10], np.eye(3)[gold[:10]])

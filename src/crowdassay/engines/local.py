@@ -8,18 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.light import ItemCoordinates, is_light, sweep_light
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
 from crowdassay.threads import available_cores
 
-MAX_BLOCKS = 32
-LEAST_BLOCK = 4096  # labels below which handing a block to a thread costs more than it saves
+MAX_BLOCKS = 16
+LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
+SMALL = 100_000  # labels up to which items keep their coordinates between sweeps, whatever their number
 SILENCE = 0.5  # seconds after which a wait for the compiler is announced
 
 Block = Callable[[int, int, FloatArray, FloatArray], float]
@@ -36,8 +40,9 @@ class LocalEngine:
     labels : Labels
     threads : int, optional
         Number of threads, by default all cores this process may use.
-    warm : bool
-        Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time.
+    warm : bool, optional
+        Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time. By
+        default they are kept, except on large data where they would hardly move: see `crowdassay.kernels.light`.
     item_tolerance : float
         An item stops when a Newton step promises to raise the objective by less than half of this.
     item_steps : int
@@ -51,7 +56,7 @@ class LocalEngine:
         labels: Labels,
         *,
         threads: int | None = None,
-        warm: bool = True,
+        warm: bool | None = None,
         item_tolerance: float = 1e-10,
         item_steps: int = 100,
         announce: Callable[[str], None] | None = None,
@@ -64,7 +69,9 @@ class LocalEngine:
         self.threads = threads or available_cores()
         self.item_tolerance, self.item_steps = item_tolerance, item_steps
         self._given = np.zeros((1, self.n_classes))
+        self.loose = 0.0  # an item tolerance that does while the workers still move, set by solvers
         self._state: FloatArray | None = None
+        self._judged: tuple[FloatArray, FloatArray] | None = None
         self._blocks = block_edges(labels)
         self._compiled: set[str] = set()
         busy = min(self.threads, len(self._blocks))
@@ -79,6 +86,14 @@ class LocalEngine:
         """Number of labels of each worker, shape (n_workers,)."""
         return np.bincount(self.labels.worker, minlength=self.n_workers)
 
+    @cached_property
+    def cells(self) -> NDArray[np.uint32]:
+        """Worker and label of every label in one number, shape (n_labels,)."""
+        cells = self.labels.worker.astype(np.uint32)
+        cells *= np.uint32(self.n_classes)
+        cells += self.labels.label.astype(np.uint16)
+        return cells
+
     def restart(self, coordinates: FloatArray | None = None) -> None:
         """Forget the items' coordinates, or go back to those of an earlier time."""
         self._state = coordinates
@@ -91,16 +106,17 @@ class LocalEngine:
         posterior: FloatArray | None = None,
     ) -> Counts:
         """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
-        from crowdassay.kernels import compiled  # noqa: PLC0415  numba loads on first use
+        from crowdassay.kernels import count  # noqa: PLC0415  numba loads on first use
 
-        data, table = self.labels, np.ascontiguousarray(log_p.transpose(0, 2, 1))
-        out = np.empty((0, self.n_classes)) if posterior is None else posterior
+        data, n_classes, log_p = self.labels, self.n_classes, np.ascontiguousarray(log_p)
+        p = np.exp(log_p.transpose(0, 2, 1), order="C").reshape(-1, n_classes)
+        out = np.empty((0, n_classes)) if posterior is None else posterior
 
         def block(first: int, last: int, counts: FloatArray, totals: FloatArray) -> float:
             return float(
-                compiled.count_items(
-                    data.starts, data.worker, data.label, data.gold, first, last, table, log_prior,
-                    int(weights), self._given, counts, totals, out,
+                count.count_items(
+                    data.starts, data.worker, data.label, self.cells, data.gold, first, last, log_p, p, log_prior,
+                    int(weights), self._given, counts.reshape(-1, n_classes), totals, out,
                 )
             )  # fmt: skip
 
@@ -111,10 +127,18 @@ class LocalEngine:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         if model.item is None:
             return self._without_items(sigma, log_prior, weights)
+        if self._light(model):
+            tolerance = max(self.item_tolerance, self.loose)
+            return sweep_light(self, model, log_softmax(sigma), log_prior, weights, tolerance)
         return Sums(*self._solve(model, sigma, log_prior, weights))
 
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
         """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
+        if self._light(model):
+            log_p, posterior = log_softmax(sigma), np.empty((self.n_items, self.n_classes))
+            sums = sweep_light(self, model, log_p, log_prior, Weights.FREE, self.item_tolerance, posterior)
+            self._judged = log_p, log_prior
+            return sums, posterior
         return self._e_step(model, sigma, log_prior, self.item_steps)
 
     def e_step(
@@ -124,7 +148,9 @@ class LocalEngine:
         return self._e_step(model, sigma, log_prior, 1, weights)
 
     def coordinates(self, model: Model) -> FloatArray:
-        """Return the items' coordinates of the last pass that kept them, (n_items, size)."""
+        """Return the items' coordinates of the last pass that kept them, (n_items, size), or light ones to be computed."""
+        if self._light(model) and self._judged is not None:
+            return cast(FloatArray, ItemCoordinates(self.labels, model, *self._judged, self.item_tolerance))
         return self._item_state(model).copy()
 
     def _e_step(
@@ -164,7 +190,7 @@ class LocalEngine:
         assert basis is not None
         out = np.empty((0, self.n_classes)) if posterior is None else posterior
         # A last pass keeps what it finds even where sweeps start from zero.
-        state = self._item_state(model) if self.warm or posterior is not None else np.empty((0, basis.size))
+        state = self._item_state(model) if self.warm is not False or posterior is not None else np.empty((0, basis.size))
         exp_sigma = np.empty_like(sigma)
 
         def block(first: int, last: int, gradient: FloatArray, totals: FloatArray) -> float:
@@ -180,9 +206,19 @@ class LocalEngine:
             compiled.floored_exp(sigma, exp_sigma)
         return self._run("solve", block)
 
-    def _run(self, kernel: str, block: Block) -> tuple[float, FloatArray, FloatArray]:
+    def _light(self, model: Model) -> bool:
+        """Whether items go without coordinates between sweeps, their tables staying small."""
+        if self.warm or (self.warm is None and self.n_labels <= SMALL):
+            return False
+        return is_light(model, self._longest)
+
+    @cached_property
+    def _longest(self) -> int:
+        return int(np.diff(self.labels.starts).max())
+
+    def _run(self, kernel: str, block: Block, cells: tuple[int, ...] | None = None) -> tuple[float, FloatArray, FloatArray]:
         """Run ``block`` over all blocks of items and add what they return, in block order."""
-        shape = (self.n_workers, self.n_classes, self.n_classes)
+        shape = (self.n_workers, *(cells or (self.n_classes, self.n_classes)))
         if kernel not in self._compiled:
             with self._waiting(kernel):  # an empty range: nothing but the compilation
                 block(0, 0, np.zeros(shape), np.zeros(self.n_classes))
@@ -200,17 +236,22 @@ class LocalEngine:
 
     @contextmanager
     def _waiting(self, kernel: str) -> Iterator[None]:
-        """Say that a kernel is being compiled if its first use does not return at once."""
-        if kernel in self._compiled or self.announce is None:
+        """Say once that kernels are being compiled if the first use of one does not return at once."""
+        if kernel in self._compiled:
             yield
             return
-        timer = threading.Timer(SILENCE, self.announce, ["Compiling the kernels, once after installation ..."])
+        timer = threading.Timer(SILENCE, self._say)
         timer.start()
         try:
             yield
         finally:
             timer.cancel()
         self._compiled.add(kernel)
+
+    def _say(self) -> None:
+        if self.announce is not None:
+            self.announce("Compiling the kernels, once after installation ...")
+            self.announce = None
 
 
 def block_edges(labels: Labels) -> list[tuple[int, int]]:
@@ -220,7 +261,7 @@ def block_edges(labels: Labels) -> list[tuple[int, int]]:
     the labels themselves, up to `MAX_BLOCKS`, but always enough for a few threads where the labels are many.
     """
     tables = labels.n_workers * labels.n_classes**2
-    n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // tables), 1 + labels.n_labels // LEAST_BLOCK, labels.n_items)
+    n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // (4 * tables)), 1 + labels.n_labels // LEAST_BLOCK, labels.n_items)
     targets = np.linspace(0, labels.n_labels, n_blocks + 1)
     edges = np.unique(np.searchsorted(labels.starts, targets))
     edges[0], edges[-1] = 0, labels.n_items
@@ -230,4 +271,4 @@ def block_edges(labels: Labels) -> list[tuple[int, int]]:
 def log_softmax(tables: FloatArray) -> FloatArray:
     """Return log probabilities over the last axis."""
     shifted = tables - tables.max(axis=-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))

@@ -65,3 +65,23 @@ class ScaledEngine(LocalEngine):
 
         objective, gradient, _ = self._run("scaled", block)
         return ScaledSums(objective, gradient, slope, posterior)
+
+    def abilities(self, ability: FloatArray, log_scale: FloatArray, weights: Weights = Weights.FREE) -> ScaledSums:
+        """Pass over the labels once with one ability for each worker, shape (n_workers, 1), instead of a table."""
+        from crowdassay.kernels.scaled import scale_abilities  # noqa: PLC0415  numba loads on first use
+
+        data, slope = self.labels, np.empty(self.n_items)
+        posterior = np.empty((self.n_items, self.n_classes))
+        log_prior = np.full(self.n_classes, -np.log(self.n_classes))
+        ability, log_scale = np.ascontiguousarray(ability), np.ascontiguousarray(log_scale)
+
+        def block(first: int, last: int, gradient: FloatArray, totals: FloatArray) -> float:
+            return float(
+                scale_abilities(
+                    data.starts, data.worker, data.label, data.gold, first, last, ability, log_scale, log_prior,
+                    int(weights), self._given, gradient, totals, slope, posterior,
+                )
+            )  # fmt: skip
+
+        objective, gradient, _ = self._run("abilities", block, (1,))
+        return ScaledSums(objective, gradient, slope, posterior)

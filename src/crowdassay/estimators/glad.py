@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -17,7 +17,6 @@ from crowdassay.engines.scaled import ScaledEngine, ScaledSums
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_run
 from crowdassay.estimators.confusion import observed_counts
-from crowdassay.estimators.majority import gold_votes, shares
 from crowdassay.estimators.scaled import (
     check_mean,
     expected_counts,
@@ -57,7 +56,7 @@ class GLAD(Estimator):
     tolerance : float
         Relative change of the objective at which to stop.
     threads : int or None
-        With ``confusion``: None takes all cores.
+        None takes all cores.
 
     References
     ----------
@@ -83,7 +82,7 @@ class GLAD(Estimator):
         check_mean("ability", self.ability)
         check_mean("easiness", self.easiness)
         engine = ScaledEngine(labels, threads=self.threads, announce=announce)
-        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(labels)
+        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
         problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, pooled=self.confusion)
         mode = fit_scaled(problem, max_sweeps=self.max_sweeps, tolerance=self.tolerance, progress=progress)
         parameters = {"ability": self.ability, "easiness": self.easiness}
@@ -111,7 +110,7 @@ class GLAD(Estimator):
         known = fitted.sigma.reshape(len(fitted.sigma), -1) if self.confusion else fitted.sigma[:, :1, 0]
         theta = match_tables(fitted.labels, labels, known, population(known, self._mean(labels), pooled=self.confusion))
         engine = ScaledEngine(labels, threads=self.threads)
-        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(labels)
+        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
         return judge_items(likelihood, theta, self.easiness, labels.n_items)
 
 
@@ -135,32 +134,11 @@ class LogisticLikelihood:
     :math:`\sum_i \log \frac{1}{1 + e^{z}}`, and :math:`z + \log(K - 1)` more for each label c. No table is needed.
     """
 
-    def __init__(self, labels: Labels) -> None:
-        self.labels = labels
-        self.votes = shares(gold_votes(labels))
-        self.cells = labels.label_item * labels.n_classes + labels.label
-        self.known = np.flatnonzero(labels.gold >= 0)
+    def __init__(self, engine: ScaledEngine) -> None:
+        self.engine = engine
 
     def __call__(self, theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:
-        labels, item = self.labels, self.labels.label_item
-        scale = np.exp(np.minimum(log_scale, 30.0))[item]
-        z = theta[labels.worker, 0] * scale
-        others = np.log(max(labels.n_classes - 1, 1))
-        joint = np.bincount(self.cells, z + others, labels.n_items * labels.n_classes).reshape(labels.n_items, -1)
-        joint += np.bincount(item, -np.logaddexp(0.0, z) - others, labels.n_items)[:, None] - np.log(labels.n_classes)
-        if weights == Weights.FREE:
-            marginal = logsumexp(joint, axis=1)
-            marginal[self.known] = joint[self.known, labels.gold[self.known]]
-            posterior = np.exp(joint - marginal[:, None])
-            posterior[self.known] = self.votes[self.known]
-            objective = float(marginal.sum())
-        else:
-            posterior = self.votes
-            objective = float(np.sum(posterior * joint) - np.sum(posterior * np.log(np.maximum(posterior, 1e-300))))
-        residual = posterior.ravel()[self.cells] - expit(z)
-        gradient: FloatArray = np.bincount(labels.worker, residual * scale, labels.n_workers)[:, None].astype(float)
-        slope: FloatArray = np.bincount(item, residual * z, labels.n_items).astype(float)
-        return ScaledSums(objective, gradient, slope, posterior)
+        return self.engine.abilities(theta, log_scale, weights)
 
 
 def _accuracy(ability: FloatArray, n_classes: int, log_scale: float) -> FloatArray:

@@ -11,7 +11,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.base import match_workers
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.estimators.confusion import normalise
 
 
 def table_result(
@@ -23,10 +23,10 @@ def table_result(
     """
     labels = engine.labels
     posterior = np.empty((labels.n_items, labels.n_classes))
-    engine.count(log_p, log_prior, posterior=posterior)
+    counts = engine.count(log_p, log_prior, posterior=posterior).counts
     p = np.exp(log_p)
     p /= p.sum(axis=2, keepdims=True)
-    confusion, accuracy = normalise(observed_counts(labels, posterior).sum(axis=2, keepdims=True) * p, p)
+    confusion, accuracy = normalise(counts.sum(axis=2, keepdims=True) * p, p)
     winners = find_winners(posterior)
     return Result(
         labels, method, parameters, posterior, winners, confusion, accuracy, log_prior=log_prior, sigma=log_p, **found

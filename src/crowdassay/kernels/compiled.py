@@ -1,7 +1,7 @@
 r"""The sweep, compiled: a map over items and a sum over workers.
 
-Two passes over a range of items share everything else: `count_items` for models without an item block, whose workers need
-only expected counts, and `solve_items` for models with one, where every item first fits its own table ``tau``.
+`solve_items` is for models with an item block of any structure, where every item first fits its own table ``tau``. Models
+without one need only expected counts: `crowdassay.kernels.count`.
 
 No exponential is taken per label: ``exp(sigma + tau) = exp(sigma) * exp(tau)``, both made once. Exponentials are floored at
 `FLOOR` so that a product of two, and a running product of probabilities, can never become zero.
@@ -21,6 +21,7 @@ FREE, VOTES, GIVEN = 0, 1, 2  # where the class weights of an item come from
 SETTLED = 1e-14  # classes whose weight is below this add nothing to a sum of doubles
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
+_inline = nb.njit(cache=True, nogil=True, error_model="numpy", inline="always")  # faster where many arrays are handed over
 
 
 @_jit
@@ -70,34 +71,6 @@ def _weigh(log_joint, gold, mode, given, labels, first, last, weights):
         if weights[c] > 0.0:
             value += weights[c] * (log_joint[c] - math.log(weights[c]))
     return value
-
-
-@_jit
-def count_items(starts, workers, labels, gold, first, last, log_p, log_prior, mode, given, counts, totals, posterior):
-    """E-step of items [first, last) without an item block; add expected counts and return the objective.
-
-    ``log_p`` and ``counts`` are (n_workers, observed, true), so that one label touches one contiguous row.
-    """
-    n_classes = len(log_prior)
-    log_joint, weights = np.empty(n_classes), np.empty(n_classes)
-    objective = 0.0
-    for j in range(first, last):
-        log_joint[:] = log_prior
-        for n in range(starts[j], starts[j + 1]):
-            row = log_p[workers[n], labels[n]]
-            for c in range(n_classes):
-                log_joint[c] += row[c]
-        objective += _weigh(log_joint, gold[j], mode, given[j % len(given)], labels, starts[j], starts[j + 1], weights)
-        for c in range(n_classes):
-            totals[c] += weights[c]
-        if len(counts) > 0:
-            for n in range(starts[j], starts[j + 1]):
-                row = counts[workers[n], labels[n]]
-                for c in range(n_classes):
-                    row[c] += weights[c]
-        if len(posterior) > 0:
-            posterior[j] = weights
-    return objective
 
 
 @_jit

@@ -88,3 +88,46 @@ def scale_items(starts, workers, labels, gold, first, last, tables, log_scale, l
                     cells[k] -= weight * p[k]
                 cells[labels[n]] += weight
     return objective
+
+
+@_jit
+def scale_abilities(starts, workers, labels, gold, first, last, ability, log_scale, log_prior, mode, given,
+                    gradient, totals, slope, posterior):  # fmt: skip
+    """Do the same where a worker has one ability, the log odds of a right answer, and wrong answers fall alike.
+
+    ``ability`` and ``gradient`` are (n_workers, 1).
+    """
+    n_classes = len(log_prior)
+    others = math.log(max(n_classes - 1, 1))
+    log_joint, weights = np.empty(n_classes), np.empty(n_classes)
+    objective = 0.0
+    for j in range(first, last):
+        begin, end = starts[j], starts[j + 1]
+        scale = math.exp(min(log_scale[j], HIGHEST))
+        for c in range(n_classes):
+            log_joint[c] = log_prior[c]
+        base, product = 0.0, 1.0
+        for n in range(begin, end):
+            z = ability[workers[n], 0] * scale
+            base -= max(z, 0.0) + others
+            log_joint[labels[n]] += z + others
+            product *= 1.0 + math.exp(-abs(z))  # one logarithm for many labels
+            if product > HUGE:
+                base -= math.log(product)
+                product = 1.0
+        base -= math.log(product)
+        for c in range(n_classes):
+            log_joint[c] += base
+        objective += _weigh(log_joint, gold[j], mode, given[j % len(given)], labels, begin, end, weights)
+        steep = 0.0
+        for n in range(begin, end):
+            z = ability[workers[n], 0] * scale
+            small = math.exp(-abs(z))
+            residual = weights[labels[n]] - (1.0 if z >= 0.0 else small) / (1.0 + small)
+            gradient[workers[n], 0] += residual * scale
+            steep += residual * z
+        slope[j] = steep
+        for c in range(n_classes):
+            totals[c] += weights[c]
+            posterior[j, c] = weights[c]
+    return objective

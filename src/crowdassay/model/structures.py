@@ -52,9 +52,15 @@ class Basis:
     def n_classes(self) -> int:
         return int(self.columns.shape[0])
 
+    @property
+    def free(self) -> bool:
+        """Whether a class's row of the table can be anything and its length is that of its coordinates: nominal."""
+        n_classes = self.n_classes
+        return self.size == n_classes * (n_classes - 1) and bool(np.allclose((self.columns**2).sum(axis=1), 1.0))
+
     def tables(self, coordinates: FloatArray) -> FloatArray:
         """Expand coordinates (n, size) into tables (n, n_classes, n_classes)."""
-        n_classes = self.n_classes
+        n_classes, coordinates = self.n_classes, np.asarray(coordinates)
         tables = np.empty((len(coordinates), n_classes, n_classes))
         for c in range(n_classes):
             start, width = self.offsets[c], self.widths[c]

@@ -52,6 +52,7 @@ def fit_algorithm1(
     history: list[float] = []
     converged = False
     engine.restart()
+    engine.warm = True  # an E-step needs the items where the M-step left them
     while not converged and len(history) < max_steps:
         point, _, _ = problem.maximise(point, weights, NEAR if deterministic else EXACT)
         sigma = problem.tables(point)

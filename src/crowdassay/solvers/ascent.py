@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,31 +16,61 @@ SHARE = 0.05  # curvature that a label adds to a coordinate of its worker, on av
 
 
 class WorkerProblem:
-    """The profiled objective as a function of the worker coordinates, a flat vector. It counts its sweeps."""
+    """The profiled objective as a function of the worker coordinates, a flat vector. It counts its sweeps.
+
+    With a population the vector begins with a block that is added to every worker's: what they share moves in one step.
+    """
 
     def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_sweeps: int) -> None:
         self.engine, self.model, self.log_prior, self.max_sweeps = engine, model, log_prior, max_sweeps
         self.sweeps = 0
+        self.curvature: FloatArray | None = None
+
+    def place(self, array: Any) -> FloatArray:
+        """Put an array where the vectors of this problem are."""
+        return array
 
     def origin(self) -> FloatArray:
         """Return the point at which every table is zero."""
-        return np.zeros(self.engine.n_workers * self.model.worker.size)
+        return self.point(np.zeros((self.engine.n_workers, self.model.worker.size)))
+
+    def point(self, coordinates: FloatArray) -> FloatArray:
+        """Return the flat vector of worker coordinates (n_workers, size)."""
+        shared = np.zeros(self.model.worker.size if self.model.population else 0)
+        return np.append(self.place(shared), self.place(coordinates))
+
+    def workers(self, point: FloatArray) -> FloatArray:
+        """Return the worker coordinates (n_workers, size) of a flat vector."""
+        blocks = point.reshape(-1, self.model.worker.size)
+        return blocks[1:] + blocks[:1] if self.model.population else blocks
 
     def tables(self, coordinates: FloatArray) -> FloatArray:
         """Expand a flat vector into worker tables."""
-        return self.model.worker.tables(coordinates.reshape(self.engine.n_workers, -1))
+        return self.model.worker.tables(self.workers(coordinates))
+
+    def found(self, coordinates: FloatArray) -> FloatArray:
+        """Return the worker tables of a solution."""
+        return self.tables(coordinates)
+
+    def pull(self, tables: FloatArray) -> FloatArray:
+        """Carry gradients on worker tables back to worker coordinates."""
+        return self.model.worker.pull(tables)
 
     def evaluate(self, coordinates: FloatArray, weights: Weights) -> tuple[float, FloatArray]:
         """Sweep once; return the objective and its gradient, worker penalty included."""
         self.sweeps += 1
         sums = self.engine.sweep(self.model, self.tables(coordinates), self.log_prior, weights)
         penalty, slope = self.penalise(coordinates)
-        return sums.objective - penalty, self.model.worker.pull(sums.gradient).ravel() - slope
+        return sums.objective - penalty, self.flat(self.pull(sums.gradient)) - slope
 
     def penalise(self, coordinates: FloatArray) -> tuple[float, FloatArray]:
         """Return the worker penalty of a flat vector, and its gradient."""
-        penalty, slope = self.model.penalise(coordinates.reshape(self.engine.n_workers, -1))
-        return penalty, slope.ravel()
+        penalty, slope = self.model.penalise(self.workers(coordinates))
+        return penalty, self.flat(slope)
+
+    def flat(self, gradient: FloatArray) -> FloatArray:
+        """Carry a gradient by the worker coordinates back to the flat vector: the shared block's is the sum of all."""
+        return np.append(gradient.sum(axis=0), gradient) if self.model.population else gradient.ravel()
 
     def maximise(
         self,
@@ -65,8 +96,28 @@ class WorkerProblem:
     def units(self) -> FloatArray:
         """Return a step length for every coordinate: what the labels know of a worker grows with their number.
 
-        The curvature is alpha from the penalty and, for each label, a small share that spreads over the coordinates. In
-        these units L-BFGS needs a half to two thirds of the sweeps where workers differ in their numbers of labels.
+        The curvature is alpha from the penalty and what was learnt or, before, a small share of each label that spreads over
+        the coordinates. In these units L-BFGS needs a half of the sweeps or fewer.
         """
-        units = 1 / np.sqrt(1 + SHARE * self.engine.worker_counts / self.model.alpha)
+        if self.curvature is not None:
+            return 1 / np.sqrt(1 + self.curvature.ravel() / self.model.alpha)
+        units = 1 / np.sqrt(1 + SHARE * self.place(self.engine.worker_counts) / self.model.alpha)
+        if self.model.population:
+            units = np.append(1 / np.sqrt(1 + SHARE * self.engine.n_labels / self.model.alpha), units)
         return np.repeat(units, self.model.worker.size)
+
+    def learn_units(self, counts: FloatArray, p: FloatArray) -> None:
+        r"""Take the curvature at expected counts and probabilities, both (n_workers, n_classes, n_classes).
+
+        A row's matrix :math:`n_c (\operatorname{diag} p_c - p_c p_c^T)` is replaced by the multiple of the identity that has
+        the same trace.
+        """
+        basis = self.model.worker
+        mean = counts.sum(axis=2) * (1.0 - (p * p).sum(axis=2)) / (self.engine.n_classes - 1)
+        squares = np.zeros((basis.n_classes, basis.size))
+        for c in range(basis.n_classes):
+            block = slice(basis.offsets[c], basis.offsets[c] + basis.widths[c])
+            squares[c, block] = (basis.columns[c, :, : basis.widths[c]] ** 2).sum(axis=0)
+        self.curvature = mean @ self.place(squares)
+        if self.model.population:
+            self.curvature = np.append(self.curvature.sum(axis=0)[None], self.curvature, axis=0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
+from crowdassay.engines.gpu_card import to_host
 from crowdassay.solvers.outcome import Progress
 
 EPSILON = float(np.finfo(float).eps)  # added to every count, so that an answer never seen has a finite log probability
@@ -56,7 +57,8 @@ def fit_em(
     """
     n_classes = engine.n_classes
     update = update or free_tables(smoothing)
-    log_p = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes)) if start is None else start
+    xp = getattr(engine, "xp", np)  # tables stay where the labels are
+    log_p = xp.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes)) if start is None else xp.asarray(start)
     log_prior = np.full(n_classes, -np.log(n_classes))
     sums = engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
     history: list[float] = []
@@ -70,7 +72,7 @@ def fit_em(
         if progress is not None:
             progress(len(history), history[-1])
         converged = len(history) > 1 and history[-1] - history[-2] < tolerance * abs(history[-1])
-    return log_p, log_prior, tuple(history), len(history), converged
+    return to_host(log_p), to_host(log_prior), tuple(history), len(history), converged
 
 
 def free_tables(smoothing: float) -> Update:

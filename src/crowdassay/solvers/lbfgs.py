@@ -1,23 +1,30 @@
-"""Climb a smooth function by limited-memory BFGS: SciPy's, in natural units and with a limit on passes."""
+"""Climb a smooth function by limited-memory BFGS, in natural units and with few evaluations.
+
+In units in which all curvatures are about one, the gradient itself is a good first step and a unit step a good later one: an
+evaluation is a pass over all labels, and a line search that tries two points where one would do doubles the work.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from crowdassay.arrays import FloatArray
 
-MEMORY = 20  # pairs of steps remembered
+MEMORY = 20  # pairs of steps and changes of the gradient remembered
+ROOM = 2**26  # numbers that all pairs together may take, 512 MB
+
+FLAT = 1e-12  # slopes below this, in natural units, are none
+ENOUGH = 1e-4  # share of the rise that the slope promises with which a step is accepted
+LEAST = 1e-15
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 """A point in, its value and gradient out."""
 
 
-class OutOfSweepsError(Exception):
-    """The number of evaluations allowed is used up."""
+Pair = tuple[FloatArray, FloatArray, float]
 
 
 def climb(
@@ -59,31 +66,55 @@ def climb(
     >>> bool(np.abs(point).max() < 1e-6)
     True
     """
-    best, top, sweeps = start, -np.inf, 0
+    if max_sweeps < 1:
+        return start, -np.inf, (-np.inf,), 0, False
+    point, (value, gradient), sweeps = start, function(start), 1
+    gradient = gradient * units
     history: list[float] = []
-
-    def negative(scaled: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal best, top, sweeps
-        if sweeps >= max_sweeps:
-            raise OutOfSweepsError
-        sweeps += 1
-        point = scaled * units
-        value, gradient = function(point)
-        if value > top:
-            best, top = point, value
-        return -value, -gradient * units
-
-    def accepted(intermediate_result: Any) -> None:
-        history.append(-float(intermediate_result.fun))
+    pairs: deque[Pair] = deque(maxlen=max(2, min(MEMORY, ROOM // (2 * len(start)))))
+    converged = len(start) == 0 or bool(abs(gradient).max() < FLAT)
+    while not converged:
+        way = _direction(gradient, pairs)
+        slope, length = float(way @ gradient), 1.0
+        while True:
+            if sweeps >= max_sweeps:
+                return point, value, (*history, value), sweeps, False
+            trial = point + length * (way * units)
+            higher, ahead = function(trial)
+            sweeps += 1
+            if higher >= value + ENOUGH * length * slope:
+                break
+            if length * slope <= LEAST * abs(value):  # what is left is below rounding
+                return point, value, (*history, value), sweeps, True
+            parabola = (
+                0.5 * slope * length**2 / (slope * length - (higher - value))
+            )  # its top, through both values and the slope
+            length = min(max(parabola, 0.1 * length), 0.5 * length)
+        ahead = ahead * units
+        _remember(pairs, length * way, gradient - ahead)
+        converged = higher - value <= tolerance * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT)
+        point, value, gradient = trial, higher, ahead
+        history.append(value)
         if step is not None:
-            step(sweeps, history[-1])
+            step(sweeps, value)
+    return point, value, tuple(history) or (value,), sweeps, True
 
-    options = {"maxcor": MEMORY, "ftol": tolerance, "gtol": 1e-12, "maxiter": 10**6, "maxfun": 10**6}
-    try:
-        minimize(negative, start / units, jac=True, method="L-BFGS-B", callback=accepted, options=options)
-        converged = True
-    except OutOfSweepsError:
-        converged = False
-    if not history or top > history[-1]:  # cut short in the middle of a step
-        history.append(top)
-    return best, top, tuple(history), sweeps, converged
+
+def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:
+    """Keep a step and how it changed the gradient, unless the function curves upwards there."""
+    curvature = float(step @ change)
+    if curvature > 1e-10 * np.sqrt(float(step @ step) * float(change @ change)):
+        pairs.append((step, change, curvature))
+
+
+def _direction(gradient: FloatArray, pairs: deque[Pair]) -> FloatArray:
+    """Return the gradient times the inverse curvature that the pairs imply: the two loops of Nocedal (1980)."""
+    way, shares = gradient.copy(), []
+    for step, change, curvature in reversed(pairs):
+        shares.append(float(step @ way) / curvature)
+        way -= shares[-1] * change
+    if pairs:
+        way *= pairs[-1][2] / float(pairs[-1][1] @ pairs[-1][1])
+    for (step, change, curvature), share in zip(pairs, reversed(shares), strict=True):
+        way += (share - float(change @ way) / curvature) * step
+    return way

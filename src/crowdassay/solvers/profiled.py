@@ -12,9 +12,12 @@ from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
 from crowdassay.solvers.ascent import WorkerProblem
+from crowdassay.solvers.card import CardProblem
+from crowdassay.solvers.opening import LARGE, open_without_items
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
 ROUGH = 1e-6  # the fit to the vote shares is only a start
+ITEM_SHARE = 0.1  # of the tolerance of the whole objective, relative, is an item's own: items add about one each
 
 
 def fit_profiled(
@@ -30,9 +33,9 @@ def fit_profiled(
 ) -> Solution:
     r"""Maximise :math:`G(\theta)`, the family's objective with every item at its own optimum.
 
-    The first start fits the parameters to Q = vote shares, as Algorithm 1 does, and lets go. Each further start takes one
-    more step of Algorithm 1 first. The objective has many local optima, and on small data one of these starts often ends
-    higher than another; the highest is kept.
+    The first start fits the parameters to Q = vote shares, as Algorithm 1 does, and lets go, on large data at first without
+    the item block: `crowdassay.solvers.opening`. Each further start takes one more step of Algorithm 1 first. The objective
+    has many local optima, and on small data one of these starts often ends higher than another; the highest is kept.
 
     Parameters
     ----------
@@ -50,13 +53,21 @@ def fit_profiled(
         Worker coordinates to go on from, instead of the fit to the vote shares.
     progress : callable, optional
     """
-    problem = WorkerProblem(engine, model, log_prior, max_sweeps)
+    # Vectors of the size of the workers stay where the labels are.
+    kind = CardProblem if hasattr(engine, "xp") else WorkerProblem
+    problem = kind(engine, model, log_prior, max_sweeps)
     engine.restart()
+    if hasattr(engine, "loose"):
+        engine.loose = ITEM_SHARE * tolerance
+        if starts > 1 and isinstance(engine, LocalEngine):
+            engine.warm = True  # a further step of Algorithm 1 needs the items where the last left them
     opening: list[float] = []
-    if start is None:
+    if start is None and starts == 1 and engine.n_labels > LARGE:
+        point, lower, alive = open_without_items(problem, opening.append)
+    elif start is None:
         point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, ROUGH, opening.append)
     else:
-        point, lower, alive = start.ravel(), -np.inf, True
+        point, lower, alive = problem.point(start), -np.inf, True
     held = Weights.VOTES
     best, highest = None, -np.inf
     items: FloatArray | None = None  # where the best solution has them, if another start has moved them since
@@ -79,7 +90,7 @@ def fit_profiled(
         value = max(value, lower)  # with held weights the objective is a lower bound, and all there is when sweeps ran out
         if best is None or value > highest:
             highest = value
-            best = Solution(problem.tables(found), log_prior, value, tuple(history), 0, converged, model)
+            best = Solution(problem.found(found), log_prior, value, tuple(history), 0, converged, model)
             items = engine.coordinates(model) if starts > 1 and isinstance(engine, LocalEngine) else None
     assert best is not None
     if items is not None and isinstance(engine, LocalEngine):

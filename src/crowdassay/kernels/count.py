@@ -1,0 +1,89 @@
+r"""The pass of models without an item block, compiled: an E-step and expected counts.
+
+The probabilities of an item's labels are multiplied, not their logarithms added: no exponential per item, and a logarithm
+only for every few dozen items. Where a product comes near the smallest float the item is done again in logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crowdassay.kernels.compiled import FREE, _inline, _jit, _weigh
+
+SMALLEST = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
+NOTHING = 1e-25  # weights below this leave no trace: a million of them are lost in the epsilon that EM adds to a count
+
+
+@_jit
+def weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, weights):
+    """Set the class weights of one item from logarithms and return its part of the objective."""
+    n_classes, first, last = len(log_prior), starts[j], starts[j + 1]
+    for c in range(n_classes):
+        log_joint[c] = log_prior[c]
+        for n in range(first, last):
+            log_joint[c] += log_p[workers[n], c, labels[n]]
+    return _weigh(log_joint, gold[j], mode, given[j % len(given)], labels, first, last, weights)
+
+
+@_inline
+def weigh_by_products(cells, first, last, p, prior, weights):
+    """Set the class weights of one item, not normalised, and return their sum.
+
+    Two classes go together, since two registers are better used than one.
+    """
+    n_classes, total = len(prior), 0.0
+    for c in range(0, n_classes, 2):
+        d = min(c + 1, n_classes - 1)
+        one, other = prior[c], prior[d]
+        for n in range(first, last):
+            row = p[cells[n]]
+            one *= row[c]
+            other *= row[d]
+        weights[c], weights[d] = one, other
+        total += one + (other if d > c else 0.0)
+    return total
+
+
+@_jit
+def count_items(starts, workers, labels, cells, gold, first, last, log_p, p, log_prior, mode, given,
+                counts, totals, posterior):  # fmt: skip
+    """Run the E-step of items [first, last); add expected counts and return the objective.
+
+    ``log_p`` is (n_workers, true, observed); ``p``, its exponential, and ``counts`` are (n_workers * observed, true), so that
+    one label touches one row, whose number is in ``cells``: worker * n_classes + label, unsigned so that a negative index
+    need not be looked out for. ``posterior`` may have no rows and is then left alone.
+    """
+    n_classes = len(log_prior)
+    prior, weights, log_joint = np.exp(log_prior), np.empty(n_classes), np.empty(n_classes)
+    objective, product = 0.0, 1.0
+    for j in range(first, last):
+        begin, end = starts[j], starts[j + 1]
+        total = 0.0
+        if mode == FREE and gold[j] < 0:
+            total = weigh_by_products(cells, begin, end, p, prior, weights)
+        if total < SMALLEST:
+            objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, weights)
+            total = 1.0
+        product *= total
+        if product < SMALLEST:
+            objective += math.log(product)
+            product = 1.0
+        scale = 1.0 / total
+        for c in range(0, n_classes, 2):
+            d = min(c + 1, n_classes - 1)
+            one, other = scale * weights[c], (scale * weights[d] if d > c else 0.0)
+            totals[c] += one
+            totals[d] += other
+            if len(posterior) > 0:
+                posterior[j, c] = one
+                if d > c:
+                    posterior[j, d] = other
+            if one + other < NOTHING:
+                continue
+            for n in range(begin, end):
+                row = counts[cells[n]]
+                row[c] += one
+                row[d] += other
+    return objective + math.log(product)

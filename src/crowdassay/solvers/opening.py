@@ -1,0 +1,55 @@
+"""Where to begin on large data: at the fit without items, whose passes cost a fraction of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import Weights
+from crowdassay.engines.local import log_softmax
+from crowdassay.solvers.ascent import WorkerProblem
+from crowdassay.solvers.lbfgs import climb
+
+LARGE = 100_000  # labels above which this pays; below, the paper's own start leads to somewhat better optima
+ROUGH = 1e-4  # the fit to the vote counts is only a start
+ENOUGH = 1e-5
+
+
+def open_without_items(problem: WorkerProblem, step: Callable[[float], None]) -> tuple[FloatArray, float, bool]:
+    """Fit the workers to the vote shares, one pass in all, then freely but without the item block.
+
+    Return the point, its objective, which is a lower bound of the objective with items, and whether sweeps are left. The
+    problem learns its natural units from the counts expected there.
+    """
+    engine, model = problem.engine, problem.model
+    flat = problem.place(np.full((engine.n_workers, engine.n_classes, engine.n_classes), -np.log(engine.n_classes)))
+    votes = engine.count(flat, problem.log_prior, Weights.VOTES).counts
+    problem.sweeps += 1
+    smoothed = votes + 1.0 / engine.n_classes
+    problem.learn_units(votes, smoothed / smoothed.sum(axis=2, keepdims=True))
+    point = fit_counts(problem, votes)
+    plain = type(problem)(engine, replace(model, item=None), problem.log_prior, problem.max_sweeps - 1)
+    plain.sweeps, plain.curvature = problem.sweeps, problem.curvature
+    point, value, alive = plain.maximise(point, Weights.FREE, ENOUGH, step)
+    problem.sweeps = plain.sweeps
+    if alive and problem.sweeps < problem.max_sweeps - 1:
+        log_p = log_softmax(plain.tables(point))
+        problem.learn_units(engine.count(log_p, problem.log_prior).counts, np.exp(log_p))
+        problem.sweeps += 1
+    return point, value, alive
+
+
+def fit_counts(problem: WorkerProblem, counts: FloatArray) -> FloatArray:
+    r"""Maximise :math:`\sum_{ick} n_{ick} \log p_i(k \mid c)` less the penalty over the worker coordinates, a flat vector."""
+    mass = counts.sum(axis=2, keepdims=True)
+
+    def evaluate(flat: FloatArray) -> tuple[float, FloatArray]:
+        log_p = log_softmax(problem.tables(flat))
+        penalty, slope = problem.penalise(flat)
+        gradient = problem.flat(problem.pull(counts - mass * np.exp(log_p))) - slope
+        return float((counts * log_p).sum()) - penalty, gradient
+
+    return climb(evaluate, problem.origin(), problem.units(), max_sweeps=100, tolerance=ROUGH)[0]
