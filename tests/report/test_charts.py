@@ -1,7 +1,8 @@
 import pytest
 
 from crowdassay.errors import FileError
-from crowdassay.report.charts import calibration_chart, check_chart, render_svg, save_chart
+from crowdassay.report.chart import check_chart, render_svg, save_chart
+from crowdassay.report.charts import calibration_chart
 
 RECORDS = [
     {"low": 0.0, "high": 0.5, "items": 0},

@@ -18,7 +18,8 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
 
     from crowdassay.cli.progress import progress_line
     from crowdassay.io.write import check_writable, write_bytes
-    from crowdassay.report.charts import calibration_chart, render_svg
+    from crowdassay.report.chart import render_svg
+    from crowdassay.report.charts import calibration_chart
     from crowdassay.report.page import reproduction_page
     from crowdassay.report.reproduce import reproduce as run
     from crowdassay.report.reproduce import table_4_records

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,9 @@ class Agreement:
     def pairs(self) -> Any:
         """Frame of the pairs of workers that agree most and least: worker, other, items, agreement, kappa."""
         return to_frame(self.tables["pairs"], self.labels.frame)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("crowdassay.report.tables").agreement_html(self))  # it lies above, so by name
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

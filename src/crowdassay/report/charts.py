@@ -1,18 +1,226 @@
-"""Charts: plain records and a Vega-Lite specification."""
+"""The charts, each made from plain records: Vega-Lite specifications and nothing else."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from crowdassay.errors import FileError, MissingExtraError
-from crowdassay.io.write import check_writable, write_bytes
+from crowdassay.report.theme import AMBER, BLUE, CLASSES, CONFIG, GREEN, GREY, INK, VERDICTS
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"  # names the language; nothing is fetched from it
-VERSION = "5.20"
+Spec = dict[str, Any]
+Records = list[dict[str, Any]]
 
 
-def calibration_chart(records: list[dict[str, Any]]) -> dict[str, Any]:
+def _chart(title: str, records: Records, width: int = 560, height: int = 300, **rest: Any) -> Spec:
+    head = {"$schema": SCHEMA, "title": title, "width": width, "height": height, "data": {"values": records}}
+    return {**head, **rest, "config": CONFIG}
+
+
+def _share(field: str, title: str | None, **more: Any) -> Spec:
+    axis = {"format": ".0%", "tickCount": 5}
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"domain": [0, 1]}, "axis": axis, **more}
+
+
+def _tooltip(**titles: Any) -> list[Spec]:
+    """Name fields for the tooltip: a title, or a title and a number format."""
+    found = []
+    for field, title in titles.items():
+        name, form = (title, None) if isinstance(title, str) else title
+        kind = {"type": "nominal"} if form is None else {"type": "quantitative", "format": form}
+        found.append({"field": field, "title": name, **kind})
+    return found
+
+
+def confidence_chart(records: Records) -> Spec:
+    """Return how many items have which probability, settled ones in another colour."""
+    most = max(record["items"] for record in records)
+    axis = {"format": "~s", "tickCount": min(most, 6)}
+    bars = {
+        "mark": {"type": "rect", "cornerRadiusTopLeft": 2, "cornerRadiusTopRight": 2},
+        "encoding": {
+            "x": _share("left", "probability of the label", scale={"domain": [records[0]["low"], 1], "nice": False}),
+            "x2": {"field": "right"},
+            "y": {"field": "items", "type": "quantitative", "title": "items", "axis": axis},
+            "y2": {"datum": 0},
+            "color": {
+                "field": "state",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": ["settled", "open"], "range": [BLUE, AMBER]},
+            },
+            "tooltip": _tooltip(bin="probability", items=("items", ",")),
+        },
+    }
+    return _chart("How sure the labels are", records, layer=[bars])
+
+
+def workers_chart(records: Records, mean: float | None) -> Spec:
+    """Return accuracy with its interval against the number of labels, coloured by verdict."""
+    present = [name for name in VERDICTS if any(record["verdict"] == name for record in records)]
+    least, most = (bound(record["labels"] for record in records) if records else 1 for bound in (min, max))
+    scale = {"type": "log" if most > 5 * least else "linear", "domain": [least * 0.8, most * 1.2], "nice": False}
+    axis = {"format": "~s", "tickCount": 6, "labelOverlap": True}
+    x = {"field": "at", "type": "quantitative", "title": "labels given", "scale": scale, "axis": axis}
+    if most < 1.3 * least:  # all have given about as many: side by side they can be told apart
+        x = {
+            "field": "place",
+            "type": "ordinal",
+            "title": "workers, the least accurate first",
+            "axis": {"labels": False, "ticks": False},
+        }
+    colour = {
+        "field": "verdict",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": present, "range": [VERDICTS[name] for name in present]},
+    }
+    hover = _tooltip(
+        worker="worker", labels=("labels", ","), accuracy=("accuracy", ".1%"), interval="95 % interval",
+        verdict="verdict", evidence="evidence",
+    )  # fmt: skip
+    limits = {
+        "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.45},
+        "encoding": {"x": x, "y": _share("low", "accuracy"), "y2": {"field": "high"}, "color": colour},
+    }
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.95},
+        "encoding": {"x": x, "y": _share("accuracy", "accuracy"), "color": colour, "tooltip": hover},
+    }
+    layers = [limits, points]
+    if mean is not None:
+        line = {
+            "data": {"values": [{"accuracy": mean}]},
+            "mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.5},
+            "encoding": {"y": _share("accuracy", None), "tooltip": _tooltip(accuracy=("mean accuracy of labels", ".1%"))},
+        }
+        layers.insert(0, line)
+    return _chart("Workers", records, height=340, layer=layers)
+
+
+def confusion_chart(
+    records: Records,
+    classes: list[str],
+    workers: list[str],
+    title: str = "What is answered to what",
+    axes: tuple[str, str] = ("answer", "class"),
+    unit: str = "labels",
+    largest: int = 480,
+) -> Spec:
+    """Return a heat map of answer by class; with several workers, a select box chooses one, the crowd first."""
+    across, down = axes
+    size = min(max(64 * len(classes), 200), largest)
+    x = {"field": "observed", "type": "nominal", "title": across, "sort": classes, "axis": {"orient": "top", "labelAngle": 0}}
+    if sum(map(len, classes)) > 50:
+        x["axis"] = {"orient": "top", "labelAngle": -45}
+    y = {"field": "true", "type": "nominal", "title": down, "sort": classes}
+    fields = {
+        "true": down,
+        "observed": across,
+        "share": ("share", ".1%"),
+        "interval": "95 % interval",
+        "labels": (unit, ",.1f"),
+    }
+    hover = _tooltip(**{name: text for name, text in fields.items() if any(name in record for record in records[:1])})
+    scale = {"domain": [0, 1], "range": [0.03, 1]}
+    cells = {
+        "mark": {"type": "rect", "color": BLUE, "cornerRadius": 3},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "opacity": {"field": "share", "type": "quantitative", "scale": scale, "legend": None},
+            "tooltip": hover,
+        },
+    }
+    layers = [cells]
+    if len(classes) <= 12:
+        white = {"condition": {"test": "datum.share > 0.7", "value": "white"}, "value": INK}
+        text = {"field": "share", "type": "quantitative", "format": ".0%"}
+        layers.append({"mark": {"type": "text"}, "encoding": {"x": x, "y": y, "text": text, "color": white, "tooltip": hover}})
+    chosen: dict[str, Any] = {}
+    if len(workers) > 1:
+        bind = {"input": "select", "options": list(range(len(workers))), "labels": workers, "name": "Worker "}
+        chosen = {
+            "params": [{"name": "chosen", "value": 0, "bind": bind}],
+            "transform": [{"filter": "datum.worker == chosen"}],
+        }
+    return _chart(title, records, width=size, height=size, **chosen, layer=layers)
+
+
+def classes_chart(records: Records, classes: list[str]) -> Spec:
+    """Return the share of each class among labels given, items found and, where known, the truth."""
+    present = [name for name in ("labels given", "items found", "truth") if any(record["of"] == name for record in records)]
+    colours = {"labels given": GREY, "items found": BLUE, "truth": GREEN}
+    bars = {
+        "mark": {"type": "bar", "cornerRadiusEnd": 2},
+        "encoding": {
+            "y": {"field": "class", "type": "nominal", "title": None, "sort": classes},
+            "yOffset": {"field": "of", "sort": present},
+            "x": {"field": "share", "type": "quantitative", "title": "share", "axis": {"format": ".0%", "tickCount": 5}},
+            "color": {
+                "field": "of",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": present, "range": [colours[name] for name in present]},
+            },
+            "tooltip": _tooltip(**{"class": "class", "of": "of", "share": ("share", ".1%")}),
+        },
+    }
+    return _chart("Classes", records, height=max(28 * len(classes) * len(present) // 2, 80), layer=[bars])
+
+
+def items_chart(records: Records, items: list[str], classes: list[str]) -> Spec:
+    """Return how many said what about the most disputed items, as stacked bars."""
+    bars = {
+        "mark": {"type": "bar"},
+        "encoding": {
+            "y": {"field": "row", "type": "ordinal", "title": None, "axis": {"labelExpr": _names("datum.value", items)}},
+            "x": {"field": "labels", "type": "quantitative", "title": "labels", "axis": {"tickMinStep": 1, "format": "d"}},
+            "color": {"field": "label", "type": "nominal", "title": None, "scale": {"domain": classes, "range": CLASSES}},
+            "tooltip": _tooltip(
+                item="item", label="label", labels=("labels", ","), found="label found", probability=("probability", ".1%")
+            ),
+        },
+    }
+    return _chart("The most disputed items", records, height=max(22 * len(items), 60), layer=[bars])
+
+
+def _names(field: str, names: list[str]) -> str:
+    """Return an expression for the name of a row: rows are numbers, as two names may look alike."""
+    import json  # noqa: PLC0415
+
+    return f"{json.dumps(names)}[{field}]"
+
+
+def convergence_chart(records: Records) -> Spec:
+    """Return the objective after every step."""
+    line = {
+        "mark": {"type": "line", "color": BLUE, "point": {"size": 18, "color": BLUE}},
+        "encoding": {
+            "x": {"field": "step", "type": "quantitative", "title": "step", "axis": {"tickMinStep": 1, "format": "d"}},
+            "y": {"field": "objective", "type": "quantitative", "title": "objective", "scale": {"zero": False}},
+            "tooltip": _tooltip(step=("step", "d"), objective=("objective", ",.4f")),
+        },
+    }
+    return _chart("How the fit converged", records, height=220, layer=[line])
+
+
+def selection_chart(records: Records) -> Spec:
+    """Return the score of every candidate, the chosen one filled."""
+    names = [record["candidate"] for record in records]
+    points = {
+        "mark": {"type": "point", "size": 80, "opacity": 1},
+        "encoding": {
+            "x": {"field": "score", "type": "quantitative", "title": "score (higher is better)", "scale": {"zero": False}},
+            "y": {"field": "candidate", "type": "nominal", "title": None, "sort": names},
+            "color": {"value": BLUE},
+            "fill": {"condition": {"test": "datum.chosen", "value": BLUE}, "value": "transparent"},
+            "tooltip": _tooltip(candidate="candidate", score=("score", ".5f")),
+        },
+    }
+    return _chart("What was tried", records, height=max(24 * len(names), 60), layer=[points])
+
+
+def calibration_chart(records: Records) -> Spec:
     """Return how right against how sure, with the number of items in each bin, from `metrics.calibration` records."""
     rows = [
         {
@@ -24,64 +232,25 @@ def calibration_chart(records: list[dict[str, Any]]) -> dict[str, Any]:
         for record in records
         if record["items"]
     ]
-    axis = {"scale": {"domain": [0, 1]}, "axis": {"format": ".0%"}}
-    sure = {"field": "sure", "type": "quantitative", "title": "probability of the label", **axis}
-    right = {"field": "right", "type": "quantitative", "title": "share that is right", **axis}
-    detail = [{"field": name, "type": kind} for name, kind in (("bin", "nominal"), ("items", "quantitative"))]
+    sure, right = _share("sure", "probability of the label"), _share("right", "share that is right")
     honest = {
         "data": {"values": [{"sure": 0, "right": 0}, {"sure": 1, "right": 1}]},
-        "mark": {"type": "line", "strokeDash": [4, 4], "color": "gray"},
+        "mark": {"type": "line", "strokeDash": [4, 4], "color": GREY},
         "encoding": {"x": sure, "y": right},
     }
     points = {
-        "mark": {"type": "point", "filled": True, "opacity": 0.9},
+        "mark": {"type": "point", "filled": True, "opacity": 0.9, "color": BLUE},
         "encoding": {
             "x": sure,
             "y": right,
-            "size": {"field": "items", "type": "quantitative", "title": "items"},
-            "tooltip": detail,
+            "size": {"field": "items", "type": "quantitative", "scale": {"range": [30, 300]}, "legend": None},
+            "tooltip": _tooltip(
+                bin="probability", items=("items", ","), sure=("mean probability", ".1%"), right=("right", ".1%")
+            ),
         },
     }
     counts = {
-        "mark": {"type": "text", "dy": -12},
-        "encoding": {"x": sure, "y": right, "text": {"field": "items", "type": "quantitative"}},
+        "mark": {"type": "text", "dy": -14, "opacity": 0.75},
+        "encoding": {"x": sure, "y": right, "text": {"field": "items", "type": "quantitative", "format": ","}},
     }
-    return {
-        "$schema": SCHEMA,
-        "title": "Calibration",
-        "width": 360,
-        "height": 360,
-        "data": {"values": rows},
-        "layer": [honest, points, counts],
-    }
-
-
-def render_svg(chart: dict[str, Any]) -> str:
-    """Draw a chart as SVG text."""
-    return str(_converter().vegalite_to_svg(chart, vl_version=VERSION))
-
-
-def check_chart(path: Path) -> None:
-    """Refuse a chart's path, or the lack of what draws it, before there is anything to draw."""
-    if path.suffix not in (".svg", ".png"):
-        raise FileError(f"'{path}' must end in .svg or .png.")
-    check_writable(path.parent)
-    _converter()
-
-
-def save_chart(chart: dict[str, Any], path: Path) -> None:
-    """Draw a chart into an .svg or .png file."""
-    check_chart(path)
-    converter = _converter()
-    if path.suffix == ".svg":
-        write_bytes(converter.vegalite_to_svg(chart, vl_version=VERSION).encode(), path)
-    else:
-        write_bytes(converter.vegalite_to_png(chart, vl_version=VERSION, scale=2), path)
-
-
-def _converter() -> Any:
-    try:
-        import vl_convert  # noqa: PLC0415  an extra
-    except ImportError as error:
-        raise MissingExtraError("Charts need the extra 'report': pip install 'crowdassay[report]'.") from error
-    return vl_convert
+    return _chart("Calibration", rows, width=270, height=270, layer=[honest, points, counts])

@@ -1,0 +1,89 @@
+"""Workers who look like copies of one another: they agree more often than their confusion tables explain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.data.result import Result
+from crowdassay.insight.tables import worker_tables
+from crowdassay.kernels.agreement import order_by_worker
+from crowdassay.kernels.pairs import compare_tables
+
+LEAST_SHARED = 10  # common items below which a pair is left alone
+LEAST_EXCESS = 0.5  # of the disagreement to be expected must be missing
+RISK = 0.05  # of naming any innocent pair at all
+KEPT = 200
+MOST_MEETINGS = 200_000_000  # pairs of labels on an item that are looked at; items with most labels are left out first
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two workers who agree too often: codes, common items, agreements, agreements to be expected, and their excess."""
+
+    worker: int
+    other: int
+    items: int
+    agreed: int
+    expected: float
+    excess: float
+
+
+def find_copies(result: Result, counted: BoolArray) -> tuple[list[Pair], int]:
+    """Return the pairs of workers that look like copies, the clearest first, and how many pairs were compared.
+
+    Given its class, two workers are taken to answer an item independently, each by their own table. The excess of their
+    agreement is measured in standard deviations and then against all other pairs: hard items make everybody agree on the same
+    wrong answer, which shifts and widens the excess of all pairs, and only what stands out from that counts.
+
+    Parameters
+    ----------
+    result : Result
+    counted : ndarray of bool, shape (n_labels,)
+        Labels that take part: no repeats.
+    """
+    labels = result.labels
+    often = np.bincount(labels.worker[counted], minlength=labels.n_workers) >= LEAST_SHARED
+    kept = counted & often[labels.worker]
+    size = np.bincount(labels.label_item[kept], minlength=labels.n_items)
+    by_size = np.argsort(size, kind="stable")
+    meetings = np.cumsum(size[by_size] * (size[by_size] - 1) // 2)
+    used = np.zeros(labels.n_items, bool)
+    used[by_size[meetings <= MOST_MEETINGS]] = True
+    kept &= used[labels.label_item]
+    tables = worker_tables(labels, result.posterior)
+    if tables is None or not kept.any():
+        return [], 0
+    item, worker, label = labels.label_item[kept], labels.worker[kept], labels.label[kept]
+    starts = np.zeros(labels.n_items + 1, np.int64)
+    np.cumsum(np.bincount(item, minlength=labels.n_items), out=starts[1:])
+    met = np.bincount(worker, (np.diff(starts) - 1)[item], labels.n_workers)
+    slots = int(min(labels.n_workers, met.max() + 1))
+    edges = np.linspace(-20.0, 20.0, 4001)
+    histogram, rows = np.zeros(len(edges) + 1, np.int64), np.full((KEPT, 6), -np.inf)
+    by_worker, order = order_by_worker(worker, labels.n_workers)
+    n_pairs = compare_tables(
+        starts, worker, label, result.code, order, by_worker, item, tables, LEAST_SHARED, slots, edges, histogram, rows
+    )
+    if not n_pairs:
+        return [], 0
+    middle, spread = _centre(histogram, edges)
+    rows = rows[np.isfinite(rows[:, 0])]
+    excess = (rows[:, 0] - middle) / spread
+    missing = (rows[:, 2] - rows[:, 3]) / np.maximum(rows[:, 1] - rows[:, 3], 1e-9)
+    found = rows[(ndtr(-excess) * n_pairs <= RISK) & (missing >= LEAST_EXCESS)]
+    pairs = [
+        Pair(int(row[4]), int(row[5]), int(row[1]), int(row[2]), float(row[3]), float((row[0] - middle) / spread))
+        for row in found[np.argsort(-found[:, 0], kind="stable")]
+    ]
+    return pairs, int(n_pairs)
+
+
+def _centre(histogram: np.ndarray, edges: FloatArray) -> tuple[float, float]:
+    """Return the median and the spread (interquartile range over the normal's, at least 1) of a histogram."""
+    share = np.cumsum(histogram) / histogram.sum()
+    low, middle, high = (edges[min(int(np.searchsorted(share, part)), len(edges) - 1)] for part in (0.25, 0.5, 0.75))
+    return float(middle), max(1.0, float(high - low) / 1.349)

@@ -1,0 +1,98 @@
+"""What the user should know before trusting a result, a sentence or two each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from crowdassay.data.labels import Labels
+from crowdassay.insight.connection import Connection
+from crowdassay.insight.copies import Pair
+from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
+
+MANY = 0.2  # share of the labels given by adversaries from which the classes may be swapped
+
+
+def write_notes(
+    labels: Labels, connection: Connection, verdicts: Sequence[str], copies: Sequence[Pair], *, chance: bool
+) -> tuple[str, ...]:
+    """Return notes on what cannot be identified, groups apart, chance, swapped classes, spammers and copies."""
+    return (
+        *_unidentified(labels, connection),
+        *_groups(connection),
+        *([CHANCE] if chance else _flagged(labels, verdicts)),
+        *_copies(copies),
+    )
+
+
+CHANCE = (
+    "The labels agree no better than chance: the classes found may mean nothing, or be swapped. Check the question, "
+    "or give some items of known class (--gold)."
+)
+
+
+def _unidentified(labels: Labels, connection: Connection) -> list[str]:
+    alone = ~connection.identified
+    if not alone.any():
+        return []
+    if alone.all():
+        who = "There is only one worker" if labels.n_workers == 1 else "No item has labels by two workers"
+        return [
+            f"{who}, so nothing shows who is right: probabilities are unidentifiable and rest on the method's assumptions, and "
+            "worker quality is not estimable. Let others label some of the items, or give items of known class (--gold)."
+        ]
+    items = int(alone[connection.item[connection.item >= 0]].sum())
+    workers = int(alone[connection.worker[connection.worker >= 0]].sum())
+    return [
+        f"{items:,} items and {workers:,} workers share nothing with the others: the items' probabilities are unidentifiable "
+        "and the workers' quality is not estimable."
+    ]
+
+
+def _groups(connection: Connection) -> list[str]:
+    n_groups = len(connection.sizes)
+    if n_groups < 2:
+        return []
+    sizes = ", ".join(f"{size:,}" for size in connection.sizes[:4]) + (", ..." if n_groups > 4 else "")
+    return [
+        f"The labels fall into {n_groups:,} groups that share neither items nor workers ({sizes} labels): "
+        "workers of different groups cannot be compared."
+    ]
+
+
+def _flagged(labels: Labels, verdicts: Sequence[str]) -> list[str]:
+    names = np.asarray(verdicts, dtype=object)
+    n_labels = np.bincount(labels.worker, minlength=labels.n_workers)
+    notes = []
+    spammers, adversaries = names == SPAMMER, names == ADVERSARY
+    if spammers.any():
+        notes.append(
+            f"Verdict spammer: {_workers(spammers)} with {n_labels[spammers].sum():,} labels, given regardless of the class."
+        )
+    if adversaries.any():
+        notes.append(
+            f"Verdict adversary: {_workers(adversaries)} with {n_labels[adversaries].sum():,} labels, given against the others."
+        )
+        if n_labels[adversaries].sum() >= MANY * n_labels.sum() and not (labels.gold >= 0).any():
+            notes.append(
+                "So many labels are against the others that the classes may be swapped: if those workers are right, the "
+                "others are wrong. A few items of known class (--gold) would settle it."
+            )
+    return notes
+
+
+def _workers(chosen: np.ndarray) -> str:
+    count = int(chosen.sum())
+    return f"{count:,} worker{'s' if count > 1 else ''}"
+
+
+def _copies(copies: Sequence[Pair]) -> list[str]:
+    if not copies:
+        return []
+    workers = {code for pair in copies for code in (pair.worker, pair.other)}
+    return [
+        f"{len(workers):,} workers look like copies of one another: "
+        f"{len(copies):,} {'pair agrees' if len(copies) == 1 else 'pairs agree'} "
+        "more often than their reliability explains (column looks_like)."
+    ]

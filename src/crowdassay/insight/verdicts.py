@@ -1,0 +1,131 @@
+"""Whether a worker's answers have to do with the class: tests against the other workers, with false discoveries controlled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.kernels.agreement import share_out
+from crowdassay.kernels.others import compare_with_others
+
+ENOUGH = 5  # items that a worker must share with others to be judged
+RATE = 0.05  # of false discoveries among the workers flagged
+NOT_ESTIMABLE, TOO_FEW = "not estimable", "too few labels"
+ADVERSARY, SPAMMER, WEAK, INFORMATIVE, UNCLEAR = "adversary", "spammer", "weak", "informative", "unclear"
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    r"""How far each worker agrees with the others, beside what chance and a typical worker would; shape (n_workers,) each.
+
+    .. math::  T_i = \sum_n q_n(x_n)
+
+    sums over the worker's items the weight that the others give the worker's answer. By chance means the same answers dealt
+    out over the same items at random (mean and variance of that permutation are exact); typical means answers by the crowd's
+    table. Halfway lies a worker who answers half by chance and half as is typical.
+
+    Attributes
+    ----------
+    compared : ndarray
+        Items on which there is something to compare with.
+    agreed, chance, typical : ndarray
+        T and its mean by chance and for a typical worker.
+    chance_variance, halfway_variance : ndarray
+    """
+
+    compared: FloatArray
+    agreed: FloatArray
+    chance: FloatArray
+    typical: FloatArray
+    chance_variance: FloatArray
+    halfway_variance: FloatArray
+
+    @property
+    def above_chance(self) -> FloatArray:
+        """Agreement above chance in standard deviations, 0 where a worker's answers leave no room for any."""
+        return np.asarray((self.agreed - self.chance) / np.sqrt(np.maximum(self.chance_variance, 1e-12)))
+
+    @property
+    def above_halfway(self) -> FloatArray:
+        """Agreement above halfway between chance and typical in standard deviations."""
+        middle = (self.chance + self.typical) / 2
+        return np.asarray((self.agreed - middle) / np.sqrt(np.maximum(self.halfway_variance, 1e-12)))
+
+
+def tally(
+    labels: Labels, counted: BoolArray, crowd: FloatArray, tables: FloatArray | None = None, prior: FloatArray | None = None
+) -> Tally:
+    r"""Compare every worker with the others over the labels that count (n_labels,).
+
+    With ``tables`` (n_workers, n_classes, n_classes) and a class ``prior`` the others' class weights are
+
+    .. math::  q_{ij}(c) \propto \pi_c \prod_{i' \neq i} p_{i'}(c, x_{i'j}),
+
+    without they are vote shares; one-hot where the class is known. ``crowd`` (n_classes, n_classes) is a typical table.
+    """
+    n_workers, n_classes, votes = labels.n_workers, labels.n_classes, tables is None
+    cells = labels.worker.astype(np.int64) * n_classes + labels.label
+    answers = np.bincount(cells[counted], minlength=n_workers * n_classes).reshape(n_workers, n_classes)
+    n = answers.sum(axis=1)
+    size = np.maximum(n, 1)
+    sums = np.zeros((n_workers, 5))
+    first, second = np.zeros((n_workers, n_classes)), np.zeros((n_workers, n_classes))
+    weight, _ = share_out(labels.starts, labels.worker, n_workers)
+    log_p = np.zeros((1, n_classes, n_classes)) if tables is None else np.log(tables)
+    log_prior = np.zeros(n_classes) if prior is None else np.log(prior)
+    compare_with_others(
+        labels.starts, labels.worker, labels.label, weight, labels.gold, counted, log_p, log_prior, votes,
+        answers / size[:, None], crowd, sums, first, second,
+    )  # fmt: skip
+    agreed, chance, typical, squares, halfway = sums.T
+    spread = (answers * second).sum(axis=1) - n * squares - (answers * first**2).sum(axis=1) / size + chance**2
+    variance = np.maximum(spread, 0.0) / np.maximum(n - 1, 1)
+    return Tally(n.astype(np.float64), agreed, chance, typical, variance, halfway)
+
+
+def beyond_chance(votes: Tally) -> float:
+    """Return how far all workers together agree above chance, in standard deviations; every pair is seen from both sides."""
+    variance = 2 * votes.chance_variance.sum()
+    return 0.0 if variance <= 0 else float((votes.agreed - votes.chance).sum() / np.sqrt(variance))
+
+
+def judge(found: Tally, estimable: BoolArray) -> list[str]:
+    """Return a verdict for every worker.
+
+    adversary: agrees less than by chance. spammer: agrees less than halfway between chance and typical, and not
+    significantly more than by chance. weak: less than halfway, yet more than by chance. informative: more than by chance.
+    unclear: none of these can be shown. Each of the three tests is one-sided with a false discovery rate of 5 %.
+    """
+    judged = estimable & (found.compared >= ENOUGH)
+    room = judged & (found.chance_variance > 1e-9)
+    against = discoveries(ndtr(found.above_chance), room)
+    better = discoveries(ndtr(-found.above_chance), room)
+    below = discoveries(ndtr(found.above_halfway), judged & (found.halfway_variance > 1e-9))
+    chancy = found.above_chance < 1.645
+    names = np.full(len(judged), UNCLEAR, dtype=object)
+    names[better] = INFORMATIVE
+    names[below] = WEAK
+    names[below & chancy] = SPAMMER
+    names[against] = ADVERSARY
+    names[~judged] = TOO_FEW
+    names[~estimable] = NOT_ESTIMABLE
+    return list(names)
+
+
+def discoveries(p: FloatArray, tested: BoolArray, rate: float = RATE) -> BoolArray:
+    """Return which tests are significant at a false discovery rate, by Benjamini and Hochberg's rule.
+
+    >>> discoveries(np.array([0.001, 0.02, 0.5, 0.9]), np.ones(4, bool)).tolist()
+    [True, True, False, False]
+    """
+    order = np.flatnonzero(tested)
+    order = order[np.argsort(p[order], kind="stable")]
+    below = np.flatnonzero(p[order] <= rate * np.arange(1, len(order) + 1) / max(len(order), 1))
+    found = np.zeros(len(p), bool)
+    if len(below):
+        found[order[: below[-1] + 1]] = True
+    return found

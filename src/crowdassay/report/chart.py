@@ -1,0 +1,94 @@
+"""A chart: records and a Vega-Lite specification that shows itself, and saves itself."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crowdassay.errors import FileError, MissingExtraError
+from crowdassay.io.write import check_writable, write_bytes, write_json
+
+VERSION = "5.20"
+ENDINGS = (".svg", ".png", ".html", ".json")
+MIME = "application/vnd.vegalite.v5+json"
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A chart that a notebook shows; ``note`` says what was left out, if anything was.
+
+    Attributes
+    ----------
+    spec : dict
+        Vega-Lite; all data are in it.
+    note : str
+    """
+
+    spec: dict[str, Any]
+    note: str = ""
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The data, one dictionary for each mark."""
+        return list(self.spec["data"]["values"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the chart as .svg, .png, .html (one file that opens offline) or .json (the specification)."""
+        path = Path(path)
+        if path.suffix not in ENDINGS:
+            raise FileError(f"'{path}' must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        if path.suffix == ".json":
+            write_json(self.spec, path)
+        elif path.suffix == ".html":
+            from crowdassay.report.html import chart_page  # noqa: PLC0415  a page is made of charts
+
+            write_bytes(chart_page(self).encode(), path)
+        else:
+            save_chart(self.spec, path)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
+        with suppress(MissingExtraError):
+            bundle["image/svg+xml"] = render_svg(self.spec)
+        return bundle
+
+    def __repr__(self) -> str:
+        title = self.spec.get("title", "")
+        return f"Chart({title if isinstance(title, str) else title.get('text', '')!r}, {len(self.records)} records)"
+
+
+def render_svg(spec: dict[str, Any]) -> str:
+    """Draw a chart as SVG text, on white."""
+    return str(converter().vegalite_to_svg(_on_white(spec), vl_version=VERSION))
+
+
+def check_chart(path: Path) -> None:
+    """Refuse a picture's path, or the lack of what draws it, before there is anything to draw."""
+    if path.suffix not in (".svg", ".png"):
+        raise FileError(f"'{path}' must end in .svg or .png.")
+    check_writable(path.parent)
+    converter()
+
+
+def save_chart(spec: dict[str, Any], path: Path) -> None:
+    """Draw a chart into an .svg or .png file."""
+    check_chart(path)
+    if path.suffix == ".svg":
+        write_bytes(render_svg(spec).encode(), path)
+    else:
+        write_bytes(converter().vegalite_to_png(_on_white(spec), vl_version=VERSION, scale=2), path)
+
+
+def _on_white(spec: dict[str, Any]) -> dict[str, Any]:
+    return {**spec, "background": "white", "padding": 12}
+
+
+def converter() -> Any:
+    """Return vl-convert, or say which extra has it."""
+    try:
+        import vl_convert  # noqa: PLC0415  an extra
+    except ImportError as error:
+        raise MissingExtraError("Charts need the extra 'report': pip install 'crowdassay[report]'.") from error
+    return vl_convert

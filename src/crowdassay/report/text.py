@@ -1,0 +1,42 @@
+"""Names as they may be shown: short, on one line, and keeping their direction to themselves."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+WIDTH, NARROW = 40, 24
+JOINER = "\N{ZERO WIDTH JOINER}"  # holds emoji together
+RIGHT_TO_LEFT = ("R", "AL", "AN")
+
+
+def short(value: object, width: int = WIDTH) -> str:
+    r"""Return a name fit for a chart or a page; raw values stay in the tables.
+
+    Characters that do not print, among them those that turn the direction of writing, are replaced. Right-to-left names are
+    wrapped in isolates, so that they do not reorder what stands beside them.
+
+    >>> short("a" * 50), short("new\nline")
+    ('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…', 'new�line')
+    """
+    text = str(value)
+    text = text if len(text) <= width else text[: width - 1] + "…"
+    text = "".join(char if char.isprintable() or char == JOINER else "\N{REPLACEMENT CHARACTER}" for char in text)
+    if any(unicodedata.bidirectional(char) in RIGHT_TO_LEFT for char in text):
+        return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
+    return text or "(empty)"
+
+
+def distinct(values: Sequence[object]) -> list[str]:
+    """Return short names for classes, numbered where two would look alike.
+
+    >>> distinct(["yes", "no", "a" * 30 + "b", "a" * 30 + "c"])
+    ['yes', 'no', 'aaaaaaaaaaaaaaaaaaaaaaa…', 'aaaaaaaaaaaaaaaaaaaaaaa… (2)']
+    """
+    names: list[str] = []
+    seen: dict[str, int] = {}
+    for value in values:
+        name = short(value, NARROW)
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
