@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from crowdassay.arrays import IntArray
 from crowdassay.data.labels import MAX_CLASSES
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
+
+LISTED_CHANGES = 20
 
 
 def arrange_classes(
@@ -48,11 +50,11 @@ def arrange_classes(
         return *_as_given(vocabulary, counts, names), []
     if len(vocabulary) > MAX_CLASSES:
         return vocabulary, np.arange(len(vocabulary)), []  # `Labels` refuses; ordering free text would only cost time
-    values, codes, notes = _ordered_texts(vocabulary) if is_text(vocabulary.type) else _ordered(vocabulary)
+    values, codes, notes = _ordered_texts(vocabulary, counts) if is_text(vocabulary.type) else _ordered(vocabulary)
     if len(values) == 1:
-        raise DataError(
-            f"Only one class, {shown(values[0].as_py())}, appears in the label column; aggregation needs at least two. "
-            "If other classes exist but were never chosen, name them all with --classes."
+        notes.append(
+            f"Only one class, {shown(values[0].as_py())}, appears in the label column; if other classes exist but were never "
+            "chosen, name them all with --classes."
         )
     return values, codes, notes
 
@@ -119,7 +121,7 @@ def _ordered(vocabulary: pa.Array) -> tuple[pa.Array, IntArray, list[str]]:
     return vocabulary.take(pa.array(order)), np.argsort(order), []
 
 
-def _ordered_texts(vocabulary: pa.Array) -> tuple[pa.Array, IntArray, list[str]]:
+def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, IntArray, list[str]]:
     seen = vocabulary.to_pylist()
     notes = []
     written = seen
@@ -133,10 +135,12 @@ def _ordered_texts(vocabulary: pa.Array) -> tuple[pa.Array, IntArray, list[str]]
         names = sorted(numbers)
     else:
         names = sorted(numbers, key=lambda text: (numbers[text] or 0.0, text))
-    if variants := _groups(names, [_folded(text) for text in names]):
+    folded = [_folded(text) for text in names]
+    if variants := _groups(names, folded):
+        changes = _changes(names, folded, dict(zip(written, counts.tolist(), strict=True)))
         notes.append(
-            f"Classes that differ only in case or spaces were kept apart: {variants}; "
-            "if they mean the same, make them alike in the label column."
+            f"Classes that differ only in case, spaces or the coding of accents were kept apart: {variants}; "
+            f"if they mean the same, change {changes} in the label column."
         )
     position = {name: code for code, name in enumerate(names)}
     return pa.array(names, pa.string()), np.array([position[text] for text in written], np.int64), notes
@@ -144,6 +148,15 @@ def _ordered_texts(vocabulary: pa.Array) -> tuple[pa.Array, IntArray, list[str]]
 
 def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def _changes(names: Sequence[str], keys: Sequence[str], count: Mapping[str, int]) -> str:
+    """Suggest for every variant the commonest of its group."""
+    commonest: dict[str, str] = {}
+    for name, key in sorted(zip(names, keys, strict=True), key=lambda pair: count[pair[0]]):
+        commonest[key] = name
+    pairs = [(name, commonest[key]) for name, key in zip(names, keys, strict=True) if commonest[key] != name]
+    return ", ".join(f"{shown(name)} to {shown(best)}" for name, best in pairs[:LISTED_CHANGES])
 
 
 def _groups(texts: Sequence[str], keys: Sequence[str]) -> str:

@@ -26,7 +26,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "label": _LABEL,
     "truth": ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABEL),
+    "time": (
+        "time", "timestamp", "datetime", "createdat", "created", "submittedat", "submittime", "annotatedat", "labeledat",
+        "labelledat", "updatedat", "completedat", "date",
+    ),
+    "weight": (),  # never guessed: it may well be what an object weighs
 }  # fmt: skip
+OPTIONAL = frozenset({"time", "weight"})  # roles that may stay empty
 
 
 def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
@@ -39,7 +45,7 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
     ----------
     names : sequence of str
         The columns there are.
-    roles : sequence of {'item', 'worker', 'label', 'truth'}
+    roles : sequence of {'item', 'worker', 'label', 'truth', 'time', 'weight'}
     given : mapping
         Columns chosen by the user, by role; they override.
 
@@ -63,10 +69,11 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
                 decide = _remedy(role, roles, "choose one with", "rename the right one")
                 raise ColumnError(f"The columns {listed(best)} could both be the {role} column; {decide}.")
             chosen[role] = best[0]
-    missing = [role for role in roles if role not in chosen]
+    needed = [role for role in roles if role not in OPTIONAL]
+    missing = [role for role in needed if role not in chosen]
     if missing:
-        raise ColumnError(_not_found(missing, roles, names, [name for name in free if name not in chosen.values()]))
-    return {role: chosen[role] for role in roles}
+        raise ColumnError(_not_found(missing, needed, names, [name for name in free if name not in chosen.values()]))
+    return {role: chosen[role] for role in roles if role in chosen}
 
 
 def _plain(name: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 from crowdassay.errors import DataError
-from crowdassay.io.raw import BOM, opened, refuse_bad_bytes
+from crowdassay.io.raw import BOM, is_gzipped, opened, refuse_bad_bytes
 from crowdassay.io.values import shown_file
 
 LINES = frozenset({".jsonl", ".ndjson"})
@@ -23,6 +26,21 @@ def check_whole(path: Path) -> None:
             last = chunk.rstrip()[-1:] or last
     if first == b"[" and last != b"]":
         raise DataError(f"{shown_file(path.name)} is cut off: its list is not closed; export or download it again.")
+
+
+@contextmanager
+def good_lines(path: Path) -> Iterator[tuple[Path, list[int]]]:
+    """Copy the lines that hold valid JSON to a file of the same name; yield it with the numbers of the others."""
+    bad = []
+    with tempfile.TemporaryDirectory() as folder, opened(path) as source:
+        copy = Path(folder, path.with_suffix("").name if is_gzipped(path) else path.name)
+        with copy.open("wb") as target:
+            for number, line in enumerate(source, 1):
+                if _fault(line.removeprefix(BOM)) is None:
+                    target.write(line)
+                elif line.strip():
+                    bad.append(number)
+        yield copy, bad
 
 
 def explain(path: Path, by_line: bool) -> NoReturn:

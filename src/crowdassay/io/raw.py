@@ -16,6 +16,9 @@ from crowdassay.errors import CrowdassayError, DataError, FileError
 from crowdassay.io.values import shown_file
 
 BOM = b"\xef\xbb\xbf"
+MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
+SMALL = 1 << 20  # bytes below which the ratio says nothing
+CHUNK = 1 << 20
 MAGIC = {
     b"\xff\xfe": ("UTF-16 text", "re-save it as UTF-8"),
     b"\xfe\xff": ("UTF-16 text", "re-save it as UTF-8"),
@@ -50,6 +53,7 @@ def check_text(path: Path) -> bool:
     """Refuse an empty file or one that is no UTF-8 text by its first bytes; tell whether it starts with a BOM."""
     with opened(path) as stream:
         start = stream.read(4)
+    _refuse_bomb(path)
     if not start.removeprefix(BOM):
         raise DataError(f"There were no labels found: {shown_file(path.name)} is empty.")
     for magic, (kind, remedy) in MAGIC.items():
@@ -69,6 +73,28 @@ def refuse_bad_bytes(path: Path) -> None:
                 where = f"line {number} (byte {offset + error.start})"
                 raise DataError(f"{shown_file(path.name)} is not UTF-8 text at {where}; re-save it as UTF-8.") from None
             offset += len(line)
+
+
+def line_of_nul(path: Path) -> int | None:
+    """Return the first line, from 1, that holds a NUL byte."""
+    with opened(path) as stream:
+        return next((number for number, line in enumerate(stream, 1) if b"\0" in line), None)
+
+
+def _refuse_bomb(path: Path) -> None:
+    """Unpack a gzipped file once, keeping nothing, before any reader does: the size it claims may be a lie."""
+    packed = path.stat().st_size
+    if not is_gzipped(path) or packed * 1100 < SMALL:  # deflate packs 1032 to one at best
+        return
+    unpacked = 0
+    with opened(path) as stream:
+        while chunk := stream.read(CHUNK):
+            unpacked += len(chunk)
+            if unpacked > max(SMALL, MAX_RATIO * packed):
+                raise DataError(
+                    f"{shown_file(path.name)} was not read: it unpacks to more than {MAX_RATIO} times its size; "
+                    "if it is no trap, unpack it yourself."
+                )
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,7 +42,8 @@ def match_truth(
     codes : ndarray of int32, shape (n_items,)
         -1 where unknown.
     counts : dict
-        ``items`` matched, and ``unknown_items`` that have no labels.
+        ``items`` matched, ``unknown_items`` that have no labels and, of gold, ``unknown_labels``: items whose label is no
+        class. Of truth that is refused, since a score without them would flatter.
 
     Examples
     --------
@@ -50,7 +52,7 @@ def match_truth(
     >>> match_truth(labels, {"2": "yes", "3": "no"})
     (array([-1,  1], dtype=int32), {'items': 1, 'unknown_items': 1})
     """
-    item_column, label_column = _columns(truth)
+    item_column, label_column = truth_columns(truth)
     item, items = code_column(item_column, "item")
     label, values = code_column(label_column, what)
     present = (item >= 0) & (label >= 0)
@@ -72,7 +74,9 @@ def match_truth(
     where = pc.fill_null(pc.index_in(items, value_set=as_text(labels.items)), -1).to_numpy(zero_copy_only=False)
     matched = (where >= 0) & (known != -1)
     strangers = np.flatnonzero(matched & (known < -1))
-    if len(strangers):
+    if what == "gold" and len(strangers) < matched.sum():
+        matched &= known >= 0
+    elif len(strangers):
         which = strangers[0]
         raise DataError(
             f"The {what} gives item {shown(items[int(which)])} the label {shown(values[int(-2 - known[which])])}, which is not "
@@ -81,16 +85,33 @@ def match_truth(
     codes = np.full(labels.n_items, -1, np.int32)
     codes[where[matched]] = known[matched]
     n_matched = int(matched.sum())
-    n_unknown = int((known != -1).sum()) - n_matched
+    n_unknown = int(((known != -1) & (where < 0)).sum())
     if not n_matched:
         raise DataError(
             f"None of the {n_unknown} {what} items appears in the labels (for example {shown(items[int(item[0])])}, where the "
             f"labels have {shown(labels.items[0])}); are the ids written the same way?"
         )
-    return codes, {"items": n_matched, "unknown_items": n_unknown}
+    counts = {"items": n_matched, "unknown_items": n_unknown}
+    return codes, counts if what == "truth" else {**counts, "unknown_labels": len(strangers)}
 
 
-def _columns(truth: Any) -> list[Column]:
+def take_gold(labels: Labels, gold: Any) -> Labels:
+    """Return labels with the known classes of a file, frame or mapping; the report notes those that are of no use."""
+    codes, counts = match_truth(labels, gold, what="gold")
+    notes = [
+        f"Gold {what}: {counts[name]:,}; {how}."
+        for name, what, how in (
+            ("unknown_items", "items without labels", "they are not in the result"),
+            ("unknown_labels", "items whose label is no class", "they are taken as unknown"),
+        )
+        if counts[name]
+    ]
+    report = replace(labels.report, notes=(*labels.report.notes, *notes))
+    return replace(labels.with_gold(codes), report=report)
+
+
+def truth_columns(truth: Any) -> list[Column]:
+    """Take the item and label columns out of a file, frame, mapping or Series."""
     if isinstance(truth, str | Path):
         return list(read_truth(truth).columns)
     if nw.dependencies.is_pandas_series(truth):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,6 +21,11 @@ MAX_BYTES = 1 << 30  # unpacked, in a zip
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
 SMALL = 1 << 20  # bytes below which the ratio says nothing
 READ = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".manifest"})
+# What the zip module raises on damaged archives, as fuzzing found out.
+DAMAGED = (
+    zipfile.BadZipFile, EOFError, OSError, ValueError, IndexError, NotImplementedError, RuntimeError, OverflowError,
+    struct.error, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 
 def members(path: Path) -> list[str]:
@@ -34,22 +41,24 @@ def read_members(path: Path, names: list[str]) -> Iterator[tuple[str, bytes]]:
             with opened(path / name) as stream:
                 yield name, stream.read()
         return
-    with zipfile.ZipFile(path) as archive:
+    with opened(path) as stream, zipfile.ZipFile(stream) as archive:
         for name in names:
             try:
-                yield name, archive.read(name)  # never more than the size that was checked
-            except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError):
+                data = archive.read(name)  # never more than the size that was checked
+            except DAMAGED:
                 raise DataError(
                     f"{shown_file(name)} in {shown_file(path.name)} is damaged; export or download it again."
                 ) from None
+            yield name, data
 
 
 def _in_zip(path: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, EOFError):
-        raise DataError(f"{shown_file(path.name)} is not a complete zip file; export or download it again.") from None
+    with opened(path) as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                entries = archive.infolist()
+        except DAMAGED:
+            raise DataError(f"{shown_file(path.name)} is not a complete zip file; export or download it again.") from None
     size, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
     if len(entries) > MAX_MEMBERS:
         raise _refusal(path, f"it holds {len(entries):,} files, more than {MAX_MEMBERS:,}")
@@ -64,7 +73,7 @@ def _in_zip(path: Path) -> list[str]:
             raise _refusal(path, f"{shown_file(entry.filename)} is a link")
         if entry.flag_bits & 1:
             raise _refusal(path, f"{shown_file(entry.filename)} is encrypted")
-    return [entry.filename for entry in entries if not entry.is_dir()]
+    return [entry.filename for entry in entries if not entry.filename.endswith("/")]  # a name may even be empty
 
 
 def _in_folder(path: Path) -> list[str]:

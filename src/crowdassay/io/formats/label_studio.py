@@ -154,6 +154,8 @@ def _varying(table: pa.Table, item: str, source: str) -> str:
     tags = [name for name in table.column_names if name not in {item, "annotator"}]
     if len(tags) == 1:
         return tags[0]
-    counts = table.group_by(item).aggregate([(name, "count_distinct") for name in tags])
-    varying = [name for name in tags if (pc.max(counts[f"{name}_count_distinct"]).as_py() or 0) > 1]
+    # Columns are numbered here: Arrow takes a name that begins with a dot for a path.
+    plain = pa.Table.from_arrays([table[name] for name in (item, *tags)], names=[str(n) for n in range(1 + len(tags))])
+    counts = plain.group_by("0").aggregate([(str(n), "count_distinct") for n in range(1, 1 + len(tags))])
+    varying = [name for n, name in enumerate(tags, 1) if (pc.max(counts[f"{n}_count_distinct"]).as_py() or 0) > 1]
     return choose_question(varying or tags, None, source)

@@ -57,6 +57,7 @@ class Import:
     gold : pyarrow.Table, optional
         Columns ``item`` and ``label``: known classes that the export carries.
     notes : tuple of str
+    time, weight : pyarrow.Array or pyarrow.ChunkedArray, optional
     """
 
     item: Column
@@ -67,6 +68,8 @@ class Import:
     dropped: Mapping[str, int] = field(default_factory=dict)
     gold: pa.Table | None = None
     notes: tuple[str, ...] = ()
+    time: Column | None = None
+    weight: Column | None = None
 
 
 class Rows:

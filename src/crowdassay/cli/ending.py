@@ -1,0 +1,73 @@
+"""End promptly and cleanly when interrupted: by Ctrl-C, or by SIGTERM as schedulers and containers send it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+INTERRUPTED = 3
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+PATIENCE = 0.6  # seconds for the interruption to get through; compiled code does not hear it
+
+
+@dataclass
+class Ending:
+    """What to do, and what to say, when a run is interrupted.
+
+    Attributes
+    ----------
+    save : callable, optional
+        Saves what should outlive the run and returns a sentence about it.
+    """
+
+    save: Callable[[], str] | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def last_words(self) -> str:
+        """Save what there is to save; return what to tell the user."""
+        saved = "nothing was written." if self.save is None else self.save()
+        return f"Interrupted; {saved}"
+
+
+@contextmanager
+def prompt_ending() -> Iterator[Ending]:
+    """Raise `KeyboardInterrupt` on both signals, and end the process by force if that is not heard soon.
+
+    Results are replaced in one step at the very end, so that ending at any moment leaves none half written.
+    """
+    ending = Ending()
+    if threading.current_thread() is not threading.main_thread():  # only the main thread hears signals
+        yield ending
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    wakened = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    watcher = threading.Thread(target=_watch, args=(reader, ending), daemon=True)
+    watcher.start()
+    try:
+        yield ending
+    finally:
+        ending.done.set()
+        signal.set_wakeup_fd(wakened)
+        signal.signal(signal.SIGTERM, before)
+        os.close(writer)  # which ends the watcher
+        watcher.join()
+        os.close(reader)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _watch(reader: int, ending: Ending) -> None:
+    while heard := os.read(reader, 1):
+        if heard[0] in SIGNALS and not ending.done.wait(PATIENCE):
+            words = ending.last_words()
+            with suppress(OSError):
+                os.write(2, f"{words}\n".encode())
+            os._exit(INTERRUPTED)

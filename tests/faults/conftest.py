@@ -1,0 +1,3 @@
+"""Fuzzing needs an extra that tests do not."""
+
+collect_ignore = ["fuzz.py"]

@@ -1,0 +1,135 @@
+"""What fuzzing plays: bytes in, labels or one of our own errors out. `play` raises whatever must not happen."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+import exports
+from crowdassay.data.labels import Labels
+from crowdassay.errors import CrowdassayError
+from crowdassay.io.encode import encode
+from crowdassay.io.files import read_labels, read_truth
+from crowdassay.io.formats.look import look
+from crowdassay.io.formats.record import Wanted
+from crowdassay.io.formats.registry import FORMATS, PLAIN, read, recognise
+from crowdassay.io.repeats import POLICIES
+
+ROWS = [("0", "1", "1"), ("0", "2", "0"), ("1", "1", "0"), ("1", "2", "0")]
+TOOLS = (None, PLAIN, *FORMATS)
+# Names by the kind of reader: DuckDB is slow to start, so that the others are played by themselves as well.
+NAMES = {
+    "table": ("a.csv", "a.tsv", "a.txt", "a.csv.gz", "a.parquet", "a.jsonl", "a.json"),
+    "export": ("a.json", "a.jsonl", "a.manifest", "a.zip", "a.npy"),
+}
+WRITERS = (
+    exports.label_studio, exports.label_studio_min, exports.label_studio_csv, exports.prodigy, exports.doccano,
+    exports.doccano_csv, exports.argilla, exports.argilla_flat, exports.mturk, exports.sagemaker_manifest, exports.toloka,
+    exports.appen, exports.labelbox, exports.wide, exports.matrix, exports.triples, exports.crowd_kit,
+)  # fmt: skip
+TARGETS = ("table", "export", "labels")
+
+
+def play(target: str, data: bytes, folder: Path) -> str:
+    """Play one case; return 'read' or 'refused'. The first bytes choose how the rest is read."""
+    try:
+        labels = play_labels(data) if target == "labels" else play_file(NAMES[target], data, folder, export=target == "export")
+    except CrowdassayError as error:
+        if "\n" in str(error):
+            raise AssertionError(f"more than one line: {error!r}") from error
+        return "refused"
+    if labels is not None:
+        check(labels)
+    return "read"
+
+
+def play_file(names: tuple[str, ...], data: bytes, folder: Path, *, export: bool) -> Labels | None:
+    """Write the bytes to a file and read it."""
+    first, second, third, *_ = [*data[:3], 0, 0, 0]
+    path = folder / names[first % len(names)]
+    # Most changes make bytes that are no UTF-8, or ask for the wrong tool, and nothing further is tried.
+    as_is = export or third & 16 or path.suffix == ".parquet"
+    body = data[3:] if as_is else data[3:].decode("utf-8", errors="replace").encode()
+    path.write_bytes(gzip.compress(body, 1) if path.suffix == ".gz" and third & 1 else body)
+    tool = TOOLS[second % len(TOOLS)] if export or third & 32 else None
+    if third & 2 and not export:
+        read_truth(path)
+        return None
+    question, missing, policy = "tone" if third & 4 else None, "-1" if third & 8 else None, POLICIES[third >> 6]
+    if not export:
+        return read_labels(path, format=tool, missing=missing, repeats=policy, question=question)
+    seen = look(path)
+    name = recognise(seen) if tool in {None, PLAIN} else tool
+    if name == PLAIN:
+        return None
+    rows = read(name, seen, Wanted(question, None, bool(third & 16), missing))
+    return encode(rows.item, rows.worker, rows.label, repeats=policy)
+
+
+def play_labels(data: bytes) -> Labels:
+    """Make three columns of the bytes, mixed in type, and encode them."""
+    policy, kind, *_ = [*data[:2], 0, 0]
+    cells = data[2:].split(b"\x1f")
+    thirds = [cells[start::3] for start in range(3)]
+    length = min(map(len, thirds))
+    columns = [column(third[:length], (kind >> shift) & 7) for third, shift in zip(thirds, (0, 3, 5), strict=True)]
+    classes = ["0", "1", "yes", "no"] if policy & 4 else None
+    return encode(*columns, repeats=POLICIES[policy & 3], classes=classes)
+
+
+def column(cells: list[bytes], kind: int) -> pa.Array:
+    """Make a column of texts, numbers, booleans or bytes."""
+    if kind == 1:
+        return pa.array([int.from_bytes(cell[:7], "big") if cell else None for cell in cells], pa.int64())
+    if kind == 2:
+        return pa.array([number(cell) for cell in cells], pa.float64())
+    if kind == 3:
+        return pa.array([bool(cell[0] & 1) if cell else None for cell in cells], pa.bool_())
+    if kind == 4:
+        return pa.array(cells, pa.binary())
+    texts = [cell.decode("utf-8", errors="replace") or None for cell in cells]
+    return pa.array(texts, pa.string()).dictionary_encode() if kind == 5 else pa.array(texts, pa.string())
+
+
+def number(cell: bytes) -> float | None:
+    """Read a number as Python does, infinities and NaN included."""
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def check(labels: Labels) -> None:
+    """Whatever was read must be whole: codes in range, item-major, counted."""
+    assert labels.n_labels == labels.starts[-1] == labels.report.rows_kept
+    assert (labels.worker >= 0).all()
+    assert (labels.worker < labels.n_workers).all()
+    assert (labels.label >= 0).all()
+    assert (labels.label < labels.n_classes).all()
+    assert (labels.gold >= -1).all()
+    assert (labels.gold < labels.n_classes).all()
+    for vocabulary in (labels.items, labels.workers, labels.classes):
+        assert vocabulary.null_count == 0
+        assert len(vocabulary.unique()) == len(vocabulary)
+    json.dumps(labels.report.as_dict()).encode()
+
+
+def seeds(target: str, folder: Path) -> list[bytes]:
+    """Return good cases to start from: every tool's export, and plain tables."""
+    if target == "labels":
+        return [
+            bytes([p, k]) + b"\x1f".join(cell.encode() for row in ROWS for cell in row)
+            for p in range(8)
+            for k in range(0, 256, 37)
+        ]
+    found = []
+    for writer in WRITERS:
+        path = writer(ROWS, folder)
+        for position, name in enumerate(NAMES[target]):
+            if path.suffix == Path(name).suffix:
+                found.append(bytes([position, 0, 0]) + path.read_bytes())
+                found.append(bytes([position, 0, 4]) + path.read_bytes())
+    return found
