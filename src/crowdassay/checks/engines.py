@@ -1,0 +1,170 @@
+"""Conformance suite for engines: wherever the labels are, the sums are those of the local engine.
+
+``check_engine(make)`` runs every check; ``make`` takes `Labels` and returns an engine that holds them. Each check fails with
+an `AssertionError` in words. An engine may keep its items' coordinates between sweeps (``engine.warm``) or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.engines.base import Engine, Weights
+from crowdassay.engines.local import LocalEngine, log_softmax
+from crowdassay.estimators.dawid_skene import DawidSkene
+from crowdassay.estimators.majority import MajorityVote
+from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.model.family import Model
+from crowdassay.model.simulate import simulate
+from crowdassay.model.structures import STRUCTURES, resolve
+
+Make = Callable[[Labels], Engine]
+OBJECTIVE = 1e-9  # relative
+SUMS = 1e-6  # of a worker's table; items stop when half a step is worth less than 1e-10
+
+
+def problems() -> dict[str, Labels]:
+    """Return small labels of every shape an engine must take, by name."""
+    ragged = _ragged(np.random.default_rng(2))
+    gold = np.full(ragged.n_items, -1)
+    gold[[0, 3, -1]] = [1, 2, 0]
+    return {
+        "binary": simulate(np.random.default_rng(0), n_items=90, n_workers=9, n_classes=2, item_spread=0.3)[0],
+        "three classes": simulate(np.random.default_rng(1), n_items=90, n_workers=9, n_classes=3, item_spread=0.3)[0],
+        "ragged": ragged,
+        "gold": ragged.with_gold(gold),
+    }
+
+
+def check_sizes(make: Make) -> None:
+    """The engine knows how many items, workers, classes and labels there are, and how many labels each worker gave."""
+    for name, labels in problems().items():
+        engine = make(labels)
+        for size in ("n_items", "n_workers", "n_classes", "n_labels"):
+            assert getattr(engine, size) == getattr(labels, size), f"{name}: {size} is wrong"
+        counts = np.bincount(labels.worker, minlength=labels.n_workers)
+        assert np.array_equal(engine.worker_counts, counts), f"{name}: worker_counts are wrong"
+
+
+def check_counts(make: Make) -> None:
+    """An E-step gives the same expected counts, from the posterior and from the votes."""
+    for name, labels in problems().items():
+        engine, local = make(labels), LocalEngine(labels)
+        log_p, log_prior = log_softmax(_tables(labels)), np.log(np.arange(1.0, labels.n_classes + 1) / 10)
+        for weights in (Weights.FREE, Weights.VOTES):
+            found, expected = (one.count(log_p, log_prior, weights) for one in (engine, local))
+            where = f"{name}, {weights.name}"
+            _same(found.objective, expected.objective, f"{where}: the objective of a count")
+            _close(found.counts, expected.counts, f"{where}: the expected counts")
+            _close(found.totals, expected.totals, f"{where}: the totals of a count")
+
+
+def check_sweeps(make: Make) -> None:
+    """A sweep from items at rest gives the same sums, for every structure, with items and without."""
+    for name, labels in problems().items():
+        engine, local = make(labels), LocalEngine(labels)
+        sigma, log_prior = _tables(labels), np.zeros(labels.n_classes)
+        for structure in STRUCTURES:
+            worker = resolve(structure, labels.n_classes).basis()
+            for item in (worker, None):
+                model = Model(worker, item, 1.0, 2.0)
+                for weights in (Weights.FREE, Weights.VOTES):
+                    engine.restart()
+                    local.restart()
+                    found, expected = (one.sweep(model, sigma, log_prior, weights) for one in (engine, local))
+                    where = f"{name}, {structure}, {'with' if item else 'without'} items, {weights.name}"
+                    _same(found.objective, expected.objective, f"{where}: the objective of a sweep")
+                    _close(found.gradient, expected.gradient, f"{where}: the gradient")
+                    _close(found.totals, expected.totals, f"{where}: the totals of a sweep")
+
+
+def check_again(make: Make) -> None:
+    """The same sweep twice, the items forgotten in between, gives the same bits."""
+    labels = problems()["ragged"]
+    engine, basis = make(labels), resolve("nominal", labels.n_classes).basis()
+    model, sigma = Model(basis, basis, 1.0, 2.0), _tables(labels)
+    first = engine.sweep(model, sigma, np.zeros(labels.n_classes))
+    engine.restart()
+    second = engine.sweep(model, sigma, np.zeros(labels.n_classes))
+    assert first.objective == second.objective, "the same sweep gave two objectives"
+    assert np.array_equal(first.gradient, second.gradient), "the same sweep gave two gradients"
+
+
+def check_fits(make: Make) -> None:
+    """Estimators end where they end on the local engine: the same objective, and the same most probable classes."""
+    methods = (
+        MajorityVote(),
+        DawidSkene(max_sweeps=30),
+        DawidSkene(prior="estimated", smoothing=0.1, max_sweeps=30),
+        MinimaxEntropy(starts=1),
+        MinimaxEntropy(starts=1, item_structure="none"),
+        MinimaxEntropy(starts=1, structure="ordinal"),
+    )
+    for name, labels in problems().items():
+        engine = make(labels)
+        for method in methods:
+            engine.restart()
+            # An engine whose items carry nothing takes the path of a local engine whose items carry nothing.
+            local = LocalEngine(labels, warm=getattr(engine, "warm", False))
+            found, expected = method.solve(engine), method.solve(local)
+            where = f"{name}, {method}"
+            if expected.objective is not None and found.objective is not None:
+                _same(found.objective, expected.objective, f"{where}: the objective of the fit")
+            posteriors = [_judge(labels, solution.model, solution.sigma, solution.log_prior) for solution in (found, expected)]
+            top = np.sort(posteriors[1], axis=1)
+            clear = top[:, -1] - top[:, -2] > 1e-6
+            same = posteriors[0].argmax(axis=1) == posteriors[1].argmax(axis=1)
+            assert same[clear].all(), f"{where}: {int((~same[clear]).sum())} items got another label"
+
+
+CHECKS = (check_sizes, check_counts, check_sweeps, check_again, check_fits)
+
+
+def check_engine(make: Make) -> None:
+    """Run every check on engines made by ``make(labels)``."""
+    for check in CHECKS:
+        check(make)
+
+
+def _ragged(generator: np.random.Generator, n_items: int = 14, n_workers: int = 7, n_classes: int = 3) -> Labels:
+    """An item and a worker with one label each, an item with very many, pairs that repeat, a class never chosen."""
+    sizes = generator.integers(1, 6, n_items)
+    sizes[0], sizes[5] = 1, 40
+    item = np.repeat(np.arange(n_items), sizes)
+    worker = generator.integers(n_workers - 1, size=len(item))
+    worker[-1] = n_workers - 1
+    labels = Labels.from_codes(
+        item,
+        worker,
+        generator.integers(n_classes, size=len(item)),
+        items=pa.array([f"i{j}" for j in range(n_items)]),
+        workers=pa.array([f"w{i}" for i in range(n_workers)]),
+        classes=pa.array([f"c{c}" for c in range(n_classes)]),
+    )
+    return replace(labels, classes=pa.array([f"c{c}" for c in range(n_classes + 1)]))
+
+
+def _tables(labels: Labels) -> FloatArray:
+    noise = np.random.default_rng(3).normal(size=(labels.n_workers, labels.n_classes, labels.n_classes))
+    return noise + np.eye(labels.n_classes)
+
+
+def _judge(labels: Labels, model: Model | None, sigma: FloatArray, log_prior: FloatArray) -> FloatArray:
+    plain = model or Model(resolve("nominal", labels.n_classes).basis(), None, 1.0, 1.0)
+    return LocalEngine(labels).posteriors(plain, sigma, log_prior)[1]
+
+
+def _same(found: float, expected: float, what: str) -> None:
+    gap = abs(found - expected) / max(abs(expected), 1.0)
+    assert gap <= OBJECTIVE, f"{what} is {found!r}, not {expected!r}"
+
+
+def _close(found: FloatArray, expected: FloatArray, what: str) -> None:
+    assert found.shape == expected.shape, f"{what} have the shape {found.shape}, not {expected.shape}"
+    gap = float(np.abs(found - expected).max(initial=0.0))
+    assert gap <= SUMS, f"{what} are off by {gap:.1e}"

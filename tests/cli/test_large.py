@@ -1,0 +1,165 @@
+"""`aggregate` from files larger than memory, and `update`."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from crowdassay.cli.engines import Job, memory_needed, too_large
+from crowdassay.estimators.dawid_skene import DawidSkene
+from crowdassay.estimators.glad import GLAD
+from crowdassay.model.simulate import simulate
+
+MEASURED = """
+import resource, sys
+from crowdassay.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
+    labels, truth = simulate(np.random.default_rng(0), n_items=300, n_workers=12, n_classes=2)
+    names = (labels.items.take(pa.array(labels.label_item)), labels.workers.take(pa.array(labels.worker)))
+    table = pa.table([*names, labels.classes.take(pa.array(labels.label))], names=["item", "worker", "label"])
+    pyarrow.csv.write_csv(table, folder / "labels.csv")
+    pyarrow.csv.write_csv(pa.table({"item": labels.items, "label": pa.array(truth)}), folder / "truth.csv")
+    (folder / "parts").mkdir()
+    pyarrow.csv.write_csv(table.slice(0, 700), folder / "parts/1.csv")
+    pyarrow.csv.write_csv(table.slice(700), folder / "parts/2.csv")
+    return folder
+
+
+@pytest.mark.parametrize("method", ["majority", "dawid-skene"])
+def test_files_give_the_summary_and_tables_of_memory(run, answers, tmp_path, method):
+    common = ["aggregate", answers / "labels.csv", "--method", method, "--truth", answers / "truth.csv", "--json"]
+    code, local, _ = run(*common, "--out", tmp_path / "local")
+    assert code == 0
+    code, files, _ = run(*common, "--out", tmp_path / "files", "--engine", "files", "--temp-dir", tmp_path / "tmp")
+    assert code == 0
+    local, files = json.loads(local), json.loads(files)
+    assert files.pop("engine") == "files"
+    for name, value in files.items():
+        if name not in {"seconds", "sweeps", "notes", "parameters"}:
+            assert value == pytest.approx(local[name], rel=1e-9) if isinstance(value, float) else value == local[name], name
+    assert list((tmp_path / "tmp").iterdir()) == []
+    for name in ("labels.csv", "posterior.csv"):
+        numbers = [pyarrow.csv.read_csv(tmp_path / kind / name) for kind in ("local", "files")]
+        for column in numbers[0].column_names:
+            one, other = (table[column].to_pylist() for table in numbers)
+            assert one == (pytest.approx(other, abs=1e-9) if isinstance(one[0], float) else other)
+
+
+def test_people_see_what_happened(run, answers, tmp_path):
+    where = ("--engine", "files", "--temp-dir", tmp_path, "--memory", "1GB")
+    code, out, err = run("aggregate", answers / "parts", "--method", "minimax", "--truth", answers / "truth.csv", *where)
+    assert code == 0
+    assert "Encoding and sorting" in err
+    for said in (
+        "Read 1,500 labels of 300 items by 12 workers from 2 files",
+        "engine files.",
+        "error",
+        "Hardest items",
+        "Nothing",
+    ):
+        assert said in " ".join(out.split()), said
+
+
+@pytest.mark.parametrize("given", [["parts"], ["parts/*.csv"], ["parts/1.csv", "parts/2.csv"]])
+def test_several_files_in_memory(run, answers, given):
+    paths = [answers / name for name in given]
+    code, out, _ = run("aggregate", *paths, "--method", "majority", "--json")
+    assert code == 0
+    expected = json.loads(run("aggregate", answers / "labels.csv", "--method", "majority", "--json")[1])
+    found = json.loads(out)
+    assert found["mean_probability"] == expected["mean_probability"]
+    assert found["import_report"]["source"] == "2 files"
+
+
+def test_what_needs_memory_is_refused(run, answers, tmp_path):
+    start = ("aggregate", answers / "labels.csv", "--engine", "files")
+    for options, said in (
+        (("--weight-column", "label"), "--weight-column needs all labels in memory"),
+        (("--method", "glad"), "needs all labels in memory"),
+        (("--from", "prodigy"), "crowdassay convert"),
+        (("--memory", "lots"), "such as 1GB"),
+        (("--method", "majority", "--save-model", tmp_path / "m"), "--save-model needs all labels in memory"),
+    ):
+        code, _, err = run(*start, *(("--method", "majority") if "--method" not in options else ()), *options)
+        assert (code, said in err) == (2, True), err
+    code, _, err = run("aggregate", answers / "parts", "--use-gold")
+    assert code == 2
+    assert "--use-gold goes with a single file; there are 2 here" in err
+
+
+def test_files_are_chosen_where_memory_will_not_do(answers, capsys):
+    def job(estimator, memory):
+        labels = (str(answers / "labels.csv"),)
+        return Job(estimator, estimator.method, False, labels, {"engine": "auto", "memory": memory, "quiet": False})
+
+    assert 1e5 < memory_needed(answers / "labels.csv") < 1e6
+    assert too_large(job(DawidSkene(), "50KB"))
+    assert not too_large(job(DawidSkene(), None))
+    assert not too_large(job(GLAD(), "50KB"))
+    assert "dawid-skene and majority need less, with --engine files" in capsys.readouterr().err
+
+
+def test_memory_is_kept_to(run, answers, tmp_path):
+    """A million labels; the fit, the spool and the tables stay below what is asked for."""
+    run("aggregate", answers / "labels.csv", "--method", "dawid-skene", "--quiet")  # the compiler takes memory of its own, once
+    generator = np.random.default_rng(0)
+    n = 1_000_000
+    table = {
+        "item": np.repeat(np.arange(n // 5), 5),
+        "worker": generator.integers(5000, size=n),
+        "label": generator.integers(2, size=n),
+    }
+    order = generator.permutation(n)
+    text = {name: pa.array(values[order]).cast(pa.string()) for name, values in table.items()}
+    pq.write_table(pa.table(text), tmp_path / "labels.parquet")
+    done = subprocess.run(
+        [
+            sys.executable, "-c", MEASURED, "aggregate", str(tmp_path / "labels.parquet"), "--method", "dawid-skene",
+            "--max-sweeps", "3", "--engine", "files", "--memory", "600MB", "--temp-dir", str(tmp_path / "tmp"),
+            "--out", str(tmp_path / "out"), "--format", "parquet", "--quiet",
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) < 600e6
+    assert pq.read_metadata(tmp_path / "out/labels.parquet").num_rows == n // 5
+
+
+def test_update(run, answers, tmp_path):
+    model, new = tmp_path / "model", tmp_path / "new.csv"
+    code, _, _ = run("aggregate", answers / "labels.csv", "--method", "dawid-skene", "--save-model", model, "--quiet")
+    assert code == 0
+    new.write_text("item,worker,label\ni5,w3,1\ni5,nobody,0\nfresh,w2,0\n")
+    code, out, _ = run("update", model, new)
+    assert code == 0
+    assert "Took in 3 labels: judged 2 items again" in out
+    assert "The model now holds 1,503 labels of 301 items" in out
+    code, out, _ = run("update", model, new, "--refit", "--json", "--out", tmp_path / "out")
+    assert code == 0
+    facts = json.loads(out)
+    assert facts["n_labels"] == 1506
+    assert facts["refit_sweeps"] > 0
+    assert facts["labels_since_fit"] == 0
+    assert (tmp_path / "out/labels.csv").read_text().count("\n") == 302
+    new.write_text("item,worker,label\ni5,w3,2\n")
+    code, _, err = run("update", model, new)
+    assert code == 1
+    assert "'2'" in err
+    code, _, err = run("update", tmp_path / "nothing", new)
+    assert code == 2
+    assert "There is no model" in err
