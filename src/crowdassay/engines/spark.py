@@ -1,0 +1,82 @@
+"""The Spark engine: blocks of items on a cluster, one job a sweep, sums of the size of the workers on the driver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.local import log_softmax
+from crowdassay.engines.spark_data import SparkLabels
+from crowdassay.engines.spark_session import run
+from crowdassay.engines.spark_tasks import CODES, SUMS, Sweep, add, read_sums
+from crowdassay.errors import ParameterError
+from crowdassay.model.family import Model
+
+DIRECT_BYTES = 64 * 10**6  # sums of all partitions that the driver collects and adds by itself
+SHARD_BYTES = 4 * 10**6
+
+
+class SparkEngine:
+    """Sweep labels that are in Spark.
+
+    The tables travel to the executors with the function that reads them; every partition returns its sums. Where those of
+    all partitions together are large, executors add them, each a range of workers, and the driver collects one table. Sums
+    are added in the order of the blocks, so that the same partitions give the same bits. Items carry nothing from sweep to
+    sweep: a lost executor costs the partitions it held and nothing else.
+
+    Parameters
+    ----------
+    data : SparkLabels
+    direct_bytes : int
+        Size of all partitions' sums up to which the driver adds them.
+    """
+
+    warm = False
+
+    def __init__(self, data: SparkLabels, *, direct_bytes: int = DIRECT_BYTES) -> None:
+        self.data, self.direct_bytes = data, direct_bytes
+        self.n_items, self.n_workers = data.n_items, len(data.workers)
+        self.n_classes, self.n_labels = len(data.classes), data.n_labels
+        self._codes = data.blocks.select(*CODES)
+
+    @property
+    def worker_counts(self) -> IntArray:
+        """Number of labels of each worker, shape (n_workers,)."""
+        return self.data.worker_counts
+
+    def restart(self) -> None:
+        """There is nothing to forget."""
+
+    def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
+        """Run an E-step with worker tables of log probabilities."""
+        return Counts(*self._run(Sweep(log_p, log_prior, weights, None)))
+
+    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
+        """Fit every item at the worker tables ``sigma`` and return the sums."""
+        if model.item is not None:
+            return Sums(*self._run(Sweep(sigma, log_prior, weights, model)))
+        log_p = log_softmax(sigma)
+        sums = self.count(log_p, log_prior, weights)
+        return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
+
+    def _run(self, task: Sweep) -> tuple[float, FloatArray, FloatArray]:
+        if task.weights is Weights.GIVEN:
+            raise ParameterError("Weights of every item cannot be held on a cluster; take starts=1.")
+        objective, totals, sums = self.reduce(self._codes, task, task.tables.nbytes)
+        return objective, sums.reshape(task.tables.shape), totals
+
+    def reduce(self, blocks: Any, task: Any, size: int) -> tuple[float, FloatArray, FloatArray]:
+        """Run a task that yields sums of ``size`` bytes on every partition of ``blocks``, and add what comes back."""
+        if size * self.data.n_partitions <= self.direct_bytes:
+            return read_sums(run(lambda: blocks.mapInArrow(task, SUMS).toArrow()))
+        shards = min(self.n_workers, max(1, -(-size // SHARD_BYTES), min(self.data.n_partitions, 64)))
+        parts = blocks.mapInArrow(replace(task, shards=shards), SUMS)
+        return read_sums(run(lambda: parts.repartition(shards, "shard").mapInArrow(add, SUMS).toArrow()))
+
+    def close(self) -> None:
+        """Let Spark forget the blocks."""
+        self.data.blocks.unpersist()

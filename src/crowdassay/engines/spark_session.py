@@ -1,0 +1,135 @@
+"""Reach Spark: a session of our own where there is none, and errors said in a sentence."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from crowdassay.errors import CrowdassayError, DataError, MissingExtraError
+from crowdassay.memory import available_memory, parse_size, shown_size
+
+T = TypeVar("T")
+
+CONNECT_BYTES = 100 * 10**6  # of one message to a Connect server, as it is set by default, less some room
+
+SEND = (
+    "install crowdassay on the executors, send a packed environment along (spark.archives) or set PYSPARK_PYTHON to a Python "
+    "that has it."
+)
+CAUSES = (
+    (r"No module named '?([\w.]+)'?", "The Python of Spark's executors has no module {0}; " + SEND),
+    (r"(?i)pyarrow >= [\d.]+ must be installed", "The Python of Spark's executors has no PyArrow, or an old one; " + SEND),
+    (
+        r"PYTHON_VERSION_MISMATCH\W+(.*)",
+        "Spark's executors run another version of Python than this program; set PYSPARK_PYTHON (and on Connect the server's).",
+    ),
+    (r'Cannot run program "([^"]*)"', "Spark's executors have no program {0}; set PYSPARK_PYTHON to their Python."),
+    (
+        r"maxResultSize",
+        "The sums of a sweep are larger than the driver may collect; raise spark.driver.maxResultSize and spark.driver.memory.",
+    ),
+    (
+        r"OutOfMemoryError|Java heap space|exit code 137|ExecutorLostFailure",
+        "An executor was lost again and again, most likely for want of memory: give executors more "
+        "(spark.executor.memory, spark.executor.memoryOverhead) or take more partitions.",
+    ),
+    (r"TABLE_OR_VIEW_NOT_FOUND\W+The table or view (`\S+`)", "Spark knows no table {0}; check its name and catalog."),
+    (
+        r"PATH_NOT_FOUND\W+(?:Path does not exist: )?(\S+)",
+        "Spark finds no file {0}; the path must be one that executors reach.",
+    ),
+    (r"RESOURCE_EXHAUSTED|larger than max \(\d+", "A message to the Spark Connect server is too large for it; {limit}"),
+)
+CONNECT_LIMIT = "raise spark.connect.grpc.maxInboundMessageSize on the server, or take a classic session."
+
+
+def is_spark(data: object) -> bool:
+    """Tell whether something is a frame of Spark, classic or Connect, without importing Spark."""
+    return any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql") for kind in type(data).__mro__)
+
+
+def is_connect(spark: object) -> bool:
+    """Tell whether a session or a frame is one of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def is_local(spark: Any) -> bool:
+    """Tell whether a session does all its work on this machine."""
+    return not is_connect(spark) and str(spark.sparkContext.master).startswith("local")
+
+
+def open_session() -> Any:
+    """Return the session there is, or one as Spark's own settings say: a local one where they say nothing."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtraError("The engine 'spark' needs PySpark; install it with: pip install 'crowdassay[spark]'") from None
+    check_java()
+    settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    spark = run(lambda: SparkSession.builder.appName("crowdassay").config(map=settings).getOrCreate())
+    use_this_python(spark)
+    return spark
+
+
+def check_java() -> None:
+    """Say what to install where a session of our own would find no Java."""
+    if not ("JAVA_HOME" in os.environ or "SPARK_REMOTE" in os.environ or shutil.which("java")):
+        raise MissingExtraError(
+            "Spark needs Java 17 or 21 and there is none; install one (Debian: apt install openjdk-17-jre-headless) or set "
+            "JAVA_HOME, or reach a Spark elsewhere by SPARK_REMOTE."
+        )
+
+
+def use_this_python(spark: Any) -> None:
+    """In a local session, run executors by this very Python unless PYSPARK_PYTHON names another.
+
+    Spark takes whatever ``python3`` is first on the path, which in a notebook is often not the one that runs.
+    """
+    if is_local(spark) and "PYSPARK_PYTHON" not in os.environ:
+        spark.sparkContext.pythonExec = sys.executable
+
+
+def run(job: Callable[[], T]) -> T:
+    """Run something on Spark; what goes wrong is said in a sentence, with the remedy where one is known."""
+    try:
+        return job()
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
+            raise
+        raise explain(str(error)) from error
+
+
+def explain(text: str) -> CrowdassayError:
+    """Return the error to raise for what Spark says."""
+    for pattern, sentence in CAUSES:
+        if found := re.search(pattern, text):
+            return CrowdassayError(sentence.format(*(f"'{part.strip('`')}'" for part in found.groups()), limit=CONNECT_LIMIT))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if re.match(r"[\w.]*(?:Error|Exception): ", line)] or lines or ["no reason given"]
+    return DataError(f"Spark gave up: {told[0][:300]}")
+
+
+def check_driver(n_workers: int, n_classes: int, tables: float, spark: Any) -> None:
+    """Refuse before anything is fitted if the tables of the workers are too large for the driver."""
+    table = 8 * n_workers * n_classes**2
+    size = f"The tables of {n_workers:,} workers and {n_classes} classes take {shown_size(table)}"
+    remedy = "leave out workers of very few labels, or merge rare classes"
+    free = available_memory()
+    if free is not None and tables * table > free:
+        raise DataError(
+            f"{size} each, and the driver holds about {tables:.0f} of them, {shown_size(tables * table)}, but has "
+            f"{shown_size(free)} free; take a driver with more memory or another method, {remedy}."
+        )
+    if is_connect(spark) and table > CONNECT_BYTES:
+        raise DataError(f"{size}, and Spark Connect takes {shown_size(CONNECT_BYTES)}; take a classic session, or {remedy}.")
+    most = spark.conf.get("spark.driver.maxResultSize", "1g")
+    allowed = parse_size(most.strip().upper().rstrip("B") + "iB") if most.strip()[-1].isalpha() else int(most)
+    if allowed and table > 0.8 * allowed:
+        raise DataError(
+            f"{size}, and Spark's driver collects at most {shown_size(allowed)}; raise spark.driver.maxResultSize and "
+            f"spark.driver.memory, or {remedy}."
+        )

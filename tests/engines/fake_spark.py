@@ -1,0 +1,57 @@
+"""A frame with as much of Spark in it as a sweep needs, so that the whole suite runs in a second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.data.labels import Labels
+from crowdassay.engines.spark_data import SparkLabels
+from crowdassay.engines.spark_tasks import SHIFT, Pack
+
+
+@dataclass
+class FakeFrame:
+    """Partitions of Arrow batches."""
+
+    parts: list[list[pa.RecordBatch]]
+
+    def select(self, *names: str) -> FakeFrame:
+        return FakeFrame([[batch.select(list(names)) for batch in part] for part in self.parts])
+
+    def mapInArrow(self, task, schema: str) -> FakeFrame:
+        names = [column.split()[0] for column in schema.split(", ")]
+        made = FakeFrame([list(task(iter(part))) for part in self.parts])
+        assert all(batch.schema.names == names for part in made.parts for batch in part)
+        return made
+
+    def repartition(self, number: int, column: str) -> FakeFrame:
+        rows = [batch.slice(row, 1) for part in reversed(self.parts) for batch in part for row in range(len(batch))]
+        return FakeFrame([[row for row in rows if row[column][0].as_py() % number == part] for part in range(number)])
+
+    def toArrow(self) -> pa.Table:
+        return pa.Table.from_batches([batch for part in reversed(self.parts) for batch in part])
+
+
+def fake_labels(labels: Labels, partitions: int = 3, least: int = 40) -> SparkLabels:
+    """Deal the items out to partitions and pack them as executors would."""
+    item = labels.label_item
+    table = pa.table(
+        {
+            "item": labels.items.take(pa.array(item)),
+            "worker": labels.worker,
+            "label": labels.label,
+            "gold": labels.gold[item],
+            "truth": np.full(len(item), -1),
+        }
+    )
+    parts = []
+    for part in range(partitions):
+        rows = table.filter(pa.array(item % partitions == part)).to_batches(max_chunksize=7)
+        parts.append(list(Pack(least).pack(rows, part * SHIFT)))
+    return SparkLabels(
+        FakeFrame(parts), labels.n_items, labels.n_labels, 0, partitions, labels.workers, labels.classes,
+        np.bincount(labels.worker, minlength=labels.n_workers), "string", "string", labels.report,
+    )  # fmt: skip

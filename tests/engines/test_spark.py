@@ -1,0 +1,254 @@
+"""The Spark engine in real sessions: local, Connect and a cluster of two executors on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowdassay import KOS, Assay, DawidSkene, MajorityVote, MinimaxEntropy
+from crowdassay.checks.engines import problems
+from crowdassay.engines import spark_session
+from crowdassay.engines.base import Weights
+from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.spark import SparkEngine
+from crowdassay.engines.spark_data import encode_frame
+from crowdassay.errors import CrowdassayError, DataError, ParameterError
+from crowdassay.estimators.blocks import average_worker, judge_block
+from crowdassay.estimators.from_spark import fit_frame
+from crowdassay.model.family import Model
+from crowdassay.model.structures import STRUCTURES, resolve
+from engines.java import find_java
+
+# PySpark warns of pandas 3, and leaves sockets to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::UserWarning")
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.codegen.wholeStage": "false",  # compiling is slower than interpreting so few rows
+}
+METHODS = (
+    MajorityVote(),
+    Assay(max_sweeps=3),
+    DawidSkene(prior="estimated", smoothing=0.1, max_sweeps=4),
+    MinimaxEntropy(starts=1, max_sweeps=5),
+    MinimaxEntropy(starts=1, max_sweeps=4, item_structure="none"),
+    MinimaxEntropy(starts=1, max_sweeps=4, structure="ordinal"),
+)
+
+
+@contextmanager
+def started(master, **settings):
+    from pyspark.sql import SparkSession
+
+    find_java()
+    # What a Connect server runs Python with; classic sessions must find this Python by themselves.
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    spark = SparkSession.builder.master(master).config(map=SETTINGS | settings).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@pytest.fixture(scope="module", params=["local[2]", "local-cluster[2,1,1024]"])
+def sessions(request):
+    """A classic session and, on the local one, a session of Spark Connect; one Spark after the other."""
+    if request.param != "local[2]":
+        with started(request.param) as spark:
+            yield {"cluster": spark}
+        return
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    plugin = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+    with started("local[2]", **plugin) as spark:
+        connected = ConnectSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        yield {"classic": spark, "connect": connected}
+        connected.stop()
+
+
+def coded(spark, labels):
+    """Encode labels whose ids are their codes, so that Spark gives them the same."""
+    table = pa.table({"item": labels.label_item, "worker": labels.worker, "label": labels.label})
+    known = np.flatnonzero(labels.gold >= 0)
+    gold = {int(j): int(labels.gold[j]) for j in known} if len(known) else None
+    return encode_frame(spark.createDataFrame(table), classes=range(labels.n_classes), gold=gold, partitions=3)
+
+
+def judged(engine, solution):
+    return judge_block(engine, solution, average_worker(solution, engine.worker_counts))
+
+
+def test_fits_are_those_of_the_local_engine(sessions):
+    labels = problems()["three classes"]
+    labels = labels.with_gold(np.where(np.arange(labels.n_items) % 30 == 7, 1, -1))
+    for spark in sessions.values():
+        data = coded(spark, labels)
+        engine, local = SparkEngine(data), LocalEngine(labels, warm=False)
+        assert (engine.n_items, engine.n_labels, data.n_gold) == (labels.n_items, labels.n_labels, 3)
+        np.testing.assert_array_equal(engine.worker_counts, local.worker_counts)
+        for method in METHODS:
+            found, expected = method.solve(engine), method.solve(local)
+            if expected.objective is not None:
+                assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+            judgements = [judged(local, solution) for solution in (found, expected)]
+            clear = judgements[1].winners.sum(axis=1) == 1
+            np.testing.assert_array_equal(judgements[0].winners[clear], judgements[1].winners[clear])
+
+
+def test_every_structure(sessions):
+    labels = problems()["ragged"]
+    sigma = np.random.default_rng(0).normal(size=(labels.n_workers, labels.n_classes, labels.n_classes))
+    for spark in sessions.values():
+        data, local = coded(spark, labels), LocalEngine(labels, warm=False)
+        for number, structure in enumerate(STRUCTURES):
+            # By turns: the driver adds, or the executors do.
+            engine = SparkEngine(data, direct_bytes=0 if number % 3 == 0 else 10**9)
+            weights = Weights.FREE if number % 2 else Weights.VOTES
+            basis = resolve(structure, labels.n_classes).basis()
+            both = [one.sweep(Model(basis, basis, 1.0, 2.0), sigma, np.zeros(4), weights) for one in (engine, local)]
+            assert both[0].objective == pytest.approx(both[1].objective, rel=1e-9)
+            np.testing.assert_allclose(both[0].gradient, both[1].gradient, atol=1e-8)
+            np.testing.assert_allclose(both[0].totals, both[1].totals)
+
+
+def test_a_lost_executor_changes_nothing(sessions):
+    if "cluster" not in sessions:
+        pytest.skip("only a cluster has executors to lose")
+    data = coded(sessions["cluster"], problems()["three classes"])
+    executors = executor_processes(data)
+    assert len(executors) == 2
+    lost = max(executors)
+
+    class Shaken(SparkEngine):
+        sweeps = 0
+
+        def reduce(self, blocks, task, size):
+            self.sweeps += 1
+            if self.sweeps == 3:
+                os.kill(lost, signal.SIGKILL)
+            return super().reduce(blocks, task, size)
+
+    method = MinimaxEntropy(starts=1, max_sweeps=6)
+    calm, shaken = method.solve(SparkEngine(data)), method.solve(Shaken(data))
+    assert shaken.history == calm.history
+    np.testing.assert_array_equal(shaken.sigma, calm.sigma)
+    assert lost not in executor_processes(data)
+
+
+def executor_processes(data):
+    """Return the processes of the executors: the parents of the daemons whose children run our Python."""
+
+    def ask(batches):
+        for _ in batches:
+            pass
+        yield pa.RecordBatch.from_pydict({"daemon": [os.getppid()]})
+
+    daemons = set(data.blocks.mapInArrow(ask, "daemon bigint").toArrow()["daemon"].to_pylist())
+    return {int(subprocess.check_output(["ps", "-o", "ppid=", "-p", str(daemon)])) for daemon in daemons}
+
+
+FRAME = {
+    "task": ["a", "a", "a", "b", "b", "b", "c", "c", "c", "d", "d", None, "e", "e", "=f", "=f"],
+    "annotator": ["u", "v", "w", "u", "v", "w", "u", "v", "w", "u", "v", "w", " ", "u", "v", "w"],
+    "answer": ["no", "no", "yes", "yes", "yes", "yes", "no", "no", "no", "yes", "no", "no", "no", "no", "yes", "yes"],
+}
+
+
+def test_a_frame_handed_to_an_estimator(sessions):
+    table = pa.table(FRAME)
+    for spark in sessions.values():
+        frame = spark.createDataFrame(table)
+        method = DawidSkene(smoothing=0.1, max_sweeps=4)
+        local = DawidSkene(smoothing=0.1, max_sweeps=4).fit(table, gold={"d": "yes"})
+        method.fit(frame, gold={"d": "yes"})
+        assert method.result_.labels.report.dropped == local.result_.labels.report.dropped
+        assert method.classes_ == ["no", "yes"]
+        assert method.objective_ == pytest.approx(local.objective_, rel=1e-9)
+        for name in ("labels_", "posterior_", "items_", "workers_"):
+            found = getattr(method, name)
+            assert spark_session.is_spark(found)
+            key = found.columns[0]
+            rows, expected = (
+                sorted(part.to_pylist(), key=lambda row: row[key]) for part in (found.toArrow(), getattr(local, name))
+            )
+            for row, other in zip(rows, expected, strict=True):
+                assert row == pytest.approx({column: other[column] for column in row})
+        assert method.result_.parameters == local.result_.parameters
+        with pytest.raises(ParameterError, match="In Spark only the items of the fit"):
+            method.predict(frame)
+
+
+def test_from_the_command_line(sessions, run, tmp_path):
+    if "classic" not in sessions:
+        pytest.skip("once is enough")
+    import csv
+    import json
+
+    (tmp_path / "truth.csv").write_text("item,label\na,no\nb,no\nz,no\n")
+    with (tmp_path / "labels.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([FRAME, *zip(*FRAME.values(), strict=True)])
+    options = ("--engine", "spark", "--method", "minimax", "--max-sweeps", 5, "--truth", tmp_path / "truth.csv")
+    code, out, err = run(
+        "aggregate", tmp_path / "labels.csv", *options, "--out", tmp_path / "out", "--temp-dir", tmp_path / "t"
+    )
+    assert code == 0, err
+    assert "Against the truth of 2 items: error 50.00%" in out
+    assert "Hardest items" in out
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["engine"], summary["n_items"], summary["truth_items_without_labels"]) == ("spark", 6, 1)
+    parts = list((tmp_path / "out" / "labels.csv").glob("part-*.csv"))
+    rows = [row for part in parts for row in csv.DictReader(part.open())]
+    assert sorted(row["item"] for row in rows) == ["'=f", "a", "b", "c", "d", "e"]
+    assert list((tmp_path / "t").glob("crowdassay-*/part-*.parquet"))
+    code, _, err = run("aggregate", "no_such_table", *options[:2], "--method", "majority")
+    assert (code, err.splitlines()[-1]) == (1, "Error: Spark knows no table 'no_such_table'; check its name and catalog.")
+
+
+def test_what_cannot_be_done_is_said(sessions, monkeypatch):
+    if "cluster" in sessions:
+        pytest.skip("once is enough")
+    for spark in sessions.values():
+        frame = spark.createDataFrame(pa.table(FRAME))
+        with pytest.raises(ParameterError, match="'kos' needs all labels in memory"):
+            KOS().fit(frame)
+        with pytest.raises(ParameterError, match="Choosing gamma needs all labels in memory"):
+            MinimaxEntropy(gamma="auto").fit(frame, validation={"a": "no"})
+        with pytest.raises(DataError, match="The gold gives item 'a' different labels"):
+            fit_frame(MajorityVote(), frame, gold=spark.createDataFrame(pa.table({"item": ["a", "a"], "label": ["no", "yes"]})))
+        with monkeypatch.context() as patch:
+            patch.setattr(spark_session, "available_memory", lambda: 1000)
+            with pytest.raises(DataError, match=r"The tables of 3 workers and 2 classes take 96 B each, .* has 1 KB free"):
+                fit_frame(MajorityVote(), frame)
+
+
+def test_executors_without_the_package(sessions):
+    if "cluster" in sessions:
+        pytest.skip("once is enough")
+
+    def task(batches):
+        raise ModuleNotFoundError("No module named 'crowdassay'")
+
+    for spark in sessions.values():
+        frame = spark.createDataFrame(pa.table(FRAME)).mapInArrow(task, "n int")
+        with pytest.raises(CrowdassayError, match="executors has no module 'crowdassay'; install crowdassay on the executors"):
+            spark_session.run(frame.toArrow)

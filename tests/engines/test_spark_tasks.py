@@ -1,0 +1,52 @@
+"""The Spark engine under the conformance suite, without Spark: what executors run, and how sums are added."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowdassay.checks.engines import CHECKS, problems
+from crowdassay.engines.base import Weights
+from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.spark import SparkEngine
+from crowdassay.engines.spark_tasks import Pack, block_items, rows_of
+from crowdassay.errors import ParameterError
+from engines.fake_spark import fake_labels
+
+ENGINES = {
+    "collected": lambda labels: SparkEngine(fake_labels(labels)),
+    "sharded": lambda labels: SparkEngine(fake_labels(labels), direct_bytes=0),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("name", ENGINES)
+def test_conformance(name, check):
+    check(ENGINES[name])
+
+
+def test_shards_cover_all_workers():
+    labels = problems()["binary"]
+    engine = SparkEngine(fake_labels(labels, partitions=50), direct_bytes=0)  # more shards are asked for than there are workers
+    log_p = np.full((labels.n_workers, 2, 2), np.log(0.5))
+    found = engine.count(log_p, np.log([0.5, 0.5]), Weights.VOTES)
+    np.testing.assert_allclose(found.counts, LocalEngine(labels).count(log_p, np.log([0.5, 0.5]), Weights.VOTES).counts)
+
+
+def test_blocks_end_with_an_item_however_batches_are_cut():
+    item = np.repeat([3, 5, 8, 9], [4, 11, 1, 2])
+    rows = {name: np.arange(18) for name in ("worker", "label", "gold", "truth")}
+    table = pa.table({"item": item, **rows})
+    for size in (1, 3, 18):
+        blocks = list(rows_of(Pack(least=5).pack(table.to_batches(max_chunksize=size), 7)))
+        assert [name for block in blocks for name in block_items(block).to_pylist()] == [3, 5, 8, 9]
+        assert [block["block"].as_py() for block in blocks] == list(range(7, 7 + len(blocks)))
+        workers = np.concatenate([np.frombuffer(block["worker"].as_py(), np.int32) for block in blocks])
+        assert workers.tolist() == list(range(18))
+        gold = np.concatenate([np.frombuffer(block["gold"].as_py(), np.int32) for block in blocks])
+        assert gold.tolist() == [0, 4, 15, 16]
+
+
+def test_weights_of_items_stay_at_home():
+    engine = SparkEngine(fake_labels(problems()["binary"]))
+    with pytest.raises(ParameterError, match="starts=1"):
+        engine.count(np.zeros((9, 2, 2)), np.zeros(2), Weights.GIVEN)
