@@ -2,6 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from crowdassay.data import labels as labels_module
 from crowdassay.data.labels import MAX_CLASSES, Labels
 from crowdassay.errors import DataError
 from problems import random_labels
@@ -62,3 +63,26 @@ def test_numeric_classes(classes, numeric):
     one = np.array([0])
     labels = Labels.from_codes(one, one, one, items=WORDS["items"], workers=WORDS["workers"], classes=pa.array(classes))
     assert labels.numeric is numeric
+
+
+def test_sorting_is_stable_and_leaves_the_callers_arrays_alone():
+    generator = np.random.default_rng(0)
+    item, worker, label = generator.integers(0, 300, 5000), generator.integers(0, 40, 5000), generator.integers(0, 3, 5000)
+    names = {"items": pa.array(range(300)), "workers": pa.array(range(40)), "classes": pa.array(["a", "b", "c"])}
+    order = np.argsort(item, kind="stable")
+    shuffled = Labels.from_codes(item, worker, label, **names)
+    given = (item[order].astype(np.int32), worker[order].astype(np.int32), label[order].astype(np.int16))
+    for labels in (shuffled, Labels.from_codes(*given, **names)):
+        np.testing.assert_array_equal(labels.worker, worker[order])
+        np.testing.assert_array_equal(labels.label, label[order])
+        np.testing.assert_array_equal(labels.label_item, item[order])
+    assert all(array.flags.writeable for array in (item, worker, label, *given))
+
+
+def test_votes_are_counted_block_by_block(monkeypatch):
+    labels = random_labels(1, n_items=50)
+    expected = np.zeros((labels.n_items, labels.n_classes), int)
+    np.add.at(expected, (labels.label_item, labels.label), 1)
+    for block in (7, 1 << 16):
+        monkeypatch.setattr(labels_module, "BLOCK", block)
+        np.testing.assert_array_equal(labels.votes(), expected)

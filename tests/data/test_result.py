@@ -31,14 +31,16 @@ def test_ties_up_to_rounding():
 
 def test_items_table():
     table = MajorityVote().fit((ROWS["task"], ROWS["worker"], ROWS["answer"])).items_
-    assert table.column_names == ["item", "n_labels", "probability", "entropy", "vote_share"]
+    names = ["item", "n_labels", "probability", "standing", "entropy", "vote_share"]
+    assert table.column_names == [*names, "difficulty_low", "difficulty_high", "difficulty_verdict"]
     assert table["n_labels"].to_pylist() == [2, 2, 1]
     assert table["entropy"].to_pylist() == pytest.approx([0.0, np.log(2), 0.0])
 
 
 def test_worker_and_item_tables_of_a_model_carry_its_parameters():
     fitted = MinimaxEntropy().fit((ROWS["task"], ROWS["worker"], ROWS["answer"]))
-    assert fitted.workers_.column_names[:5] == ["worker", "n_labels", "accuracy", "confusion:x:x", "confusion:x:y"]
+    names = ["worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "verdict", "evidence"]
+    assert fitted.workers_.column_names[:10] == [*names, "looks_like", "confusion:x:x", "confusion:x:y"]
     assert fitted.workers_["sigma:x:y"].to_numpy() == pytest.approx(fitted.sigma_[:, 0, 1])
     assert fitted.items_["tau:y:x"].to_numpy() == pytest.approx(fitted.tau_[:, 1, 0])
     assert fitted.items_["difficulty"].to_numpy().max() < 1

@@ -80,3 +80,9 @@ def test_accuracies_stay_off_certainty():
 def test_nonsense_is_refused(trim):
     with pytest.raises(ParameterError, match="trim"):
         MMSR(trim=trim).fit(random_labels(0))
+
+
+def test_workers_who_share_no_item_get_equal_weights():
+    found = MMSR().fit((["a", "b", "b"], ["x", "y", "y"], ["no", "yes", "yes"]))
+    assert found.labels_["label"].to_pylist() == ["no", "yes"]
+    assert np.ptp(found.result_.accuracy) == pytest.approx(0.0)

@@ -80,11 +80,11 @@ def test_classes_that_make_no_sense(classes):
         arrange(["a", "1"], classes)
 
 
-def test_one_class_is_refused_unless_more_are_given():
-    with pytest.raises(DataError, match="Only one class, 'x', appears in the label column"):
-        arrange(["x"])
-    with pytest.raises(DataError, match="Only one class"):
-        arrange(["1", "1.0"])
+def test_one_class_is_noted_unless_more_are_given():
+    for values, name in ((["x"], "x"), (["1", "1.0"], "1")):
+        classes, _, notes = arrange(values)
+        assert classes == [name]
+        assert notes[-1].startswith(f"Only one class, '{name}', appears in the label column")
     assert arrange(["x"], ["x", "y"])[0] == ["x", "y"]
 
 

@@ -48,7 +48,10 @@ def test_values_seen_only_in_dropped_rows_leave_no_trace():
 
 
 def test_a_note_when_most_rows_are_dropped():
-    report = encoded([("a", "w", "x"), ("a", "v", "y"), *[("a", "u", None)] * 3]).report
+    rows = [("a", "w", "x"), ("a", "v", "y"), *[("a", "u", None)] * 3]
+    with pytest.raises(DataError, match=r"More than half of the 5 rows .*missing label: 3.*--allow-drops"):
+        encoded(rows)
+    report = encoded(rows, allow_drops=True).report
     assert "More than half of the rows were dropped (missing label: 3)" in report.notes[0]
 
 

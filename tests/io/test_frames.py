@@ -54,7 +54,7 @@ def test_pandas_frames_of_mixed_values_round_trip_as_text(rows):
         with pytest.raises(DataError, match="no labels found"):
             as_labels(frame, classes=["x", "y"])
         return
-    labels = as_labels(frame, classes=["x", "y"])
+    labels = as_labels(frame, classes=["x", "y"], allow_drops=True)
     texts = [(str(item), worker, label) for item, worker, label in kept]
     first_seen = list(dict.fromkeys(item for item, _, _ in texts))
     assert [(str(item), worker, label) for item, worker, label in rows_of(labels)] == sorted(
@@ -66,7 +66,7 @@ def test_pandas_frames_of_mixed_values_round_trip_as_text(rows):
 def test_pandas_missing_values_and_floats():
     frame = pd.DataFrame({"item": [1.0, np.nan, 2.0, 3.0], "worker": pd.array([1, 2, None, 4], dtype="Int64")})
     frame["label"] = pd.Series(["x", "y", "x", pd.NA], dtype=object)
-    labels = as_labels(frame, classes=["x", "y"])
+    labels = as_labels(frame, classes=["x", "y"], allow_drops=True)
     assert labels.items.to_pylist() == [1]
     assert labels.report.dropped == {"missing item": 1, "missing worker": 1, "missing label": 1}
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdassay.io.repeats import find_repeats
+from crowdassay.io import repeats
+from crowdassay.io.repeats import any_repeats, find_repeats
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=30)
 
@@ -29,3 +31,12 @@ def test_agrees_with_counting_by_hand(rows):
     conflicts = [group[0] for group in pairs.values() if len({rows[row][2] for row in group}) > 1]
     assert found.conflicts == len(conflicts)
     assert found.conflict_rows.tolist() == sorted(conflicts)[:3]
+
+
+@given(ROWS, st.sampled_from([0, 64]))
+def test_a_quick_look_agrees(rows, longest):
+    item, worker, _ = np.array(sorted(rows)).T
+    starts = np.append(0, np.cumsum(np.bincount(item, minlength=4)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeats, "LONGEST", longest)  # by sorting, and by comparing pairs
+        assert any_repeats(starts, worker) == (len({(i, w) for i, w, _ in rows}) < len(rows))

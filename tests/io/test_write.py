@@ -111,7 +111,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(write, "_lines", interrupt)
+    monkeypatch.setattr(write, "csv_lines", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_table(pa.table({"a": [1]}), tmp_path / "a.csv", "csv")
     assert os.listdir(tmp_path) == []
@@ -152,6 +152,6 @@ def test_check_writable_tries(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", fail)
+    monkeypatch.setattr(Path, "open", fail)
     with pytest.raises(FileError, match=r"\(Permission denied\); name another folder"):
         check_writable(tmp_path / "new")

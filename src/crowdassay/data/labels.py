@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError
 
+BLOCK = 1 << 16  # items
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
 
 
@@ -39,6 +40,8 @@ class ImportReport:
         The question that was taken from the export.
     gold : int
         Items whose class the export itself knows.
+    order : {'given', 'natural', 'alphabetical'}
+        Where the order of the classes comes from; that of numbers, dates and truth values is natural.
     """
 
     source: str = "arrays"
@@ -53,6 +56,7 @@ class ImportReport:
     format: str = "plain"
     question: str | None = None
     gold: int = 0
+    order: str = "given"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -125,15 +129,17 @@ class Labels:
         for name, codes, size in (("item", item, len(items)), ("worker", worker, len(workers)), ("label", label, len(classes))):
             if codes.min() < 0 or codes.max() >= size:
                 raise DataError(f"The {name} codes must lie between 0 and {size - 1}.")
-        if np.any(item[1:] < item[:-1]):
-            order = np.argsort(item, kind="stable")
-            worker, label = worker[order], label[order]
-        starts = np.zeros(len(items) + 1, np.int64)
-        np.cumsum(np.bincount(item, minlength=len(items)), out=starts[1:])
+        ordered = not np.any(item[1:] < item[:-1])
+        # Copies where nothing is sorted: the arrays are frozen, and the caller's own must not be.
+        who, what = worker.astype(np.int32, copy=ordered), label.astype(np.int16, copy=ordered)
+        if ordered:
+            starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(items))))
+        else:
+            starts, who, what = _item_major(item, len(items), who, what)
         return cls(
             starts,
-            np.array(worker, np.int32),
-            np.array(label, np.int16),
+            who,
+            what,
             items,
             workers,
             classes,
@@ -182,13 +188,31 @@ class Labels:
         """Item code of every label, shape (n_labels,)."""
         return np.repeat(np.arange(self.n_items), np.diff(self.starts))
 
-    def votes(self) -> IntArray:
+    def votes(self) -> NDArray[np.integer[Any]]:
         """Count the labels of every item and class, shape (n_items, n_classes)."""
-        cells = self.label_item * self.n_classes + self.label
-        return np.bincount(cells, minlength=self.n_items * self.n_classes).reshape(self.n_items, self.n_classes)
+        votes = np.empty((self.n_items, self.n_classes), np.int32)
+        for first in range(0, self.n_items, BLOCK):  # the cells of a block at a time, to save memory
+            block = slice(first, first + BLOCK)
+            starts = self.starts[first : first + BLOCK + 1]
+            cells = np.repeat(np.arange(len(starts) - 1) * self.n_classes, np.diff(starts))
+            cells += self.label[starts[0] : starts[-1]]
+            votes[block] = np.bincount(cells, minlength=votes[block].size).reshape(-1, self.n_classes)
+        return votes
 
     def __repr__(self) -> str:
         return (
             f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
             f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
         )
+
+
+def _item_major(
+    item: NDArray[np.integer[Any]], n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
+) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
+    """Sort by item, keeping the order within each: turning rows with one entry each into columns is a counting sort."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load
+
+    n_labels = len(item)
+    ends = np.arange(n_labels + 1, dtype=np.int32 if n_labels < 2**31 else np.int64)
+    by_item = csr_array((worker, item, ends), shape=(n_labels, n_items)).tocsc()
+    return by_item.indptr.astype(np.int64), by_item.data, label[by_item.indices]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,26 @@ class Result:
     @cached_property
     def entropy(self) -> FloatArray:
         """Entropy of every item's class probabilities in nats, shape (n_items,)."""
-        return -(self.posterior * np.log(np.maximum(self.posterior, 1e-300))).sum(axis=1)
+        return 0.0 - (self.posterior * np.log(np.maximum(self.posterior, 1e-300))).sum(axis=1)
+
+    # What is made of a result lies above it, so it is loaded by name, on first use.
+
+    @cached_property
+    def insight(self) -> Any:
+        """What the result says of workers and items, and how surely: a `crowdassay.insight.find.Insight`."""
+        return import_module("crowdassay.insight.find").find(self)
+
+    @property
+    def chart(self) -> Any:
+        """Charts of the result, such as ``result.chart.workers()``: a `crowdassay.report.gallery.Gallery`."""
+        return import_module("crowdassay.report.gallery").Gallery(self)
+
+    def report(self, path: Any, *, truth: Any = None, title: str | None = None) -> None:
+        """Write the report, one HTML file that opens offline; truth as a file, a frame, a mapping or class codes."""
+        import_module("crowdassay.report.build").write_report(self, path, truth=truth, title=title)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("crowdassay.report.tables").result_html(self))
 
     def labels_table(self) -> pa.Table:
         """Tabulate item, label, probability, tied."""
@@ -116,31 +136,45 @@ class Result:
         return pa.Table.from_arrays([self.labels.items, *(pa.array(p) for p in self.posterior.T)], names=["item", *names])
 
     def workers_table(self) -> pa.Table:
-        """Tabulate worker, n_labels, accuracy, then the cells of the confusion table and of sigma."""
+        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, evidence, looks_like, confusion and sigma.
+
+        The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
+        """
         n_labels = np.bincount(self.labels.worker, minlength=self.labels.n_workers)
+        found = self.insight
         return pa.table(
             {
                 "worker": self.labels.workers,
                 "n_labels": n_labels,
-                "accuracy": self.accuracy,
+                "accuracy": found.accuracy,
+                "accuracy_low": found.low,
+                "accuracy_high": found.high,
+                "verdict": found.verdicts,
+                "evidence": found.evidence,
+                "looks_like": found.looks_like,
                 **self._cells("confusion", self.confusion),
                 **({} if self.sigma is None else self._cells("sigma", self.sigma)),
             }
         )
 
     def items_table(self) -> pa.Table:
-        """Tabulate item, n_labels, probability, entropy, vote_share and, with an item block, difficulty and tau."""
+        """Tabulate item, n_labels, probability, standing, entropy, vote_share, difficulty and, with an item block, tau.
+
+        ``difficulty_low`` to ``difficulty_high`` is a 95 % interval for the share of workers who get the item wrong.
+        """
         n_labels = np.diff(self.labels.starts)
         votes = self.labels.votes()[np.arange(self.labels.n_items), self.code]
         columns: dict[str, Any] = {
             "item": self.labels.items,
             "n_labels": n_labels,
             "probability": self.probability,
+            "standing": self.insight.standings,
             "entropy": self.entropy,
             "vote_share": votes / np.maximum(n_labels, 1),
         }
         if self.difficulty is not None:
             columns["difficulty"] = self.difficulty
+        columns["difficulty_low"], columns["difficulty_high"], columns["difficulty_verdict"] = self.insight.difficulty
         if self.phi is not None and self.labels.n_classes**2 <= WIDEST_ITEM_TABLE and self.tau is not None:
             columns |= self._cells("tau", self.tau)
         return pa.table(columns)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.confusion import confusion_tables
 from crowdassay.solvers.outcome import Progress, Solution
+
+Votes: TypeAlias = NDArray[np.integer[Any]]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,7 +51,7 @@ class MajorityVote(Estimator):
         return shares(gold_votes(labels))
 
 
-def gold_votes(labels: Labels) -> IntArray:
+def gold_votes(labels: Labels) -> Votes:
     """Count votes, with one vote and no other for items whose class is known; shape (n_items, n_classes)."""
     votes = labels.votes()
     known = np.flatnonzero(labels.gold >= 0)
@@ -57,7 +60,9 @@ def gold_votes(labels: Labels) -> IntArray:
     return votes
 
 
-def shares(votes: IntArray) -> FloatArray:
+def shares(votes: Votes) -> FloatArray:
     """Divide votes by their sum; an item without votes gets a uniform distribution."""
     total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.maximum(total, 1), 1.0 / votes.shape[1])
+    found = votes / np.maximum(total, 1)
+    found[total[:, 0] == 0] = 1.0 / votes.shape[1]
+    return found

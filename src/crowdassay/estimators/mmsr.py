@@ -112,6 +112,8 @@ def worker_agreement(labels: Labels) -> sparse.csr_array:
     pairs = sparse.coo_array(common)
     off = pairs.row != pairs.col
     row, column = pairs.row[off], pairs.col[off]
+    if not len(row):  # scipy gives no array for an empty choice
+        return sparse.csr_array(common.shape)
     share = np.asarray(sparse.csr_array(same)[row, column]).ravel() / pairs.data[off]
     wrong = max(labels.n_classes - 1, 1)
     found = sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)

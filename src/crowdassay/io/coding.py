@@ -11,6 +11,7 @@ from crowdassay.errors import DataError
 from crowdassay.io.values import is_text
 
 Codes = NDArray[np.int32]
+MANY_ROWS, SAMPLE = 1 << 21, 1 << 16  # a table of many different texts outgrows the processor's cache
 
 
 def code_column(column: pa.Array | pa.ChunkedArray, role: str) -> tuple[Codes, pa.Array]:
@@ -36,11 +37,9 @@ def code_column(column: pa.Array | pa.ChunkedArray, role: str) -> tuple[Codes, p
     ([0, -1, -1, 1, 0], ['b', 'a'])
     """
     chunked = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-    encoded = _encodable(chunked, role).dictionary_encode().unify_dictionaries()
-    if not encoded.num_chunks:
+    if not len(chunked):
         return np.empty(0, np.int32), pa.array([], pa.string())
-    codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks])
-    vocabulary = encoded.chunk(0).dictionary
+    codes, vocabulary = _numbered(_encodable(chunked, role))
     if pa.types.is_floating(vocabulary.type):
         vocabulary = _from_floats(vocabulary)
         codes, vocabulary = _follow(codes, vocabulary.dictionary_encode())  # -0.0 and 0.0 are now one value
@@ -61,6 +60,21 @@ def recode(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
     return fresh.indices.to_numpy(), vocabulary.take(fresh.dictionary)
 
 
+def _numbered(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Number the different values in order of appearance, null as -1 or as the empty text."""
+    if is_text(column.type) and len(column) >= MANY_ROWS and pc.count_distinct(column.slice(0, SAMPLE)).as_py() > SAMPLE // 8:
+        from crowdassay.io.distinct import number_texts  # noqa: PLC0415 - numba is slow to load
+
+        return number_texts(column)
+    encoded = column.dictionary_encode()  # all chunks share the dictionary of the last
+    codes = np.empty(len(column), np.int32)
+    first = 0
+    for chunk in encoded.chunks:
+        codes[first : first + len(chunk)] = chunk.indices.fill_null(-1)
+        first += len(chunk)
+    return codes, encoded.chunk(encoded.num_chunks - 1).dictionary
+
+
 def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -70,6 +84,8 @@ def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
             return pa.chunked_array([[None if value is None else str(value) for value in column.to_pylist()]], pa.string())
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             return column.cast(pa.string())
+        if pa.types.is_string_view(kind):
+            return column.cast(pa.large_string())
         if pa.types.is_float16(kind):
             return column.cast(pa.float32())
         column.slice(0, 0).dictionary_encode()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.data.labels import ImportReport, Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.classes import arrange_classes, check_classes
-from crowdassay.io.coding import Codes, code_column, recode
-from crowdassay.io.repeats import POLICIES, Repeats, find_repeats
-from crowdassay.io.values import listed, shown
+from crowdassay.io.coding import MANY_ROWS, Codes, code_column, recode
+from crowdassay.io.repeats import POLICIES, Repeats, any_repeats, find_repeats
+from crowdassay.io.values import is_text, listed, shown
 
 ROLES = ("item", "worker", "label")
 
@@ -25,6 +28,8 @@ def encode(
     *,
     classes: Iterable[Any] | None = None,
     repeats: str = "keep",
+    allow_drops: bool = False,
+    time: FloatArray | None = None,
     source: str = "arrays",
     columns: Mapping[str, str] | None = None,
     frame: str = "pyarrow",
@@ -40,13 +45,17 @@ def encode(
         All classes in order; compared with the labels as text. Without it: by number if all are numbers, else sorted.
     repeats : {'keep', 'first', 'last', 'error'}
         What to do when a worker judged an item again.
+    allow_drops : bool
+        Go on even if more than half of the rows miss a value.
+    time : ndarray of shape (n_rows,), optional
+        By which the first and last judgement are told; otherwise by row.
     source, columns, frame
         Recorded in the result.
 
     Raises
     ------
     DataError
-        If no row is left, a label is not among `classes`, there is only one class, or repeats are not allowed.
+        If no row is left, or less than half, a label is not among `classes`, or repeats are not allowed.
 
     Examples
     --------
@@ -58,38 +67,54 @@ def encode(
     rows_read = len(item)
     if not rows_read == len(worker) == len(label):
         raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
-    coded = [code_column(column, role) for role, column in zip(ROLES, (item, worker, label), strict=True)]
-    coded, dropped = _drop_missing(coded)
+    columns_at_once = 1 if rows_read >= MANY_ROWS else len(ROLES)  # a long column takes all cores, and much memory, by itself
+    with ThreadPoolExecutor(columns_at_once) as pool:
+        coded = list(pool.map(code_column, (item, worker, label), ROLES))
+    pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
+    coded, dropped, kept = _drop_missing(coded)
+    time = time if time is None or kept is None else time[kept]
     (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
     if len(item_codes) == 0:
         why = f"all {rows_read} rows miss a value ({_counts(dropped)})" if rows_read else "there are no rows"
         raise DataError(f"There were no labels found in {source}: {why}; check the file and the column names.")
-    counts = np.bincount(label_codes, minlength=len(values))
+    parts = np.array_split(label_codes, 1 + len(label_codes) // MANY_ROWS)  # each is counted as int64
+    counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
     class_values, class_of, notes = arrange_classes(values, counts, classes)
-    class_codes = class_of[label_codes]
+    class_codes: Codes = class_of.astype(np.int32)[label_codes]
+    del coded, label_codes  # as large as the file
     if sum(dropped.values()) * 2 > rows_read:
+        if not allow_drops:
+            raise DataError(
+                f"More than half of the {rows_read} rows in {source} miss a value ({_counts(dropped)}); check the file and the "
+                "column names, or say --allow-drops."
+            )
         notes.insert(0, f"More than half of the rows were dropped ({_counts(dropped)}); check the file and the column names.")
-    found = find_repeats(item_codes, worker_codes, class_codes, len(workers))
+    vocabularies = {"items": items, "workers": workers, "classes": class_values}
+    labels = Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, frame=frame)
+    found = None
+    if any_repeats(labels.starts, labels.worker):
+        found = find_repeats(item_codes, worker_codes, class_codes, len(workers), time)
     if found:
-        notes.extend(_notes_on(found, repeats, lambda row: (workers[int(worker_codes[row])], items[int(item_codes[row])])))
+        by = "in row order" if time is None else f"by the time column {shown((columns or {}).get('time', 'time'))}"
+        notes.extend(_notes_on(found, repeats, by, lambda row: (workers[int(worker_codes[row])], items[int(item_codes[row])])))
         if repeats in {"first", "last"}:
             keep = np.ones(len(item_codes), bool)
             keep[found.not_first if repeats == "first" else found.not_last] = False
-            item_codes, worker_codes, class_codes = item_codes[keep], worker_codes[keep], class_codes[keep]
+            labels = Labels.from_codes(item_codes[keep], worker_codes[keep], class_codes[keep], **vocabularies, frame=frame)
             dropped["repeated judgement"] = found.count
     report = ImportReport(
         source=source,
         columns=dict(columns or {}),
         rows_read=rows_read,
-        rows_kept=len(item_codes),
+        rows_kept=labels.n_labels,
         dropped=dropped,
         repeats=found.count if found else 0,
         conflicts=found.conflicts if found else 0,
         repeats_policy=repeats,
         notes=tuple(notes),
+        order="given" if classes is not None else "natural" if labels.numeric or not is_text(values.type) else "alphabetical",
     )
-    vocabularies = {"items": items, "workers": workers, "classes": class_values}
-    return Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, report=report, frame=frame)
+    return replace(labels, report=report)
 
 
 def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
@@ -100,7 +125,9 @@ def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
         check_classes(classes)
 
 
-def _drop_missing(coded: list[tuple[Codes, pa.Array]]) -> tuple[list[tuple[Codes, pa.Array]], dict[str, int]]:
+def _drop_missing(
+    coded: list[tuple[Codes, pa.Array]],
+) -> tuple[list[tuple[Codes, pa.Array]], dict[str, int], BoolArray | None]:
     keep = np.ones(len(coded[0][0]), bool)
     dropped = {}
     for role, (codes, _) in zip(ROLES, coded, strict=True):
@@ -110,14 +137,14 @@ def _drop_missing(coded: list[tuple[Codes, pa.Array]]) -> tuple[list[tuple[Codes
             keep &= ~missing
     if dropped:
         coded = [recode(codes[keep], vocabulary) for codes, vocabulary in coded]
-    return coded, dropped
+    return coded, dropped, keep if dropped else None
 
 
 def _counts(dropped: Mapping[str, int]) -> str:
     return ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
 
 
-def _notes_on(found: Repeats, policy: str, pair_at: Callable[[int], tuple[pa.Scalar, pa.Scalar]]) -> list[str]:
+def _notes_on(found: Repeats, policy: str, by: str, pair_at: Callable[[int], tuple[pa.Scalar, pa.Scalar]]) -> list[str]:
     def pair(row: int) -> str:
         worker, item = pair_at(row)
         return f"worker {shown(worker.as_py())} on item {shown(item.as_py())}"
@@ -129,7 +156,7 @@ def _notes_on(found: Repeats, policy: str, pair_at: Callable[[int], tuple[pa.Sca
         )
     notes = []
     if policy != "keep":
-        notes.append(f"Of repeated judgements the {policy} in row order was kept.")
+        notes.append(f"Of repeated judgements the {policy} {by} was kept.")
     if found.conflicts:
         named = ", ".join(pair(int(row)) for row in found.conflict_rows)
         notes.append(f"Pairs of worker and item judged again with another label: {found.conflicts}, for example {named}.")

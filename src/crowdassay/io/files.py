@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,21 @@ import pyarrow.compute as pc
 from crowdassay.data.labels import Labels
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.io.coding import code_column
+from crowdassay.io.delimited import LISTED_LINES
 from crowdassay.io.encode import ROLES, check_options, encode
+from crowdassay.io.extras import read_times, read_weights
 from crowdassay.io.formats.look import look
 from crowdassay.io.formats.pseudonyms import pseudonymise as renamed
 from crowdassay.io.formats.record import Import, Wanted
 from crowdassay.io.formats.registry import FORMATS, PLAIN, check_format, read, recognise
+from crowdassay.io.jsontext import LINES, good_lines
+from crowdassay.io.raw import is_gzipped, line_of_nul
 from crowdassay.io.scan import DELIMITED, JSON, PARQUET, scan
 from crowdassay.io.values import as_text, is_text, shown, shown_file
 
 SUPPORTED = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".ndjson", ".json")
 EXPORTS = (".zip", ".manifest", ".npy")  # only as what a tool exports
+TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 
 
 def read_labels(
@@ -32,7 +38,11 @@ def read_labels(
     worker_column: str | None = None,
     label_column: str | None = None,
     classes: Iterable[Any] | None = None,
+    time_column: str | None = None,
+    weight_column: str | None = None,
     repeats: str = "keep",
+    allow_drops: bool = False,
+    skip_bad: bool = False,
     format: str | None = None,  # noqa: A002
     question: str | None = None,
     predictions: bool = False,
@@ -55,6 +65,15 @@ def read_labels(
         All classes in order, those never chosen included.
     repeats : {'keep', 'first', 'last', 'error'}
         What to do when a worker judged an item again.
+    time_column : str, optional
+        Of a plain table: by which 'first' and 'last' go; found by name (``timestamp``, ``created_at``...) when not given,
+        and the order of the rows where there is none.
+    weight_column : str, optional
+        Of a plain table: labels of weight 0 are left out; the others must all have the same weight.
+    allow_drops : bool
+        Go on even if more than half of the rows miss a value.
+    skip_bad : bool
+        Leave out lines of a JSONL file that are not valid JSON instead of refusing the file.
     format : str, optional
         ``plain`` or the tool's name, a key of `crowdassay.io.formats.registry.FORMATS`, instead of looking.
     question : str, optional
@@ -91,9 +110,24 @@ def read_labels(
         raise ParameterError("A salt goes with --pseudonymise.")
     path = Path(path) if Path(path).name else Path(path).resolve()  # a dot has no name
     given = {"item": item_column, "worker": worker_column, "label": label_column}
+    given |= {"time": time_column, "weight": weight_column}
+    if time_column is not None and repeats not in TIMED:
+        raise ParameterError("--time-column goes with --repeats first or last.")
+    if skip_bad and _kind(path) not in LINES:
+        raise ParameterError("--skip-bad goes with JSONL files, which have one record on each line.")
     wanted = Wanted(question, item_column, predictions, missing)
-    format, rows = _read_rows(path, format, given, wanted, use_gold=use_gold)  # noqa: A001
+    whole: AbstractContextManager[tuple[Path, list[int]]] = nullcontext((path, []))
+    if skip_bad and path.is_file():
+        whole = good_lines(path)
+    with whole as (copy, bad):
+        format, rows = _read_rows(copy, format, given, wanted, use_gold=use_gold, timed=repeats in TIMED)  # noqa: A001
     notes = list(rows.notes)
+    if bad:
+        rows = replace(rows, dropped={**rows.dropped, "not valid JSON": len(bad)})
+        lines = ", ".join(map(str, bad[:LISTED_LINES])) + (", ..." if len(bad) > LISTED_LINES else "")
+        notes.append(f"Lines that are not valid JSON were left out: {lines}.")
+    if rows.weight is not None:
+        rows = _without_zero_weights(rows, path.name)
     if pseudonymise:
         worker, note = renamed(rows.worker, salt, keep_models=predictions)
         rows = replace(rows, worker=worker)
@@ -104,8 +138,16 @@ def read_labels(
         why = ", ".join(f"{reason}: {count}" for reason, count in rows.dropped.items())
         raise DataError(f"There were no labels found in {shown_file(path.name)}: every judgement was left out ({why}).")
     columns = (rows.item, rows.worker, rows.label)
-    labels = encode(*columns, classes=classes, repeats=repeats, source=path.name, columns=rows.columns)
-    _refuse_nul(labels, dict(zip(ROLES, columns, strict=True)))
+    labels = encode(
+        *columns,
+        classes=classes,
+        repeats=repeats,
+        allow_drops=allow_drops or missing is not None,  # whoever says what is missing knows that much is
+        time=None if rows.time is None else read_times(rows.time, path.name),
+        source=path.name,
+        columns=rows.columns,
+    )
+    _refuse_nul(labels, dict(zip(ROLES, columns, strict=True)), path)
     return _with_report(labels, format, rows, notes, use_gold=use_gold)
 
 
@@ -134,10 +176,8 @@ def check_file(path: str | Path) -> tuple[Path, str]:
         raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.")
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    gzipped = suffixes[-1:] == [".gz"]
-    kind = "".join(suffixes[:-1][-1:] if gzipped else suffixes[-1:])
-    if kind not in SUPPORTED or (gzipped and kind not in DELIMITED | JSON):
+    kind = _kind(path)
+    if kind not in SUPPORTED or (is_gzipped(path) and kind not in DELIMITED | JSON):
         raise FileError(
             f"{shown_file(path.name)} has an extension that is not supported; the supported ones are {', '.join(SUPPORTED)}, "
             f"and .gz after any text format; annotation tools' exports may also end in {', '.join(EXPORTS)}."
@@ -145,23 +185,29 @@ def check_file(path: str | Path) -> tuple[Path, str]:
     return path, kind
 
 
+def _kind(path: Path) -> str:
+    """Return a file's extension, without .gz."""
+    return (path.with_suffix("") if is_gzipped(path) else path).suffix.lower()
+
+
 def _read_rows(
-    path: Path, name: str | None, given: Mapping[str, str | None], wanted: Wanted, *, use_gold: bool
+    path: Path, name: str | None, given: Mapping[str, str | None], wanted: Wanted, *, use_gold: bool, timed: bool
 ) -> tuple[str, Import]:
     """Read the three columns of a plain file, or let the tool's reader find them."""
     if name is None:
-        # Whoever names the worker's or label's column sees a plain table.
-        name = PLAIN if given["worker"] or given["label"] or not path.exists() else _tool_of(path)
+        # Whoever names another column than the item's sees a plain table.
+        told = any(given[role] for role in given if role != "item")
+        name = PLAIN if told or not path.exists() else _tool_of(path)
     if name == PLAIN:
         asked = {"--question": wanted.question, "--predictions": wanted.predictions, "--use-gold": use_gold}
-        rows = _read_plain(path, given)
+        rows = _read_plain(path, given, timed=timed)
         if options := [option for option, value in asked.items() if value]:
             raise ParameterError(
                 f"{options[0]} goes with exports of annotation tools, and {shown_file(path.name)} is read as a plain table; "
                 f"if a tool wrote it, name the tool with --from ({', '.join(FORMATS)})."
             )
         return name, rows
-    if chosen := [f"--{role}-column" for role in ("worker", "label") if given[role]]:
+    if chosen := [f"--{role}-column" for role in ("worker", "label", "time", "weight") if given[role]]:
         raise ParameterError(
             f"{chosen[0]} goes with plain tables; the columns of {name} exports are known (--question chooses one)."
         )
@@ -179,19 +225,32 @@ def _tool_of(path: Path) -> str:
         return PLAIN  # whose reader says what is wrong with the file
 
 
-def _read_plain(path: Path, given: Mapping[str, str | None]) -> Import:
+def _read_plain(path: Path, given: Mapping[str, str | None], *, timed: bool) -> Import:
     if path.is_file() and path.suffix.lower() in EXPORTS:
         raise DataError(f"{shown_file(path.name)} was not recognised as any tool's export; name the tool with --from.")
     path, kind = check_file(path)
     try:
-        table, columns = scan(path, kind, ROLES, given)
+        table, columns = scan(path, kind, (*ROLES, *(["time"] if timed else []), "weight"), given)
     except ColumnError as error:
         if any(given.values()):
             raise
         raise ColumnError(f"{error} If an annotation tool wrote this file, name the tool with --from.") from None
     if kind != PARQUET and not table.num_rows:
         raise DataError(f"There were no labels found: {shown_file(path.name)} holds a header only.")
-    return Import(table["item"], table["worker"], table["label"], columns)
+    extra = {role: table[role] for role in ("time", "weight") if role in columns}
+    return Import(table["item"], table["worker"], table["label"], columns, **extra)
+
+
+def _without_zero_weights(rows: Import, source: str) -> Import:
+    assert rows.weight is not None
+    counts = read_weights(rows.weight, source)
+    if counts.all():
+        return rows
+    columns = {name: getattr(rows, name) for name in (*ROLES, "time")}
+    kept: dict[str, Any] = {
+        name: None if column is None else column.filter(pa.array(counts)) for name, column in columns.items()
+    }
+    return replace(rows, **kept, dropped={**rows.dropped, "zero weight": int((~counts).sum())})
 
 
 def _with_report(labels: Labels, name: str, rows: Import, notes: list[str], *, use_gold: bool) -> Labels:
@@ -203,9 +262,9 @@ def _with_report(labels: Labels, name: str, rows: Import, notes: list[str], *, u
     if use_gold:
         if rows.gold is None:
             raise DataError(f"There is no gold in {shown_file(labels.report.source)}; leave out --use-gold.")
-        from crowdassay.io.truth import match_truth  # noqa: PLC0415 - it reads files too, through this module
+        from crowdassay.io.truth import take_gold  # noqa: PLC0415 - it reads files too, through this module
 
-        labels = labels.with_gold(match_truth(labels, rows.gold, what="gold")[0])
+        labels = take_gold(labels, rows.gold)
     elif n_gold:
         notes.append("Gold in the export was counted and not used; --use-gold keeps its classes, whatever workers say.")
     report = replace(
@@ -220,12 +279,14 @@ def _with_report(labels: Labels, name: str, rows: Import, notes: list[str], *, u
     return replace(labels, report=report)
 
 
-def _refuse_nul(labels: Labels, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+def _refuse_nul(labels: Labels, columns: Mapping[str, pa.Array | pa.ChunkedArray], path: Path) -> None:
     vocabularies = {"item": labels.items, "worker": labels.workers, "label": labels.classes}
     for role, vocabulary in vocabularies.items():
         if is_text(vocabulary.type) and pc.any(pc.match_substring(vocabulary, "\0")).as_py():
             row = pc.index(pc.match_substring(columns[role].cast(pa.string()), "\0"), True).as_py()
+            line = line_of_nul(path) if _kind(path) in DELIMITED else None
+            where = f"data row {row + 1}" if line is None else f"line {line}"
             raise DataError(
-                f"The {role} in data row {row + 1} of {shown_file(labels.report.source)} holds a NUL byte "
+                f"The {role} in {where} of {shown_file(labels.report.source)} holds a NUL byte "
                 f"({shown(columns[role][row].as_py())}); remove it or re-save the file as UTF-8."
             )

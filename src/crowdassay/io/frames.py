@@ -25,6 +25,7 @@ def as_labels(
     label_column: str | None = None,
     classes: Iterable[Any] | None = None,
     repeats: str = "keep",
+    allow_drops: bool = False,
 ) -> Labels:
     """Make `Labels` from a frame, a file or three sequences; `Labels` are returned as they are.
 
@@ -39,6 +40,8 @@ def as_labels(
         All classes in order. An ordered categorical label column gives its own order.
     repeats : {'keep', 'first', 'last', 'error'}
         What to do when a worker judged an item again.
+    allow_drops : bool
+        Go on even if more than half of the rows miss a value.
 
     Examples
     --------
@@ -60,6 +63,7 @@ def as_labels(
             label_column=label_column,
             classes=classes,
             repeats=repeats,
+            allow_drops=allow_drops,
         )
     if taken := frame_columns(data, ROLES, given):
         columns, names, frame = taken
@@ -69,7 +73,9 @@ def as_labels(
         if named:
             raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
     classes = ordered_values(columns[2]) if classes is None else classes
-    return encode(*columns, classes=classes, repeats=repeats, source=source, columns=names, frame=frame)
+    return encode(
+        *columns, classes=classes, repeats=repeats, allow_drops=allow_drops, source=source, columns=names, frame=frame
+    )
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:
@@ -78,9 +84,10 @@ def to_frame(table: pa.Table, frame: str) -> Any:
     Parameters
     ----------
     table : pyarrow.Table
-    frame : {'pandas', 'polars', 'pyarrow'}
+    frame : {'pandas', 'polars', 'pyarrow', 'spark'}
+        The last for what is a Spark frame already.
     """
-    if frame == "pyarrow":
+    if frame in {"pyarrow", "spark"}:
         return table
     if frame not in {"pandas", "polars"}:
         raise ParameterError(f"frame must be 'pandas', 'polars' or 'pyarrow', not {shown(frame)}.")

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 
 POLICIES = ("keep", "first", "last", "error")
 Codes = NDArray[np.integer[Any]]
+LONGEST = 64  # labels of an item up to which comparing all pairs is quicker than sorting
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,28 @@ class Repeats:
     conflict_rows: IntArray
 
 
-def find_repeats(item: Codes, worker: Codes, label: Codes, n_workers: int) -> Repeats | None:
+def any_repeats(starts: IntArray, worker: Codes) -> bool:
+    """Tell whether a worker judged an item twice, the labels of item j being ``starts[j]:starts[j + 1]``.
+
+    >>> any_repeats(np.array([0, 2, 3]), np.array([0, 1, 1])), any_repeats(np.array([0, 2, 3]), np.array([0, 0, 1]))
+    (False, True)
+    """
+    longest = int(np.diff(starts).max())
+    if longest > LONGEST:
+        item = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        pair = np.sort(item * (int(worker.max()) + 1) + worker)
+        return bool(np.any(pair[1:] == pair[:-1]))
+    for gap in range(1, longest):
+        same = np.flatnonzero(worker[gap:] == worker[:-gap])
+        if np.any(starts[np.searchsorted(starts, same, side="right")] > same + gap):  # where the item of `same` ends
+            return True
+    return False
+
+
+def find_repeats(item: Codes, worker: Codes, label: Codes, n_workers: int, time: FloatArray | None = None) -> Repeats | None:
     """Group judgements, codes of shape (n_labels,) each, by worker and item; None when no pair occurs twice.
+
+    First and last go by ``time``, shape (n_labels,), where it is given, else (and at the same time) by row.
 
     >>> find_repeats(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([1, 0, 1]), 1).conflicts
     1
@@ -55,7 +76,7 @@ def find_repeats(item: Codes, worker: Codes, label: Codes, n_workers: int) -> Re
         return None
     # Repeats are few as a rule: only the rows of the pairs concerned are sorted with their positions, which is slow.
     rows = np.flatnonzero(pc.is_in(pa.array(pair), value_set=pa.array(doubled)).to_numpy(zero_copy_only=False))
-    rows = rows[np.argsort(pair[rows], kind="stable")]
+    rows = rows[np.argsort(pair[rows], kind="stable") if time is None else np.lexsort((time[rows], pair[rows]))]
     starts_here = np.append(True, pair[rows[1:]] != pair[rows[:-1]])
     ends_here = np.append(starts_here[1:], True)
     starts = np.flatnonzero(starts_here)

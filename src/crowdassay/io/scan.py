@@ -44,7 +44,7 @@ def scan(path: Path, kind: str, roles: Sequence[str], given: Mapping[str, str | 
     Returns
     -------
     table : pyarrow.Table
-        Columns named by role.
+        Columns named by role; those of optional roles only where there are any.
     columns : dict
         The file's own name of each.
     """
@@ -64,7 +64,7 @@ def scan(path: Path, kind: str, roles: Sequence[str], given: Mapping[str, str | 
 def _scan_delimited(path: Path, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
     dialect = sniff(path)
     columns = find_columns(dialect.header, roles, given)
-    positions = [dialect.header.index(columns[role]) for role in roles]
+    positions = [dialect.header.index(name) for name in columns.values()]
     # Columns are called c0, c1... here, so no name from the file ever enters the query.
     types = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(dialect.header)))
     query = (
@@ -76,7 +76,7 @@ def _scan_delimited(path: Path, roles: Sequence[str], given: Mapping[str, str | 
     table = None if dialect.starts_blank else _fetch(query, path)
     if table is None or not table.num_rows:
         table = read_slowly(path, dialect, positions)
-    return table.rename_columns(list(roles)), columns
+    return table.rename_columns(list(columns)), columns
 
 
 def _scan_json(path: Path, kind: str, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
@@ -89,11 +89,11 @@ def _scan_json(path: Path, kind: str, roles: Sequence[str], given: Mapping[str, 
     if list(names) == ["json"]:  # what DuckDB calls values that are no objects
         raise DataError(f"There were no labels found in {shown_file(path.name)}; it needs one JSON object per label.")
     columns = find_columns(list(names), roles, given)
-    chosen = ", ".join(f"{_quoted(columns[role])} ->> '$'" for role in roles)
+    chosen = ", ".join(f"{_quoted(name)} ->> '$'" for name in columns.values())
     table = _fetch(f"SELECT {chosen} FROM {source}", path)  # noqa: S608
     if table is None:
         explain(path, kind in LINES)
-    return table.rename_columns(list(roles)), columns
+    return table.rename_columns(list(columns)), columns
 
 
 def _scan_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
@@ -104,7 +104,7 @@ def _scan_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | No
         chosen = ", ".join(_quoted(name) if types[name] in AS_IS else f"{_quoted(name)}::VARCHAR" for name in columns.values())
         table = _fetch(f"SELECT {chosen} FROM {source}", path)  # noqa: S608
         if table is not None:
-            return table.rename_columns(list(roles)), columns
+            return table.rename_columns(list(columns)), columns
     raise DataError(f"{shown_file(path.name)} is not a complete Parquet file; export or download it again.")
 
 
@@ -122,12 +122,16 @@ def _fetch(query: str, path: Path) -> pa.Table | None:
 def _run(query: str, path: Path, finish: Callable[[Any], T]) -> T | None:
     import duckdb  # noqa: PLC0415 - only when a file is read
 
-    # Nothing may be fetched from elsewhere on account of what a file holds.
+    # Nothing may be fetched from elsewhere on account of what a file holds, and no file but this one is opened.
     config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    name = os.path.abspath(path)
+    pattern = glob.escape(name)  # DuckDB expands * ? [ in paths
+    allowed = ", ".join("'" + text.replace("'", "''") + "'" for text in (name, pattern))
     with duckdb.connect(":memory:", config=config) as connection:
+        connection.execute(f"SET allowed_paths = [{allowed}]")
+        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
         try:
-            # DuckDB expands * ? [ in paths.
-            return finish(connection.sql(query, params=[glob.escape(os.path.abspath(path))]))
+            return finish(connection.sql(query, params=[pattern]))
         except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
         except duckdb.Error:

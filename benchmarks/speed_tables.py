@@ -1,0 +1,114 @@
+"""The tables and the picture of the speed benchmark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crowdassay.report.charts import SCHEMA
+
+HEAD = ("labels", "K", "method", "seconds", "CPU seconds", "times faster", "times less CPU", "times faster per sweep",
+        "bytes a label",
+        "sweeps", "ns per label and sweep", "share of the limit", "objective", "error")  # fmt: skip
+
+WHOSE = ["crowdassay", "crowd-kit", "scipy.sparse"]
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """Return Markdown: the machine, a row for every run, the slopes, and what the command line takes."""
+    lines = [
+        f"{report['date'][:10]}, {report['machine']}, {report['cores']} cores: copies {report['copy'] / 1e9:.1f} GB/s (read "
+        f"and written), {report['multiply_add'] / 1e9:.1f} thousand million multiply-adds a second.",
+        "",
+        "| " + " | ".join(HEAD) + " |",
+        "|---" * len(HEAD) + "|",
+    ]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in report["rows"]]
+    if found := slopes(report["rows"]):
+        lines += ["", "| method | K | slope of log seconds against log labels |", "|---|---|---|"]
+        lines += [f"| {method} | {classes} | {slope:.2f} |" for (method, classes), slope in found.items()]
+    if "commands" in report:
+        lines += ["", "| command | seconds | CPU seconds |", "|---|---|---|"]
+        lines += [f"| {name} | {seconds:.2f} | {cpu:.2f} |" for name, (seconds, cpu) in report["commands"].items()]
+    return "\n".join(lines)
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """Return one row as text."""
+    start = [f"{row['labels']:,}", str(row["classes"]), row["method"]]
+    if "failed" in row:
+        return [*start, row["failed"], *[""] * (len(HEAD) - 4)]
+    mark = "~" if row.get("capped") else ""
+    return [
+        *start,
+        f"{mark}{row['seconds']:.3g}",
+        f"{mark}{row['cpu']:.3g}",
+        f"{row['ratio']:.3g}" if "ratio" in row else "",
+        f"{row['ratio_cpu']:.3g}" if "ratio_cpu" in row else "",
+        f"{row['ratio_each']:.3g}" if "ratio_each" in row else "",
+        f"{row['memory'] / row['labels']:.0f}",
+        str(row.get("whole", row.get("iterations", ""))),
+        f"{row['nanoseconds']:.3g}" if "nanoseconds" in row else "",
+        f"{row['share']:.1%}" if "share" in row else "",
+        f"{row['objective']:.6g}" if row.get("objective") is not None else "",
+        f"{row['error']:.2%}" if "error" in row else "",
+    ]
+
+
+def slopes(rows: list[dict[str, Any]]) -> dict[tuple[str, int], float]:
+    """Return the slope of log seconds against log labels of every method and number of classes with several sizes."""
+    found = {}
+    for key in dict.fromkeys((row["method"], row["classes"]) for row in rows):
+        line = [(row["labels"], row["seconds"]) for row in rows if (row["method"], row["classes"]) == key and "seconds" in row]
+        if len(line) > 1:
+            found[key] = float(np.polyfit(*np.log(np.array(line).T), 1)[0])
+    return found
+
+
+def chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a Vega-Lite chart of seconds against labels on logarithmic scales, a panel for each number of classes."""
+    slope = slopes(rows)
+    records = [
+        {
+            "labels": row["labels"],
+            "seconds": row["seconds"],
+            "K": f"{row['classes']} classes",
+            "method": row["method"].removeprefix("crowd-kit ").removeprefix("scipy.sparse "),
+            "whose": next((whose for whose in WHOSE[1:] if row["method"].startswith(whose)), WHOSE[0]),
+            "slope": f"{slope[row['method'], row['classes']]:.2f}" if (row["method"], row["classes"]) in slope else "",
+        }
+        for row in rows
+        if "seconds" in row
+    ]
+    largest = max(record["labels"] for record in records)
+    log = {"type": "quantitative", "scale": {"type": "log"}}
+    x = {"field": "labels", "title": "labels", "axis": {"format": "~s", "tickCount": 3}, **log}
+    y = {"field": "seconds", "title": "seconds, frame to labels", "axis": {"format": "~g", "tickCount": 6}, **log}
+    colour = {"field": "method", "type": "nominal", "title": None, "sort": None}
+    dash = {
+        "field": "whose",
+        "type": "nominal",
+        "title": None,
+        "sort": WHOSE,
+        "legend": {"symbolType": "stroke", "symbolStrokeColor": "black", "symbolSize": 300},
+    }
+    encoding = {"x": x, "y": y, "color": colour}
+    return {
+        "$schema": SCHEMA,
+        "title": "Cost against size; the numbers are slopes (1 is linear)",
+        "data": {"values": records},
+        "facet": {"column": {"field": "K", "type": "nominal", "title": None, "sort": None}},
+        "spec": {
+            "width": 320,
+            "height": 360,
+            "layer": [
+                {"mark": {"type": "line", "point": True}, "encoding": {**encoding, "strokeDash": dash}},
+                {
+                    "transform": [{"filter": f"datum.labels == {largest}"}],
+                    "mark": {"type": "text", "dx": 18, "fontSize": 9},
+                    "encoding": {**encoding, "text": {"field": "slope"}},
+                },
+            ],
+        },
+    }
