@@ -2,36 +2,57 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS ?= 50000
 
-.PHONY: setup demo test check format docs clean
+.PHONY: setup demo test browser check format docs clean bench fuzz
 
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report]'
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,spark]'
 	touch $@
 
 demo: setup
-	$(BIN)/crowdassay aggregate examples/labels.csv --truth examples/truth.csv --method minimax --out results
+	$(BIN)/crowdassay aggregate examples/labels.csv --truth examples/truth.csv --method minimax --out results --report results/report.html
 
-test: setup
+test: setup browser
 	$(BIN)/python -m pytest
+
+# Pages are looked at in Debian's chromium. Without it, and without the right to install it, those tests are skipped.
+browser:
+	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || \
+		(apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null || true
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --recursive src --configfile pyproject.toml
+	@# Known vulnerabilities fail; no network does not.
+	@found=$$($(BIN)/pip-audit --requirement requirements.lock --disable-pip --no-deps --progress-spinner off 2>&1) || \
+		case "$$found" in *"known vulnerabilit"*) echo "$$found"; exit 1 ;; *) echo "pip-audit could not look, so nothing was audited." ;; esac
 	$(BIN)/mkdocs build --strict --quiet
 
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Coverage-guided fuzzing of the importers; what fails is kept in tests/faults/corpus.
+fuzz: setup
+	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	for target in export labels table; do $(BIN)/python tests/faults/fuzz.py $$target $(RUNS) || exit 1; done
+
 docs: setup
 	$(BIN)/mkdocs serve
 
+# Its own environment: crowd-kit needs an older scikit-learn than the tests. Ends within five minutes.
+bench:
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --editable '.[bench]'
+	.venv-bench/bin/python benchmarks/speed.py --json speed.json --picture speed.svg
+
 clean:
-	rm -rf $(VENV) results site
+	rm -rf $(VENV) .venv-bench results site

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import crowdassay
 from conftest import DATA
 from crowdassay.cli.main import main
 from crowdassay.estimators.methods import METHODS
@@ -15,16 +16,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.S | re.M)
-
-
-def cases(language):
-    return [
-        pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
-        for page in PAGES
-        for number, block in enumerate(blocks(page, language))
-    ]
+def blocks(page):
+    """Return language and text of every block that can be run, in order."""
+    return re.findall(r"^```(python|console)\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.S | re.M)
 
 
 @pytest.fixture
@@ -36,17 +30,23 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("block", cases("python"))
-def test_python_runs(block, workplace, capsys):
-    if "load_dataset(" in block and not DATA.is_dir():
-        pytest.skip("the data are not at hand: set CROWDASSAY_DATA to the folder that holds them")
-    exec(compile(block, "documentation", "exec"), {})
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if blocks(page)])
+def test_what_a_page_shows_works(page, workplace, capsys):
+    """A page is read from top to bottom: its blocks share a folder and their names."""
+    names = {}
+    for language, block in blocks(page):
+        if "load_dataset(" in block and not DATA.is_dir():
+            pytest.skip("the data are not at hand: set CROWDASSAY_DATA to the folder that holds them")
+        run_python(block, names, capsys) if language == "python" else run_commands(block, capsys)
+
+
+def run_python(block, names, capsys):
+    exec(compile(block, "documentation", "exec"), names)
     expected = [line[2:] for line in block.splitlines() if line.startswith("# ") and line[2:3] in "[('0123456789-"]
     assert capsys.readouterr().out.splitlines() == expected
 
 
-@pytest.mark.parametrize("block", cases("console"))
-def test_commands_print_what_they_are_said_to(block, workplace, capsys):
+def run_commands(block, capsys):
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
         command, *expected = part.rstrip().splitlines()
         if command.split()[0] == "make":
@@ -83,3 +83,9 @@ def test_every_method_has_a_page(name):
     assert f"`--method {name}`" in text
     assert "$$" in text
     assert f"methods/{name}.md" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_reference_has_every_public_name():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = {line.rpartition(".")[2] for line in text.splitlines() if line.startswith("::: ")}
+    assert set(crowdassay.__all__) <= shown

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crowdassay.estimators.minimax import MinimaxEntropy
     from crowdassay.estimators.mmsr import MMSR
     from crowdassay.estimators.raykar import RaykarClassifier
+    from crowdassay.estimators.saved import load_model
     from crowdassay.estimators.singular_vector import SingularVector
     from crowdassay.estimators.spectral import SpectralDawidSkene
     from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
@@ -80,6 +81,7 @@ _HOMES = {
     "as_labels": "crowdassay.io.frames",
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
+    "load_model": "crowdassay.estimators.saved",
     "read_labels": "crowdassay.io.files",
     "reference_sets": "crowdassay.model.structures",
     "select": "crowdassay.estimators.choose",
@@ -123,6 +125,7 @@ __all__ = [  # noqa: RUF022  plain order
     "as_labels",
     "grid",
     "load_dataset",
+    "load_model",
     "read_labels",
     "reference_sets",
     "select",

@@ -126,7 +126,6 @@ BAD = {
     "header only": (1, "labels.csv", [], "item,worker,label\n", "no labels found"),
     "missing column": (2, "labels.csv", [], "item,who,label\n1,a,x\n", "--worker-column"),
     "wrong column": (2, "labels.csv", ["--worker-column", "wroker"], "item,worker,label\n1,a,x\n", "worker"),
-    "one class": (1, "labels.csv", [], "item,worker,label\n1,a,x\n1,b,x\n", "--classes"),
     "label outside classes": (1, "labels.csv", ["--classes", "x,z"], "item,worker,label\n1,a,x\n1,b,y\n", "'y'"),
     "no such method": (2, "labels.csv", ["--method", "magic"], "item,worker,label\n1,a,x\n1,b,y\n", "minimax-ordinal"),
     "gamma for majority": (2, "labels.csv", ["--method", "majority", "--gamma", "1"], "item,worker,label\n1,a,x\n", "gamma"),

@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import numpy as np
@@ -19,12 +20,10 @@ def test_with_truth(run, simulated):
     code, out, _ = run("compare", simulated / "labels.csv", "--truth", simulated / "truth.csv", "--json")
     table = json.loads(out)
     assert code == 0
-    assert [row["method"] for row in table["methods"]] == ["majority", "dawid-skene", "minimax"]
+    assert [row["method"] for row in table["methods"]] == ["majority", "dawid-skene", "minimax", "assay"]
     assert all(0 <= row["error_rate"] <= 1 and row["rmse"] >= row["mae"] for row in table["methods"])
     assert {(row["a"], row["b"]) for row in table["agreement"]} == {
-        ("majority", "dawid-skene"),
-        ("majority", "minimax"),
-        ("dawid-skene", "minimax"),
+        *itertools.combinations(["majority", "dawid-skene", "minimax", "assay"], 2)
     }
     assert len(table["disputed"]) == table["n_disputed"] > 0
     said = table["disputed"][0]["methods"]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.reading import read, reading_options
+from crowdassay.cli.ending import Ending
+from crowdassay.cli.engines import Job, engine_options, find_runner
+from crowdassay.cli.reading import many_reading_options, read_many
+
+if TYPE_CHECKING:
+    from crowdassay.data.result import Result
+    from crowdassay.estimators.base import Estimator
+    from crowdassay.estimators.methods import Method
 
 FITTING = (
     "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
@@ -18,7 +25,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 
 
 @click.command()
-@reading_options
+@many_reading_options
 @click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
 @click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 1/256 to 4 by default.")
@@ -37,33 +44,101 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
     "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables.")
+@click.option("--next", "ask", type=click.Path(path_type=Path), help="Write the items most worth another label (.csv).")
+@click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
+@click.option("--report-title", help="--report: its title.")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the tables."
 )
 @click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
+@click.option("--save-model", type=click.Path(path_type=Path), help="Folder for the fitted model, for 'crowdassay update'.")
+@engine_options
 @click.option("--threads", type=int, help="Number of threads; all cores by default. The result does not depend on it.")
 @click.option("--max-sweeps", type=int, help="Passes over the labels allowed.")
 @click.option("--tolerance", type=float, help="Relative change of the objective at which to stop.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder that keeps what is known while the fit runs.")
+@click.option("--resume", is_flag=True, help="Go on from the --checkpoint of a run that was interrupted.")
+@click.option("--strict", is_flag=True, help="End with exit code 1 if the fit did not converge.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def aggregate(labels: Path, method: str | None, **options: Any) -> None:
+@click.pass_obj
+def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **options: Any) -> int:
     """Aggregate LABELS into one label per item.
 
-    LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content.
+    LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content; or
+    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
     """
+    from crowdassay.cli.checkpoint import check_checkpoint, finish_recording, start_recording
     from crowdassay.cli.progress import progress_line
-    from crowdassay.cli.summary import print_summary, summarise
+    from crowdassay.cli.summary import summarise
+    from crowdassay.errors import ParameterError
+    from crowdassay.io.tables import check_results, write_result
+    from crowdassay.io.truth import match_truth, take_gold
+    from crowdassay.io.write import write_table
+    from crowdassay.metrics.calibration import calibration
+    from crowdassay.report.build import write_report
+    from crowdassay.report.chart import save_chart
+    from crowdassay.report.charts import calibration_chart
+
+    chosen, estimator = choose(method, options)
+    check_checkpoint(options["checkpoint"], options["resume"], estimator)
+    if options["out"] is not None:
+        check_results(options["out"])
+    check_pictures(options)
+    job = Job(estimator, chosen.name, chosen.ordered, labels, options)
+    if run := find_runner(job):
+        for name, option in (("report", "report"), ("next", "ask"), ("checkpoint", "checkpoint")):
+            if options[option] is not None:
+                raise ParameterError(f"--{name} needs the labels in memory: leave it out, or take --engine local.")
+        return run(job)
+    data = read_many(labels, options)
+    truth = None if options["truth"] is None else match_truth(data, options["truth"], what="truth")
+    known = {} if options["validation"] is None else {"validation": options["validation"]}
+    if options["gold"] is not None:
+        data = take_gold(data, options["gold"])
+    with progress_line(quiet=options["quiet"]) as (show, announce):
+        progress = start_recording(estimator, data, options, ending, show, announce)
+        estimator.fit(data, progress=progress, announce=announce, **known)
+    result = estimator.result_
+    ordered = chosen.ordered or options["classes"] is not None or data.numeric
+    summary = summarise(result, chosen.name, truth, ordered=ordered)
+    summary["notes"] = [*result.insight.notes, *summary["notes"]]
+    if options["calibration"] is not None and truth is not None:
+        save_chart(calibration_chart(calibration(result, truth[0])), options["calibration"])
+    if options["out"] is not None:
+        write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+    if options["ask"] is not None:
+        write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
+    if options["report"] is not None:
+        write_report(result, options["report"], truth=None if truth is None else truth[0], title=options["report_title"])
+    finish_recording(progress)
+    if options["save_model"] is not None:
+        estimator.save(options["save_model"])
+    tell(result, summary, options)
+    return int(options["strict"] and not result.converged)
+
+
+def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
+    """Print the summary as was asked for."""
+    from crowdassay.cli.summary import print_summary
+
+    if options["as_json"]:
+        import json
+
+        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+    elif not options["quiet"]:
+        print_summary(result, summary, options["out"], options["form"])
+        if options["report"] is not None:
+            click.echo(f"Wrote the report to {options['report']}.")
+
+
+def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:
+    """Return the method asked for, or that the options are for, and its estimator with these."""
     from crowdassay.errors import ParameterError
     from crowdassay.estimators.methods import find_method
-    from crowdassay.io.tables import write_result
-    from crowdassay.io.truth import match_truth
-    from crowdassay.io.write import check_writable
-    from crowdassay.metrics.calibration import calibration
-    from crowdassay.report.charts import calibration_chart, check_chart, save_chart
 
     fitting = {name: options[name] for name in FITTING if options[name] is not None}
-    method = method or ("minimax" if set(MINIMAX) & set(fitting) else "assay")
-    chosen = find_method(method)
+    chosen = find_method(method or ("minimax" if set(MINIMAX) & set(fitting) else "assay"))
     if "gamma" in fitting and fitting["gamma"] != "auto":
         fitting["gamma"] = number("--gamma", fitting["gamma"])
     if "gammas" in fitting:
@@ -75,31 +150,26 @@ def aggregate(labels: Path, method: str | None, **options: Any) -> None:
         raise ParameterError("Give --gamma or --alpha, not both: alpha follows from gamma.")
     if chosen.estimator.method == "majority":
         fitting.pop("threads", None)  # counting votes needs no threads, and asking for some does no harm
-    estimator = chosen.make(**fitting)
-    if options["out"] is not None:
-        check_writable(options["out"])
+    return chosen, chosen.make(**fitting)
+
+
+def check_pictures(options: dict[str, Any]) -> None:
+    """Refuse a chart or report that could not be written, before there is anything to draw."""
+    from crowdassay.errors import ParameterError
+    from crowdassay.io.write import check_writable
+    from crowdassay.report.build import check_report
+    from crowdassay.report.chart import check_chart
+
     if options["calibration"] is not None:
         if options["truth"] is None:
             raise ParameterError("--calibration needs --truth to compare with.")
         check_chart(options["calibration"])
-    data = read(labels, options)
-    truth = None if options["truth"] is None else match_truth(data, options["truth"], what="truth")
-    known = {} if options["validation"] is None else {"validation": options["validation"]}
-    with progress_line(quiet=options["quiet"]) as (progress, announce):
-        estimator.fit(data, gold=options["gold"], progress=progress, announce=announce, **known)
-    result = estimator.result_
-    ordered = chosen.ordered or options["classes"] is not None or data.numeric
-    summary = summarise(result, method, truth, ordered=ordered)
-    if options["calibration"] is not None and truth is not None:
-        save_chart(calibration_chart(calibration(result, truth[0])), options["calibration"])
-    if options["out"] is not None:
-        write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-    if options["as_json"]:
-        import json
-
-        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
-    elif not options["quiet"]:
-        print_summary(result, summary, options["out"], options["form"])
+    if options["ask"] is not None:
+        check_writable(options["ask"].parent)
+    if options["report"] is not None:
+        check_report(options["report"])
+    elif options["report_title"] is not None:
+        raise ParameterError("--report-title goes with --report.")
 
 
 def number(option: str, text: str) -> float:

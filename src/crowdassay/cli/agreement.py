@@ -18,6 +18,7 @@ NAMES = {
     "fleiss_kappa": "Fleiss' kappa",
     "cohen_kappa": "Cohen's kappa, mean of pairs",
 }
+FILES = ("classes.csv", "workers.csv", "pairs.csv", "overall.csv")
 SHOWN = 5
 MOST_CLASSES = 20
 
@@ -38,16 +39,19 @@ MOST_CLASSES = 20
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def agreement(labels: Path, as_json: bool, out: Path | None, **options: Any) -> None:
     """Measure how far workers agree on LABELS: overall, by class, by worker and by pair of workers."""
+    from crowdassay.io.folder import check_free, replacing_folder
     from crowdassay.io.write import check_writable, write_table
     from crowdassay.metrics.agreement import agreement as measure
 
     if out is not None:
         check_writable(out)
+        check_free(out, FILES, FILES[-1])
     data = read(labels, options)
     found = measure(data, **{name: options[name] for name in ("level", "resamples", "seed", "confidence")})
     if out is not None:
-        for name, table in found.tables.items():
-            write_table(table, out / f"{name}.csv", "csv")
+        with replacing_folder(out, FILES, FILES[-1]) as fresh:
+            for name, table in found.tables.items():
+                write_table(table, fresh / f"{name}.csv", "csv")
     if as_json:
         import json
 

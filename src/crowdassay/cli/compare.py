@@ -17,7 +17,9 @@ SHOWN = 10
 
 @click.command()
 @reading_options
-@click.option("--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'.")
+@click.option(
+    "--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'."
+)
 @click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
 @click.option(

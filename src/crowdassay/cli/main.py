@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -12,12 +13,12 @@ from crowdassay.cli.agreement import agreement
 from crowdassay.cli.compare import compare
 from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
+from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.methods import methods
 from crowdassay.cli.reproduce import reproduce
 from crowdassay.cli.simulate import simulate
+from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
-
-INTERRUPTED = 3
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -27,28 +28,46 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, agreement, compare, convert, datasets, methods, reproduce, simulate):
+for command in (aggregate, agreement, compare, convert, datasets, methods, reproduce, simulate, update):
     cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 bad data, 2 usage, 3 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with prompt_ending() as ending:
+        sys.exit(run(given, ending))
+
+
+def run(given: list[str], ending: Ending) -> int:
+    """Run a command and return the exit code; what goes wrong is one line, and a traceback only with --debug."""
     try:
-        sys.exit(cli.main(given, prog_name="crowdassay", standalone_mode=False) or 0)
+        return cli.main(given, prog_name="crowdassay", standalone_mode=False, obj=ending) or 0
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo("Interrupted; nothing was written.", err=True)
-        sys.exit(INTERRUPTED)
+        click.echo(ending.last_words(), err=True)
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever was reading, such as head, has seen enough
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  Python flushes it once more at the end
+        return 0
     except CrowdassayError as error:
         if "--debug" in given:
             raise
         click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
-    except MemoryError:
+        return error.exit_code
+    except Exception as error:  # a user is told what to do even of what we did not think of
         if "--debug" in given:
             raise
-        click.echo("Error: Not enough memory for these labels and this number of classes.", err=True)
-        sys.exit(1)
+        click.echo(f"Error: {unforeseen(error)}", err=True)
+        return 1
+
+
+def unforeseen(error: Exception) -> str:
+    """Return a line about an error that is none of ours."""
+    kind = type(error).__name__
+    if isinstance(error, MemoryError) or kind == "OutOfMemoryException":  # DuckDB's own
+        return "Not enough memory for these labels and this number of classes; --engine files needs less."
+    said = " ".join(str(error).split())[:200]
+    return f"Something went wrong that should not have ({kind}: {said}); please report it with what --debug shows."

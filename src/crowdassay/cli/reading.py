@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     click.argument("labels", type=click.Path(path_type=Path)),
-    click.option("--classes", help="All classes in order, separated by commas; otherwise numeric or alphabetical order."),
+    click.option(
+        "--classes",
+        "--order",
+        "classes",
+        help="All classes in order, separated by commas; otherwise numeric or alphabetical order.",
+    ),
     click.option("--item-column", help="Column that names the item."),
     click.option("--worker-column", help="Column that names the worker."),
     click.option("--label-column", help="Column that holds the label."),
@@ -24,6 +29,10 @@ OPTIONS = (
         show_default=True,
         help="What to do when a worker judged an item more than once.",
     ),
+    click.option("--time-column", help="--repeats first or last: column that says when; found by name otherwise."),
+    click.option("--weight-column", help="Column of weights: labels of weight 0 are left out."),
+    click.option("--allow-drops", is_flag=True, help="Go on even if more than half of the rows miss a value."),
+    click.option("--skip-bad", is_flag=True, help="Leave out lines of a JSONL file that are not valid JSON."),
     click.option("--from", "tool", help="The tool that exported LABELS, or 'plain'; recognised by content otherwise."),
     click.option("--question", help="Which question to take from an export that holds several."),
     click.option("--predictions", is_flag=True, help="Take model predictions in an export as workers."),
@@ -33,9 +42,11 @@ OPTIONS = (
     click.option("--salt", help="--pseudonymise: the same salt gives the same ids again."),
 )
 NAMES = (
-    "item_column", "worker_column", "label_column", "repeats",
+    "item_column", "worker_column", "label_column", "time_column", "weight_column", "repeats", "allow_drops", "skip_bad",
     "question", "predictions", "missing", "use_gold", "pseudonymise", "salt",
 )  # fmt: skip
+
+ALONE = ("time_column", "weight_column", "skip_bad", "question", "predictions", "use_gold")  # not for several files
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,6 +54,45 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
+
+
+def many_reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument LABELS for any number of files, folders and patterns, and the same options."""
+    for option in reversed((click.argument("labels", nargs=-1, required=True), *OPTIONS[1:])):
+        command = option(command)
+    return command
+
+
+def read_many(labels: Sequence[str], options: dict[str, Any]) -> Labels:
+    """Read any number of files, folders and patterns as the options say; one file, or a tool's folder, as `read` does."""
+    from crowdassay.errors import CrowdassayError, ParameterError
+    from crowdassay.io.ingest_source import find_inputs
+    from crowdassay.io.several import read_several
+
+    single = Path(labels[0])
+    try:
+        paths = find_inputs(labels)
+    except CrowdassayError:
+        paths = [single]  # whose reader says what is wrong
+    if len(labels) == 1 and (paths == [single] or (single.is_dir() and _is_export(single, options["tool"]))):
+        return read(single, options)
+    if unfit := [name for name in ALONE if options[name]]:
+        raise ParameterError(f"--{unfit[0].replace('_', '-')} goes with a single file; there are {len(paths)} here.")
+    if len(paths) == 1:
+        return read(paths[0], options)
+    chosen = {name: options[name] for name in NAMES if name not in ALONE}
+    return read_several(paths, classes=class_list(options["classes"]), **chosen)
+
+
+def _is_export(folder: Path, tool: str | None) -> bool:
+    from crowdassay.errors import CrowdassayError
+    from crowdassay.io.formats.look import look
+    from crowdassay.io.formats.registry import PLAIN, recognise
+
+    try:
+        return (tool or recognise(look(folder))) != PLAIN
+    except CrowdassayError:
+        return False
 
 
 def read(labels: Path, options: dict[str, Any]) -> Labels:
@@ -53,6 +103,6 @@ def read(labels: Path, options: dict[str, Any]) -> Labels:
     return read_labels(labels, classes=class_list(options["classes"]), format=options["tool"], **chosen)
 
 
-def class_list(text: str | None) -> list[str] | None:
-    """Return the classes that --classes names."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+def class_list(given: str | list[str] | None) -> list[str] | None:
+    """Return the classes that --classes names, or a list as it is."""
+    return [name.strip() for name in given.split(",")] if isinstance(given, str) else given

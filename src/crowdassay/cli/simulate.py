@@ -27,7 +27,7 @@ import click
 @click.option("--story", type=click.Choice(["birds"]), help="Instead of all that: the story that the tutorial tells.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same labels.")
 @click.pass_context
-def simulate(context: click.Context, out: Path, seed: int, story: str | None, **options: object) -> None:
+def simulate(context: click.Context, /, out: Path, seed: int, story: str | None, **options: object) -> None:
     """Draw labels and truth from the model family, to try things out on."""
     import numpy as np
     import pyarrow as pa

@@ -99,10 +99,14 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
     for note in [*labels.report.notes, *summary["notes"]]:
         console.print(f"Note: {note}")
     console.print()
-    workers = Table("worker", "labels", "accuracy", title="Least reliable workers", title_justify="left")
+    found = result.insight
+    workers = Table("worker", "labels", "accuracy", "95 % interval", "verdict", title="Least reliable workers")
+    workers.title_justify = "left"
     for i in least_reliable(result):
+        between = f"{found.low[i]:.3f} to {found.high[i]:.3f}"
+        accuracy = f"{found.accuracy[i]:.3f}" if found.estimable[i] else "unknown"
         count = int((labels.worker == i).sum())
-        workers.add_row(shown(labels.workers[i].as_py()), f"{count:,}", f"{result.accuracy[i]:.3f}")
+        workers.add_row(shown(labels.workers[i].as_py()), f"{count:,}", accuracy, between, found.verdicts[i])
     console.print(workers)
     measure = "entropy" if result.difficulty is None else "difficulty"
     items = Table("item", "labels", "label", "probability", measure, title="Hardest items", title_justify="left")
@@ -128,7 +132,7 @@ def least_reliable(result: Result) -> list[int]:
     """Return up to five workers of the lowest accuracy, those with too few labels to judge left out if others remain."""
     counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
     judged = np.flatnonzero(counts >= min(ENOUGH, counts.max()))
-    return [int(i) for i in judged[np.argsort(result.accuracy[judged], kind="stable")][:5]]
+    return [int(i) for i in judged[np.argsort(result.insight.accuracy[judged], kind="stable")][:5]]
 
 
 def shown(value: object) -> str:

@@ -19,6 +19,8 @@ def aggregate(data: Any, *, gold: Any = None, **options: Any) -> Estimator:
     **options
         Parameters of `Assay`.
 
+    Examples
+    --------
     >>> fitted = aggregate((["a", "a", "a", "b"], ["x", "y", "z", "x"], ["no", "no", "yes", "yes"]))
     >>> fitted.labels_["label"].to_pylist()
     ['no', 'yes']

@@ -11,6 +11,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
+from crowdassay.engines.base import Engine
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.engines.recorded import recorded
@@ -20,7 +21,9 @@ from crowdassay.estimators.base import Announce, Estimator, match_workers
 from crowdassay.estimators.checks import check_choice, check_number, check_run
 from crowdassay.estimators.confusion import normalise, observed_counts
 from crowdassay.solvers.anchored import Anchored, fit_anchored
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Progress, Solution
+
+IN_MEMORY = "Workers only: effects of the items are tried only with all labels in memory."
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -76,16 +79,8 @@ class Assay(Estimator):
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        self._check()
+        run = self._run(progress)
         engine = recorded(RandomItemsEngine(labels, threads=self.threads, announce=announce), progress)
-        run: dict[str, Any] = {
-            "anchor": self.anchor,
-            "shared": self.population,
-            "learn_prior": self.prior == "learned",
-            "max_sweeps": self.max_sweeps,
-            "tolerance": self.tolerance,
-            "progress": progress,
-        }
         if self.items:
             found = fit_anchored(engine, items=True, precision=self.precision, **run)
             return self._result(labels, found, Trial(True, "Workers and items, as asked."))
@@ -98,6 +93,52 @@ class Assay(Estimator):
         effects = fit_anchored(engine, items=True, precision=self.precision, **run)
         trial = compare(plain, effects)
         return self._result(labels, effects if trial.chosen else plain, trial)
+
+    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
+        """Fit the workers on any engine; items can have effects only where all labels are in memory."""
+        run = self._run(progress)
+        if self.items:
+            raise ParameterError("Effects of the items need all labels in memory; take items=False.")
+        found = fit_anchored(engine, average=self.average, **run)
+        self.population_ = found.population
+        return Solution(
+            found.log_p,
+            found.log_prior,
+            None,
+            (),
+            found.sweeps,
+            found.converged,
+            anchor=self.anchor,
+            tables=_mean_tables(found),
+            notes=() if self.items is False else (IN_MEMORY,),
+        )
+
+    def settings(self, solution: Solution) -> dict[str, Any]:
+        """Return what was asked for and what it came to."""
+        return self._parameters(Trial(False, ""), None)
+
+    def _parameters(self, trial: Trial, precision: float | None) -> dict[str, Any]:
+        return {
+            "items": trial.chosen,
+            "gain": trial.gain,
+            "turned": trial.turned,
+            "anchor": self.anchor,
+            "precision": precision,
+            "decay": self.population_.decay,
+            "concentration": self.population_.concentration.tolist(),
+        }
+
+    def _run(self, progress: Progress | None) -> dict[str, Any]:
+        """Check the parameters and return those of the solver."""
+        self._check()
+        return {
+            "anchor": self.anchor,
+            "shared": self.population,
+            "learn_prior": self.prior == "learned",
+            "max_sweeps": self.max_sweeps,
+            "tolerance": self.tolerance,
+            "progress": progress,
+        }
 
     def _check(self) -> None:
         check_run(self.max_sweeps, self.tolerance)
@@ -112,25 +153,16 @@ class Assay(Estimator):
 
     def _result(self, labels: Labels, found: Anchored, trial: Trial) -> Result:
         posterior = soften(found.posterior, labels, self.anchor)
-        mean = found.population.prior + found.counts
-        mean /= mean.sum(axis=2, keepdims=True)
-        confusion, accuracy = normalise(observed_counts(labels, posterior).sum(axis=2, keepdims=True) * mean, mean)
+        # Tables are drawn towards the population, which suits judging; accuracies are the workers' own.
+        accuracy = normalise(observed_counts(labels, posterior))[1]
         self.population_ = found.population
         return Result(
             labels,
             self.method,
-            {
-                "items": trial.chosen,
-                "gain": trial.gain,
-                "turned": trial.turned,
-                "anchor": self.anchor,
-                "precision": found.precision,
-                "decay": found.population.decay,
-                "concentration": found.population.concentration.tolist(),
-            },
+            self._parameters(trial, found.precision),
             posterior,
             find_winners(posterior),
-            confusion,
+            _mean_tables(found),
             accuracy,
             log_prior=found.log_prior,
             sigma=found.log_p,
@@ -161,6 +193,12 @@ class Assay(Estimator):
         if self.average and not fitted.parameters["items"]:
             return self.population_.log_tables(nothing)
         return np.log(self.population_.tables(nothing))
+
+
+def _mean_tables(found: Anchored) -> FloatArray:
+    """Return the workers' mean probabilities, shape (n_workers, n_classes, n_classes)."""
+    mean = found.population.prior + found.counts
+    return np.asarray(mean / mean.sum(axis=2, keepdims=True))
 
 
 def pair_tables(log_p: FloatArray, effects: FloatArray, item: IntArray, worker: IntArray) -> FloatArray:

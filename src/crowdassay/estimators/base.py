@@ -14,9 +14,11 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.base import Engine
+from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.estimators.limits import check_memory, one_class
 from crowdassay.io.frames import as_labels, to_frame
-from crowdassay.io.truth import match_truth
+from crowdassay.io.truth import take_gold
 from crowdassay.solvers.outcome import Progress, Solution
 from crowdassay.threads import one_blas_thread
 
@@ -33,10 +35,19 @@ class Estimator(ABC):
     """
 
     method: ClassVar[str]
+    tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
+    """How many arrays of the size workers x classes^2, and items x classes^2, a fit holds at a time, about."""
+
+    resumable: ClassVar[bool] = False
+    """Whether an interrupted fit can go on from a checkpoint: its engine is `recorded`."""
 
     @abstractmethod
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         """Fit encoded labels; everything a user sees is decoded from the result."""
+
+    def _count_tables(self, labels: Labels) -> tuple[float, float]:
+        """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
+        return self.tables
 
     @abstractmethod
     def _judge(self, labels: Labels) -> FloatArray:
@@ -56,6 +67,7 @@ class Estimator(ABC):
         Parameters
         ----------
         data : Labels, path, frame, or triple (items, workers, labels)
+            A Spark frame is fitted inside Spark, and the tables of the result are Spark frames.
         y : ignored
             For scikit-learn's sake.
         gold : frame, mapping or path, optional
@@ -65,24 +77,72 @@ class Estimator(ABC):
         announce : callable, optional
             Called with a sentence when there is a wait, such as the first compilation.
         """
+        if is_spark(data):
+            from crowdassay.estimators.from_spark import fit_frame  # noqa: PLC0415  it builds on this file
+
+            self.result_: Any = fit_frame(self, data, gold=gold, progress=progress, announce=announce)
+            return self
         started = time.perf_counter()
         labels = as_labels(data)
         if gold is not None:
-            labels = labels.with_gold(match_truth(labels, gold, what="gold")[0])
+            labels = take_gold(labels, gold)
+        check_memory(labels, *self._count_tables(labels))
         with one_blas_thread():
-            result = self._fit(labels, progress, announce)
+            result = self._fit(labels, progress, announce) if labels.n_classes > 1 else one_class(labels, self.method)
         self.result_ = dataclasses.replace(result, seconds=time.perf_counter() - started)
         return self
 
     def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
         """Fit labels that an engine holds, wherever they are; only methods made of sums over workers can."""
         raise ParameterError(
-            f"The method '{self.method}' needs all labels in memory; elsewhere take minimax, dawid-skene or majority."
+            f"The method '{self.method}' needs all labels in memory; elsewhere take assay, minimax, dawid-skene or majority."
         )
+
+    def settings(self, solution: Solution) -> dict[str, Any]:
+        """Return what was asked for and what it came to, for a summary."""
+        return {}
 
     def refit(self, data: Any, previous: Result | None) -> Self:
         """Fit, going on from an earlier result where the model can; most start anew."""
         return self.fit(data)
+
+    def partial_fit(self, data: Any, y: object = None) -> Self:
+        """Take in new labels of old or new items: only these items are solved again, the workers stay as fitted.
+
+        A later `refresh` fits the workers too, and goes on from there. Without an earlier fit this is one.
+        """
+        from crowdassay.estimators.update import update  # noqa: PLC0415  it needs this module
+
+        if "result_" not in self.__dict__:
+            return self.fit(data)
+        update(self, data)
+        return self
+
+    def refresh(self) -> Self:
+        """Fit all labels so far again, those that `partial_fit` took in among them, going on from the workers as they are."""
+        from crowdassay.estimators.update import sound  # noqa: PLC0415  it needs this module
+
+        result = self._fitted()
+        return self.refit(result.labels, result if sound(result) else None)
+
+    def save(self, folder: Any) -> None:
+        """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""
+        from crowdassay.estimators.saved import save_model  # noqa: PLC0415  it needs this module
+
+        save_model(self, folder)
+
+    def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+        """Return class probabilities, coordinates and difficulty of items with the workers as fitted; None without any."""
+        return self._judge(labels), None, None
+
+    def _stranger(self) -> FloatArray:
+        """Return the worker table of somebody never seen, shape (n_classes, n_classes)."""
+        n_classes = self._fitted().labels.n_classes
+        return np.full((n_classes, n_classes), -np.log(n_classes))
+
+    def _expander(self, labels: Labels) -> Callable[[FloatArray], FloatArray] | None:
+        """Return what turns item coordinates into tables, where items have any."""
+        return None
 
     def fit_predict(self, data: Any, y: object = None, **options: Any) -> Any:
         """Fit the labels and return the label of every item."""
@@ -99,14 +159,16 @@ class Estimator(ABC):
     def _tables(self, data: Any, table: Callable[[Result], Any]) -> tuple[Any, str]:
         result = self._fitted()
         if data is None:
-            return table(result), result.labels.frame
+            return getattr(result, table.__name__)(), result.labels.frame  # a result in Spark has tables of its own
+        if is_spark(data) or result.labels.frame == "spark":
+            raise ParameterError("In Spark only the items of the fit are labelled; fit old and new labels together.")
         labels = as_labels(data, classes=result.labels.class_names) if not isinstance(data, Labels) else data
         if labels.class_names != result.labels.class_names:
             raise ParameterError(
                 f"These labels have the classes {', '.join(labels.class_names)} but the fit had "
                 f"{', '.join(result.labels.class_names)}; encode them with classes=estimator.classes_."
             )
-        posterior = self._judge(labels)
+        posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
         return table(decide(result, labels, posterior)), labels.frame
 
     def _fitted(self) -> Result:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.errors import ParameterError
+from crowdassay.data.labels import Labels
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.io.values import listed
+
+MOST_LEVELS = 100  # a longer range is no scale but numbers used as names
 
 
 def check_run(max_sweeps: int, tolerance: float) -> None:
@@ -30,6 +34,28 @@ def check_number(name: str, value: float, least: float, *, strictly: bool = Fals
         good = False
     if not good:
         raise ParameterError(f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}.")
+
+
+def check_order(labels: Labels) -> None:
+    """Refuse texts whose order nobody gave, where the order matters: alphabetical is no scale."""
+    if labels.report.order == "alphabetical" and labels.n_classes > 2:
+        raise DataError(
+            f"This method needs the order of the classes, and {listed(labels.class_names, 5)} are no numbers; "
+            "give all classes in order (--order, or classes=[...] where the labels are read)."
+        )
+
+
+def gap_note(labels: Labels) -> tuple[str, ...]:
+    """Tell of whole numbers between the classes that nobody chose; they would be levels of a scale."""
+    if labels.report.order != "natural" or not labels.numeric:
+        return ()
+    levels = [float(name) for name in labels.class_names]
+    if not all(level.is_integer() for level in levels) or levels[-1] - levels[0] > MOST_LEVELS:
+        return ()
+    unseen = sorted(set(range(int(levels[0]), int(levels[-1]) + 1)) - {int(level) for level in levels})
+    if not unseen:
+        return ()
+    return (f"Levels that nobody chose are not part of the scale: {listed(unseen, 5)}; to keep them, give all with --order.",)
 
 
 def flat_note(posterior: FloatArray) -> tuple[str, ...]:

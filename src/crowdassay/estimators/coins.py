@@ -9,6 +9,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.recorded import recorded
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_choice, check_number, check_run
@@ -51,6 +52,7 @@ class OneCoin(Estimator):
     """
 
     method: ClassVar[str] = "one-coin"
+    resumable: ClassVar[bool] = True
     per_class: ClassVar[bool] = False
 
     prior: str = "uniform"
@@ -68,7 +70,7 @@ class OneCoin(Estimator):
         check_choice("prior", self.prior, ("uniform", "estimated"))
         check_number("successes", self.successes, 0)
         check_number("failures", self.failures, 0)
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
+        engine = recorded(LocalEngine(labels, threads=self.threads, announce=announce), progress)
         projection = self._projection()
         log_p, log_prior, history, sweeps, converged = fit_em(
             engine,

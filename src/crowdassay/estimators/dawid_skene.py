@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.base import Engine
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.choose import make_engine
+from crowdassay.engines.recorded import recorded
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_choice, check_number, check_run
 from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.io.frames import as_labels
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.outcome import Progress, Solution
 
@@ -38,6 +40,8 @@ class DawidSkene(Estimator):
         Relative change of the objective at which to stop.
     threads : int or None
         None takes all cores.
+    engine : {'local', 'gpu'}
+        Where the labels are during the fit: in memory, or on a graphics card.
 
     References
     ----------
@@ -45,15 +49,17 @@ class DawidSkene(Estimator):
     """
 
     method: ClassVar[str] = "dawid-skene"
+    resumable: ClassVar[bool] = True
 
     prior: str = "uniform"
     smoothing: float = 0.0
     max_sweeps: int = 100
     tolerance: float = 1e-10
     threads: int | None = None
+    engine: str = "local"
 
-    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
-        """Run EM on any engine."""
+    def solve(self, engine: Engine, progress: Progress | None = None, tables: FloatArray | None = None) -> Solution:
+        """Run EM on any engine, from the vote shares or from worker tables of an earlier fit."""
         check_run(self.max_sweeps, self.tolerance)
         check_choice("prior", self.prior, ("uniform", "estimated"))
         check_number("smoothing", self.smoothing, 0)
@@ -64,15 +70,29 @@ class DawidSkene(Estimator):
             max_sweeps=self.max_sweeps,
             tolerance=self.tolerance,
             progress=progress,
+            start=tables,
         )
         return Solution(log_p, log_prior, history[-1], history, sweeps, converged)
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        found = self.solve(engine, progress)
-        parameters = {"prior": self.prior, "smoothing": self.smoothing}
+    def settings(self, solution: Solution) -> dict[str, Any]:
+        """Return what was asked for."""
+        return {"prior": self.prior, "smoothing": self.smoothing}
+
+    def refit(self, data: Any, previous: Result | None) -> Self:
+        """Fit, going on from the worker tables of an earlier result whose workers have the same codes."""
+        labels = as_labels(data)
+        if previous is None or previous.method != self.method or previous.labels.n_workers != labels.n_workers:
+            return self.fit(labels)
+        self.result_ = self._fit(labels, None, None, previous.sigma)
+        return self
+
+    def _fit(
+        self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None = None
+    ) -> Result:
+        engine = recorded(make_engine(self.engine, labels, threads=self.threads, announce=announce), progress)
+        found = self.solve(engine, progress, tables)
         return table_result(
-            engine, self.method, parameters, found.sigma, found.log_prior,
+            engine, self.method, self.settings(found), found.sigma, found.log_prior,
             objective=found.objective, history=found.history, sweeps=found.sweeps, converged=found.converged,
         )  # fmt: skip
 

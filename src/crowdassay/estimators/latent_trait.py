@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from crowdassay.data.result import Result
 from crowdassay.engines.base import Weights
 from crowdassay.engines.scaled import ScaledEngine, ScaledSums
 from crowdassay.estimators.base import Announce, Estimator
-from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.checks import check_order, check_run, gap_note
 from crowdassay.estimators.scaled import (
     check_mean,
     expected_counts,
@@ -72,6 +72,7 @@ class LatentTraitAnalysis(Estimator):
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         check_run(self.max_sweeps, self.tolerance)
         check_mean("easiness", self.easiness)
+        check_order(labels)
         engine = ScaledEngine(labels, threads=self.threads, announce=announce)
         likelihood = ThresholdLikelihood(engine, discrimination=self.discrimination)
         problem = ScaledProblem(labels, likelihood, prior_mean(labels.n_classes), self.easiness)
@@ -80,7 +81,8 @@ class LatentTraitAnalysis(Estimator):
         counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
         difficulty = item_difficulty(partial(table_accuracy, tables), mode.log_scale, mode.posterior)
         parameters = {"discrimination": self.discrimination, "easiness": self.easiness}
-        return scaled_result(labels, self.method, parameters, mode, tables, counts, difficulty)
+        result = scaled_result(labels, self.method, parameters, mode, tables, counts, difficulty)
+        return replace(result, notes=result.notes + gap_note(labels))
 
     def _judge(self, labels: Labels) -> FloatArray:
         fitted = self._fitted()

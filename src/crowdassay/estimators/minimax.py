@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -11,17 +12,24 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.base import Engine
+from crowdassay.engines.choose import make_engine
+from crowdassay.engines.light import is_light
 from crowdassay.engines.local import LocalEngine, log_softmax
+from crowdassay.engines.recorded import recorded
+from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_run, flat_note
+from crowdassay.estimators.blocks import average_difficulty, average_worker
+from crowdassay.estimators.checks import check_choice, check_order, check_run, flat_note, gap_note
 from crowdassay.estimators.choose import choose_gamma
 from crowdassay.estimators.confusion import normalise, observed_counts
 from crowdassay.io.frames import as_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma
-from crowdassay.model.structures import Structure, resolve
+from crowdassay.model.structures import Basis, Structure, resolve
 from crowdassay.solvers.algorithm1 import fit_algorithm1
+from crowdassay.solvers.empirical import fit_empirical
+from crowdassay.solvers.lbfgs import MEMORY, ROOM
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 from crowdassay.solvers.profiled import complete, fit_profiled
 
@@ -29,7 +37,10 @@ TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
+FIRST_GAMMA = 0.25  # where learning begins
+ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
 SMALL = 100_000  # labels up to which further starts are worth their time
+WORKING = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -47,13 +58,18 @@ class MinimaxEntropy(Estimator):
         Features of the workers' tables; 'ordinal' is section 5 of the paper, for ordered classes.
     item_structure : likewise, 'none' or None
         Features of the items' tables. None takes the workers'; 'none' leaves items out.
-    gamma : float or 'auto'
+    gamma : float, 'auto' or 'learned'
         alpha = gamma K^2 and beta = alpha * (labels per worker) / (labels per item), where these are not given. 'auto'
-        chooses among ``gammas`` by cross-validation, section 6.2 of the paper.
+        chooses among ``gammas`` by cross-validation, section 6.2 of the paper; 'learned' takes the gamma that explains how
+        far workers lie apart (empirical Bayes).
     alpha, beta : float or None
         Penalties of workers and items; 0 stands for a vanishing one, 0.001.
     centred : bool
         Penalise the workers' tables about their own means, Equation (13) of the paper.
+    population : bool
+        Let workers shrink towards what they have in common instead of towards random answers; not in the paper.
+    prior : {'uniform', 'learned'}
+        The class prior; learned with one item added to each class. The paper's is uniform.
     label_entropy : bool
         Without, H(Q) is left out and every label is certain, as in section 2 of the paper.
     solver : {'profiled', 'algorithm1'} or None
@@ -72,9 +88,13 @@ class MinimaxEntropy(Estimator):
         1e-6 by default. The authors' own code stops at 5e-3 or after 50 steps.
     threads : int or None
         None takes all cores.
+    engine : {'local', 'gpu'}
+        Where the labels are during the fit: in memory, or on a graphics card.
     """
 
     method: ClassVar[str] = "minimax"
+    resumable: ClassVar[bool] = True
+    tables: ClassVar[tuple[float, float]] = (20.0, 5.5)  # and up to 512 MB that L-BFGS remembers
 
     structure: str | Structure = "nominal"
     item_structure: str | Structure | None = None
@@ -82,6 +102,8 @@ class MinimaxEntropy(Estimator):
     alpha: float | None = None
     beta: float | None = None
     centred: bool = False
+    population: bool = False
+    prior: str = "uniform"
     label_entropy: bool = True
     solver: str | None = None
     gammas: tuple[float, ...] = GAMMAS
@@ -92,6 +114,7 @@ class MinimaxEntropy(Estimator):
     max_sweeps: int = 1000
     tolerance: float | None = None
     threads: int | None = None
+    engine: str = "local"
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         if self.gamma == "auto":
@@ -111,7 +134,7 @@ class MinimaxEntropy(Estimator):
         announce: Announce | None = None,
     ) -> Self:
         """Fit the labels; with ``validation``, known truths as `gold` takes them, gamma = 'auto' is chosen by these."""
-        if validation is None:
+        if validation is None or is_spark(data):
             return super().fit(data, y, gold=gold, progress=progress, announce=announce)
         if self.gamma != "auto":
             raise ParameterError("A validation set chooses gamma; set gamma='auto' to let it.")
@@ -128,7 +151,7 @@ class MinimaxEntropy(Estimator):
         A stronger penalty may have flattened the model, and from a flat model nothing moves.
         """
         labels = as_labels(data)
-        if previous is None or previous.sigma is None or self.gamma == "auto" or previous.method != self.method:
+        if previous is None or previous.sigma is None or isinstance(self.gamma, str) or previous.method != self.method:
             return self.fit(labels)
         alike = previous.parameters["structure"] == self._name() and previous.parameters["alpha"] <= self._penalties(labels)[0]
         if not alike or not self.label_entropy or self.solver == "algorithm1":
@@ -136,43 +159,76 @@ class MinimaxEntropy(Estimator):
         self.result_ = self._climb(labels, None, None, previous.sigma)
         return self
 
+    def _count_tables(self, labels: Labels) -> tuple[float, float]:
+        workers = WORKING + min(2.0 * MEMORY, ROOM / (labels.n_workers * labels.n_classes**2))
+        light = labels.n_labels > SMALL and not isinstance(self.gamma, str) and (self.starts or 1) == 1
+        if light and is_light(self._model(labels), int(np.diff(labels.starts).max())):
+            return workers, 0.0
+        return workers, self.tables[1]
+
     def solve(self, engine: Engine, progress: Progress | None = None, tables: FloatArray | None = None) -> Solution:
         """Climb the profiled objective on any engine, from the vote shares or from worker tables of an earlier fit."""
         if self.gamma == "auto":
             raise ParameterError("Choosing gamma needs all labels in memory; give a number.")
         if self.solver == "algorithm1" or not self.label_entropy:
             raise ParameterError("Algorithm 1 needs all labels in memory; take solver='profiled', with label_entropy.")
+        if self._learns():
+            raise ParameterError("Learning gamma or the prior needs all labels in memory; give a number and prior='uniform'.")
+        model = self._model(engine)
+        return fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, tables))
+
+    def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
+        """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
         tolerance = TOLERANCES["profiled"] if self.tolerance is None else self.tolerance
         check_run(self.max_sweeps, tolerance)
-        model = self._model(engine)
         several = engine.n_labels <= SMALL and model.item and isinstance(engine, LocalEngine)
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")
-        return fit_profiled(
+        return {
+            "starts": starts if tables is None else 1,
+            "max_sweeps": self.max_sweeps,
+            "tolerance": tolerance,
+            "start": None if tables is None else model.worker.coordinates(tables),
+        }
+
+    def _learns(self) -> bool:
+        """Whether the fit itself learns gamma or the prior."""
+        check_choice("prior", self.prior, ("uniform", "learned"))
+        return self.prior == "learned" or (self.gamma == "learned" and self.alpha is None)
+
+    def _learn(self, engine: LocalEngine, progress: Progress | None, tables: FloatArray | None) -> Outcome:
+        model = self._model(engine)
+        return fit_empirical(
             engine,
             model,
-            np.zeros(engine.n_classes),
-            starts=starts if tables is None else 1,
-            max_sweeps=self.max_sweeps,
-            tolerance=tolerance,
-            start=None if tables is None else model.worker.coordinates(tables),
+            penalties=self.gamma == "learned" and self.alpha is None,
+            prior=self.prior == "learned",
             progress=progress,
+            **self._run(engine, model, tables),
         )
 
     def _climb(self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None) -> Result:
+        if self._name() in ORDERED:
+            check_order(labels)
         solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
         if solver not in TOLERANCES:
             raise ParameterError(f"solver must be 'profiled' or 'algorithm1', not {self.solver!r}.")
         if solver == "profiled" and not self.label_entropy:
             raise ParameterError("Without label_entropy the objective has corners; take solver='algorithm1'.")
+        if self.engine != "local" and (solver != "profiled" or self._learns()):
+            raise ParameterError("The GPU engine takes solver='profiled' with a given gamma and prior; leave engine='local'.")
         if solver == "profiled":
-            engine = LocalEngine(labels, threads=self.threads, announce=announce)
+            engine = recorded(make_engine(self.engine, labels, threads=self.threads, announce=announce), progress)
+            if self._learns():
+                return self._result(labels, self._learn(engine, progress, tables), solver)
             return self._result(labels, complete(engine, self.solve(engine, progress, tables)), solver)
+        if self._learns():
+            raise ParameterError("Only solver='profiled' learns gamma or the prior.")
         tolerance = TOLERANCES[solver] if self.tolerance is None else self.tolerance
         check_run(self.max_sweeps, tolerance)
         # Q is compared from step to step, so items are solved further than sums need.
-        engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
+        engine = recorded(LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce), progress)
         outcome = fit_algorithm1(
             engine,
             self._model(labels),
@@ -193,24 +249,39 @@ class MinimaxEntropy(Estimator):
         alpha, beta = self._penalties(labels)
         if self.centred and n_classes > MOST_CENTRED:
             raise ParameterError(f"The centred penalty takes up to {MOST_CENTRED} classes, not {n_classes}.")
-        item = self.structure if self.item_structure is None else self.item_structure
-        without = isinstance(item, str) and item == "none"
         return Model(
             worker,
-            None if without else resolve(item, n_classes).basis(),
+            self._item_basis(n_classes),
             alpha,
             beta,
             centred_metric(worker) if self.centred else None,
+            self.population,
         )
+
+    def _item_basis(self, n_classes: int) -> Basis | None:
+        item = self.structure if self.item_structure is None else self.item_structure
+        return None if isinstance(item, str) and item == "none" else resolve(item, n_classes).basis()
 
     def _penalties(self, labels: Labels | Engine) -> tuple[float, float]:
         if self.alpha is None:
-            gamma = check_penalty("gamma", self.gamma)
+            gamma = FIRST_GAMMA if self.gamma == "learned" else check_penalty("gamma", self.gamma)
             alpha, beta = penalties_from_gamma(gamma, labels.n_classes, labels.n_workers, labels.n_items)
         else:
             alpha = check_penalty("alpha", self.alpha)
             beta = alpha * labels.n_items / labels.n_workers
         return alpha, beta if self.beta is None else check_penalty("beta", self.beta)
+
+    def settings(self, solution: Solution) -> dict[str, Any]:
+        """Return what was asked for and what it came to."""
+        model = solution.model
+        assert model is not None
+        return {
+            "structure": self._name(),
+            "alpha": model.alpha,
+            "beta": model.beta if model.item else None,
+            "gamma": self.gamma if self.alpha is None and self.beta is None else None,
+            "solver": "profiled",
+        }
 
     def _result(self, labels: Labels, outcome: Outcome, solver: str) -> Result:
         solution = outcome.solution
@@ -218,17 +289,10 @@ class MinimaxEntropy(Estimator):
         assert model is not None
         expected = observed_counts(labels, outcome.posterior) - outcome.gradient
         confusion, accuracy = normalise(np.maximum(expected, 0.0), np.exp(log_softmax(solution.sigma)))
-        parameters: dict[str, Any] = {
-            "structure": self._name(),
-            "alpha": model.alpha,
-            "beta": model.beta if model.item else None,
-            "gamma": self.gamma if self.alpha is None and self.beta is None else None,
-            "solver": solver,
-        }
         return Result(
             labels,
             self.method,
-            parameters,
+            self.settings(solution) | {"solver": solver},
             outcome.posterior,
             find_winners(outcome.posterior),
             confusion,
@@ -237,23 +301,46 @@ class MinimaxEntropy(Estimator):
             sigma=solution.sigma,
             phi=outcome.phi if model.item else None,
             expand=model.item.tables if model.item else None,
-            difficulty=_difficulty(labels, model, outcome) if model.item else None,
+            difficulty=_difficulty(labels, outcome),
             objective=solution.objective,
             history=solution.history,
             sweeps=solution.sweeps,
             converged=solution.converged,
-            notes=flat_note(outcome.posterior),
+            notes=flat_note(outcome.posterior) + (gap_note(labels) if self._name() in ORDERED else ()),
         )
 
     def _judge(self, labels: Labels) -> FloatArray:
+        return self._complete(labels).posterior
+
+    def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+        outcome, fitted = self._complete(labels), self._fitted()
+        model = outcome.solution.model
+        if model is None or model.item is None or fitted.sigma is None:
+            return outcome.posterior, None, None
+        fit = Outcome(replace(outcome.solution, sigma=fitted.sigma), outcome.posterior, outcome.phi, outcome.gradient)
+        return outcome.posterior, outcome.phi, _difficulty(fitted.labels, fit)
+
+    def _complete(self, labels: Labels) -> Outcome:
+        """Judge new labels with the workers as fitted; strangers have a table of zeros, or the population's."""
         fitted = self._fitted()
         code = match_workers(fitted.labels, labels)
-        assert fitted.sigma is not None
-        sigma = np.where((code >= 0)[:, None, None], fitted.sigma[code], 0.0)
+        assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
+        sigma = np.where((code >= 0)[:, None, None], fitted.sigma[code], self._stranger())
         # Penalties as they were fitted, not as these labels would have them.
         penalties = {"alpha": fitted.parameters["alpha"], "beta": fitted.parameters["beta"] or self.beta}
         model = replace_parameters(self, penalties)._model(labels)
-        return LocalEngine(labels, threads=self.threads).posteriors(model, sigma, np.zeros(labels.n_classes))[1]
+        solution = Solution(sigma, fitted.log_prior, None, (), 0, True, model)
+        return complete(LocalEngine(labels, threads=self.threads), solution)
+
+    def _stranger(self) -> FloatArray:
+        fitted = self._fitted()
+        if self.population and fitted.sigma is not None:
+            return np.asarray(fitted.sigma.mean(axis=0))
+        return np.zeros((fitted.labels.n_classes,) * 2)
+
+    def _expander(self, labels: Labels) -> Callable[[FloatArray], FloatArray] | None:
+        item = self._item_basis(labels.n_classes)
+        return item.tables if item else None
 
 
 def replace_parameters(estimator: MinimaxEntropy, changes: dict[str, Any]) -> MinimaxEntropy:
@@ -261,18 +348,9 @@ def replace_parameters(estimator: MinimaxEntropy, changes: dict[str, Any]) -> Mi
     return MinimaxEntropy(**{**estimator.get_params(), **changes})
 
 
-def _difficulty(labels: Labels, model: Model, outcome: Outcome, chunk: int = 65536) -> FloatArray:
-    """Return the probability that the average worker gets each item wrong, shape (n_items,).
-
-    One worker for all items, so that items seen by different workers can be compared: the mean of the workers' tables,
-    each counting by its number of labels.
-    """
-    assert model.item is not None
-    shares = np.bincount(labels.worker, minlength=labels.n_workers) / labels.n_labels
-    average = np.tensordot(shares, outcome.solution.sigma, axes=1)
-    difficulty = np.empty(len(outcome.phi))
-    for first in range(0, len(outcome.phi), chunk):
-        part = slice(first, first + chunk)
-        right = np.exp(log_softmax(model.item.tables(outcome.phi[part]) + average))
-        difficulty[part] = 1.0 - np.einsum("jc,jcc->j", outcome.posterior[part], right)
-    return difficulty
+def _difficulty(labels: Labels, outcome: Outcome) -> FloatArray | None:
+    model = outcome.solution.model
+    if model is None or model.item is None:
+        return None
+    average = average_worker(outcome.solution, np.bincount(labels.worker, minlength=labels.n_workers))
+    return average_difficulty(model.item, average, outcome.posterior, outcome.phi)

@@ -117,7 +117,8 @@ class Welinder(Estimator):
         margin = np.einsum("nd,nd->n", self.directions_[worker], self.positions_[item]) - self.thresholds_[worker]
         says = np.column_stack([ndtr(-margin), ndtr(margin)])
         cells = (posterior[item][:, :, None] * says[:, None, :]).reshape(-1, 4)
-        by_worker = sparse.csr_array((np.ones(len(worker)), (worker, np.arange(len(worker)))))
+        places = (worker, np.arange(len(worker)))
+        by_worker = sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
         return normalise((by_worker @ cells).reshape(-1, 2, 2))
 
     def _difficulty(self, posterior: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
+from crowdassay.engines.base import Engine, Weights
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import Population
@@ -54,7 +54,7 @@ class Anchored:
 
 
 def fit_anchored(
-    engine: RandomItemsEngine,
+    engine: Engine,
     *,
     anchor: float,
     items: bool = False,
@@ -114,6 +114,7 @@ def fit_anchored(
             totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
+            assert isinstance(engine, RandomItemsEngine)
             found = engine.integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
             new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
         sweeps += 1
@@ -129,6 +130,8 @@ def fit_anchored(
         return Anchored(
             np.log(p), counts, population, log_prior, found.posterior, value, effects, beta, sweeps, converged
         )  # fmt: skip
+    if not isinstance(engine, RandomItemsEngine):
+        return Anchored(log_p, counts, population, log_prior, np.empty((0, n_classes)), value, None, None, sweeps, converged)
     posterior = np.empty((engine.n_items, n_classes))
     evidence = engine.count(log_p, log_prior, posterior=posterior).objective
     if average:

@@ -100,10 +100,10 @@ class WorkerProblem:
         the coordinates. In these units L-BFGS needs a half of the sweeps or fewer.
         """
         if self.curvature is not None:
-            return 1 / np.sqrt(1 + self.curvature.ravel() / self.model.alpha)
-        units = 1 / np.sqrt(1 + SHARE * self.place(self.engine.worker_counts) / self.model.alpha)
+            return 1 / np.sqrt(self.model.alpha + self.curvature.ravel())
+        units = 1 / np.sqrt(self.model.alpha + SHARE * self.place(self.engine.worker_counts))
         if self.model.population:
-            units = np.append(1 / np.sqrt(1 + SHARE * self.engine.n_labels / self.model.alpha), units)
+            units = np.append(1 / np.sqrt(self.model.alpha + SHARE * self.engine.n_labels), units)
         return np.repeat(units, self.model.worker.size)
 
     def learn_units(self, counts: FloatArray, p: FloatArray) -> None:

@@ -20,7 +20,7 @@ class Solution:
     Attributes
     ----------
     sigma : ndarray of shape (n_workers, n_classes, n_classes)
-        Worker tables; without an item block the logarithm of their probabilities, up to a constant in each row.
+        Worker tables; without a model the logarithms that labels count by, used as they are.
     log_prior : ndarray of shape (n_classes,)
     objective : float or None
         None where nothing is maximised.
@@ -33,6 +33,12 @@ class Solution:
         The member of the family, whose item block each item is fitted with; None where there is none.
     weights : Weights
         Where the items' class weights come from: their posterior, or the votes and nothing else.
+    anchor : float
+        Weight of an item's vote share in the probabilities to report.
+    tables : ndarray of shape (n_workers, n_classes, n_classes) or None
+        The workers' confusion, where it is not that of ``sigma``.
+    notes : tuple of str
+        What the user should know, a sentence each.
     """
 
     sigma: FloatArray
@@ -43,6 +49,9 @@ class Solution:
     converged: bool
     model: Model | None = None
     weights: Weights = Weights.FREE
+    anchor: float = 0.0
+    tables: FloatArray | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
