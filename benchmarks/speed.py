@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1e5,1e6", help="numbers of labels")
     parser.add_argument("--classes", default="2,5")
     parser.add_argument("--cap", type=float, default=12.0, help="seconds after which a peer is stopped")
-    parser.add_argument("--turns", type=int, default=3, help="times every method runs; the quickest counts")
+    parser.add_argument("--turns", type=int, default=1, help="times every method runs; the quickest counts")
     parser.add_argument("--memory", type=float, default=4.0, help="GB beyond which a run is stopped")
     parser.add_argument("--methods", help="only these, separated by commas")
     parser.add_argument("--threads", type=int, default=0, help="threads of ours; all cores by default")

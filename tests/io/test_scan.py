@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import sys
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.errors import ColumnError, DataError
+from crowdassay.errors import ColumnError, DataError, MissingExtraError
 from crowdassay.io.scan import scan
 
 ROLES = ("item", "label")
@@ -75,3 +77,18 @@ def test_folders_named_like_partitions_add_no_columns(tmp_path):
         path.write_text(text)
         with pytest.raises(ColumnError, match="No label column"):
             read(path)
+
+
+def test_without_duckdb_tables_are_read_all_the_same_and_the_rest_is_refused(tmp_path, monkeypatch):
+    table = pa.table({"item": ["i", "j"], "label": [1, 2]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("item,label\ni,1\nj,2\n")
+    (tmp_path / "a.jsonl").write_text('{"item": "i", "label": 1}\n')
+    before = [read(tmp_path / name)[0] for name in ("a.parquet", "a.csv")]
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert [read(tmp_path / name)[0] for name in ("a.parquet", "a.csv")] == before
+    with pytest.raises(MissingExtraError, match="pip install duckdb"):
+        read(tmp_path / "a.jsonl")
+    (tmp_path / "b.parquet").write_bytes(b"no")
+    with pytest.raises(DataError, match="not a complete Parquet file"):
+        read(tmp_path / "b.parquet")

@@ -74,11 +74,6 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     from crowdassay.errors import ParameterError
     from crowdassay.io.tables import check_results, write_result
     from crowdassay.io.truth import match_truth, take_gold
-    from crowdassay.io.write import write_table
-    from crowdassay.metrics.calibration import calibration
-    from crowdassay.report.build import write_report
-    from crowdassay.report.chart import save_chart
-    from crowdassay.report.charts import calibration_chart
 
     chosen, estimator = choose(method, options)
     check_checkpoint(options["checkpoint"], options["resume"], estimator)
@@ -102,20 +97,34 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     result = estimator.result_
     ordered = chosen.ordered or options["classes"] is not None or data.numeric
     summary = summarise(result, chosen.name, truth, ordered=ordered)
-    summary["notes"] = [*result.insight.notes, *summary["notes"]]
-    if options["calibration"] is not None and truth is not None:
-        save_chart(calibration_chart(calibration(result, truth[0])), options["calibration"])
+    if options["out"] is not None or not options["quiet"]:
+        summary["notes"] = [*result.insight.notes, *summary["notes"]]
     if options["out"] is not None:
         write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-    if options["ask"] is not None:
-        write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
-    if options["report"] is not None:
-        write_report(result, options["report"], truth=None if truth is None else truth[0], title=options["report_title"])
+    show_more(result, None if truth is None else truth[0], options)
     finish_recording(progress)
     if options["save_model"] is not None:
         estimator.save(options["save_model"])
     tell(result, summary, options)
     return int(options["strict"] and not result.converged)
+
+
+def show_more(result: Result, truth: Any, options: dict[str, Any]) -> None:
+    """Write what was asked for beyond the tables: items to label next, the calibration, the report."""
+    if options["ask"] is not None:
+        from crowdassay.io.write import write_table
+
+        write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
+    if options["calibration"] is not None:
+        from crowdassay.metrics.calibration import calibration
+        from crowdassay.report.chart import save_chart
+        from crowdassay.report.charts import calibration_chart
+
+        save_chart(calibration_chart(calibration(result, truth)), options["calibration"])
+    if options["report"] is not None:
+        from crowdassay.report.build import write_report
+
+        write_report(result, options["report"], truth=truth, title=options["report_title"])
 
 
 def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
@@ -157,16 +166,18 @@ def check_pictures(options: dict[str, Any]) -> None:
     """Refuse a chart or report that could not be written, before there is anything to draw."""
     from crowdassay.errors import ParameterError
     from crowdassay.io.write import check_writable
-    from crowdassay.report.build import check_report
-    from crowdassay.report.chart import check_chart
 
     if options["calibration"] is not None:
+        from crowdassay.report.chart import check_chart
+
         if options["truth"] is None:
             raise ParameterError("--calibration needs --truth to compare with.")
         check_chart(options["calibration"])
     if options["ask"] is not None:
         check_writable(options["ask"].parent)
     if options["report"] is not None:
+        from crowdassay.report.build import check_report
+
         check_report(options["report"])
     elif options["report_title"] is not None:
         raise ParameterError("--report-title goes with --report.")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
@@ -153,6 +152,8 @@ def group_means(
 
     All three are vote shares of shape (n_items, n_classes) on the same items.
     """
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  slow to load, seldom needed
+
     n_items = len(first)
     cross = first.T @ second / n_items
     onto = np.linalg.pinv(cross)

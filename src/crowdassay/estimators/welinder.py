@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
 from crowdassay.arrays import FloatArray
@@ -193,6 +192,7 @@ class Problem:
 
     def maximise(self, start: FloatArray, max_steps: int, tolerance: float, history: list[float]) -> Any:
         """Climb from ``start``, adding every accepted objective to ``history``."""
+        from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
 
         def negative(flat: FloatArray) -> tuple[float, FloatArray]:
             objective, gradient = self.evaluate(flat)

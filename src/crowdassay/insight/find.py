@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,6 +39,8 @@ class Insight:
     verdicts : list of str
     crowd : ndarray of shape (n_classes, n_classes)
         Pooled confusion of the workers who agree better than chance.
+    copies : list of Pair, int
+        Pairs of workers that look like copies, and the number of pairs compared.
     """
 
     result: Result
@@ -50,6 +54,7 @@ class Insight:
     high: FloatArray
     verdicts: list[str]
     crowd: FloatArray
+    copies: tuple[list[Pair], int]
 
     @cached_property
     def evidence(self) -> list[str]:
@@ -62,11 +67,6 @@ class Insight:
             else ""
             for n, agreed, chance, typical in rows
         ]
-
-    @cached_property
-    def copies(self) -> tuple[list[Pair], int]:
-        """Pairs of workers that look like copies, and the number of pairs compared."""
-        return find_copies(self.result, first_judgements(self.result.labels))
 
     @cached_property
     def looks_like(self) -> list[str]:
@@ -138,9 +138,16 @@ def find(result: Result) -> Insight:
     >>> sorted(set(find(MajorityVote().fit(labels).result_).verdicts))
     ['informative', 'spammer', 'unclear']
     """
+    first = first_judgements(result.labels)
+    with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
+        copies = pool.submit(find_copies, result, first)
+        return _find(result, first, copies.result)
+
+
+def _find(result: Result, first: BoolArray, copies: Callable[[], tuple[list[Pair], int]]) -> Insight:
     labels = result.labels
     connection = connect(labels)
-    counted = first_judgements(labels) & connection.shared[labels.label_item]
+    counted = first & connection.shared[labels.label_item]
     weights = result.posterior
     votes = tally(labels, counted, crowd_table(labels, weights))
     clear = votes.above_chance > CLEAR
@@ -155,4 +162,5 @@ def find(result: Result) -> Insight:
     # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
     accuracy = np.where((low <= result.accuracy) & (result.accuracy <= high), result.accuracy, share)
     low, high = np.where(estimable, low, 0.0), np.where(estimable, high, 1.0)
-    return Insight(result, connection, found, total, estimable, accuracy, effective, low, high, judge(found, estimable), crowd)
+    verdicts = judge(found, estimable)
+    return Insight(result, connection, found, total, estimable, accuracy, effective, low, high, verdicts, crowd, copies())

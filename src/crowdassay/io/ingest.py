@@ -21,6 +21,7 @@ from crowdassay.io.encode import ROLES, check_options
 from crowdassay.io.formats.pseudonyms import pseudonymise
 from crowdassay.io.ingest_blocks import Repeated, blocks_of
 from crowdassay.io.ingest_source import Source, find_source
+from crowdassay.io.scan import load_duckdb
 from crowdassay.io.spool import Spool, SpoolWriter, block_size
 from crowdassay.io.truth import match_truth, take_gold
 from crowdassay.io.values import is_text, shown, shown_file
@@ -103,8 +104,7 @@ def spool_files(paths: Sequence[Path], folder: Path, reading: Reading, *, memory
 
 
 def _connected(folder: Path, paths: Sequence[Path], memory: int, threads: int) -> Any:
-    import duckdb  # noqa: PLC0415 - only when a file is read
-
+    duckdb = load_duckdb()
     config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     # DuckDB takes somewhat more than its limit.
     config |= {"memory_limit": f"{(memory - OURS) * 2 // 3}B", "threads": threads}
@@ -120,8 +120,7 @@ def _connected(folder: Path, paths: Sequence[Path], memory: int, threads: int) -
 
 def _load(connection: Any, sources: Sequence[Source], missing: str | None) -> None:
     """Copy the three columns of all files into one table; what is missing becomes null."""
-    import duckdb  # noqa: PLC0415
-
+    duckdb = load_duckdb()
     kinds = [{source.types[role] for source in sources} for role in ROLES]
     types = [kind.pop() if len(kind) == 1 else "VARCHAR" for kind in kinds]
     columns = ", ".join(f"{role} {kind}" for role, kind in zip(ROLES, types, strict=True))

@@ -18,7 +18,7 @@ from crowdassay.io.encode import ROLES
 from crowdassay.io.files import SUPPORTED, check_file
 from crowdassay.io.jsontext import LINES, check_whole, explain
 from crowdassay.io.raw import check_text, is_gzipped
-from crowdassay.io.scan import AS_IS, DELIMITED, PARQUET
+from crowdassay.io.scan import AS_IS, DELIMITED, PARQUET, load_duckdb
 from crowdassay.io.values import shown, shown_file
 
 MAGIC = frozenset("*?[")
@@ -151,8 +151,7 @@ def _choose(names: Sequence[str], given: Mapping[str, str | None]) -> dict[str, 
 
 
 def _types(source: str, path: Path) -> dict[str, str] | None:
-    import duckdb  # noqa: PLC0415 - only when a file is read
-
+    duckdb = load_duckdb()
     config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     names = [os.path.abspath(path), glob.escape(os.path.abspath(path))]
     allowed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from crowdassay.errors import DataError
+from crowdassay.errors import DataError, MissingExtraError
 from crowdassay.io.columns import find_columns
 from crowdassay.io.delimited import read_slowly, sniff
 from crowdassay.io.jsontext import LINES, check_whole, explain
@@ -22,6 +23,7 @@ T = TypeVar("T")
 DELIMITED = frozenset({".csv", ".tsv", ".txt"})
 JSON = LINES | {".json"}
 PARQUET = ".parquet"
+BROKEN = "{} is not a complete Parquet file; export or download it again."
 # Types that encoding understands; all others are read as text.
 AS_IS = frozenset(
     {"varchar", "boolean", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
@@ -73,7 +75,7 @@ def _scan_delimited(path: Path, roles: Sequence[str], given: Mapping[str, str | 
         f"compression='{_compression(path)}', hive_partitioning=false)"
     )
     # DuckDB may take blank lines for the header and lose rows, so the slow reader confirms an empty table too.
-    table = None if dialect.starts_blank else _fetch(query, path)
+    table = None if dialect.starts_blank or not has_duckdb() else _fetch(query, path)
     if table is None or not table.num_rows:
         table = read_slowly(path, dialect, positions)
     return table.rename_columns(list(columns)), columns
@@ -97,6 +99,8 @@ def _scan_json(path: Path, kind: str, roles: Sequence[str], given: Mapping[str, 
 
 
 def _scan_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
+    if not has_duckdb():
+        return _read_parquet(path, roles, given)
     source = "read_parquet(?, binary_as_string=true, hive_partitioning=false)"
     types = _columns_of(source, path)
     if types is not None:
@@ -105,7 +109,19 @@ def _scan_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | No
         table = _fetch(f"SELECT {chosen} FROM {source}", path)  # noqa: S608
         if table is not None:
             return table.rename_columns(list(columns)), columns
-    raise DataError(f"{shown_file(path.name)} is not a complete Parquet file; export or download it again.")
+    raise DataError(BROKEN.format(shown_file(path.name)))
+
+
+def _read_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
+    """Read columns without DuckDB."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, seldom needed
+
+    try:
+        columns = find_columns(pq.read_schema(path).names, roles, given)
+        table = pq.read_table(path, columns=list(columns.values()))
+    except pa.ArrowException:
+        raise DataError(BROKEN.format(shown_file(path.name))) from None
+    return table.rename_columns(list(columns)), columns
 
 
 def _columns_of(source: str, path: Path) -> dict[str, str] | None:
@@ -119,9 +135,22 @@ def _fetch(query: str, path: Path) -> pa.Table | None:
     return _run(query, path, lambda relation: relation.to_arrow_table())
 
 
-def _run(query: str, path: Path, finish: Callable[[Any], T]) -> T | None:
+def has_duckdb() -> bool:
+    """Tell whether DuckDB is installed: machines that may not install what they like read tables without it, more slowly."""
+    return find_spec("duckdb") is not None
+
+
+def load_duckdb() -> Any:
+    """Return DuckDB, or say that it is needed."""
+    if not has_duckdb():
+        raise MissingExtraError("Reading JSON, and files larger than memory, needs DuckDB: pip install duckdb.")
     import duckdb  # noqa: PLC0415 - only when a file is read
 
+    return duckdb
+
+
+def _run(query: str, path: Path, finish: Callable[[Any], T]) -> T | None:
+    duckdb = load_duckdb()
     # Nothing may be fetched from elsewhere on account of what a file holds, and no file but this one is opened.
     config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     name = os.path.abspath(path)

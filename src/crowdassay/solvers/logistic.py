@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from crowdassay.arrays import FloatArray
@@ -25,6 +24,8 @@ def logistic_loss(flat: FloatArray, design: FloatArray, target: FloatArray, pena
 
 def fit_logistic(design: FloatArray, target: FloatArray, penalty: float, start: FloatArray) -> FloatArray:
     """Return the weights (n_classes, n_features + 1) that minimise `logistic_loss`, climbing from ``start``."""
+    from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
+
     if not start.any():  # the exact answer where features tell nothing
         start = start.copy()
         start[:, -1] = np.log(target.mean(axis=0) + EPSILON)
