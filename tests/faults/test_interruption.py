@@ -51,6 +51,18 @@ def test_row_22_a_resumed_fit_is_the_unbroken_one(name, steps, tmp_path):
     assert (resumed.objective, resumed.history, resumed.sweeps) == (unbroken.objective, unbroken.history, unbroken.sweeps)
 
 
+def test_row_22_a_resumed_fit_of_large_data_is_the_unbroken_one(tmp_path):
+    """Beyond 100,000 labels items carry nothing from pass to pass, and their coordinates are computed when read."""
+    labels, _ = simulate(np.random.default_rng(0), n_items=21_000, n_workers=50, n_classes=2)
+    unbroken = METHODS["minimax"].make().fit(labels).result_
+    with pytest.raises(Stopped):
+        METHODS["minimax"].make().fit(labels, progress=Recording(Journal(tmp_path, "x", resume=False, every=0), stop_after(2)))
+    resumed = METHODS["minimax"].make().fit(labels, progress=Recording(Journal(tmp_path, "x", resume=True))).result_
+    assert np.array_equal(resumed.posterior, unbroken.posterior)
+    assert resumed.objective == unbroken.objective
+    np.testing.assert_array_equal(resumed.tau, unbroken.tau)
+
+
 def test_row_22_known_passes_are_not_computed_again(tmp_path, monkeypatch):
     from crowdassay.engines.local import LocalEngine
 
