@@ -9,6 +9,7 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.confusion import observed_counts
+from crowdassay.estimators.minimax_model import make_model
 from crowdassay.metrics.scores import error_rate
 from crowdassay.model.family import VANISHING, Model, centred_metric
 from crowdassay.model.simulate import simulate
@@ -134,7 +135,7 @@ def test_by_default_nothing_is_learned_and_nothing_shared():
     default = MinimaxEntropy().fit(labels).result_
     spelled = MinimaxEntropy(population=False, prior="uniform", gamma=0.25).fit(labels).result_
     np.testing.assert_array_equal(default.posterior, spelled.posterior)
-    assert not MinimaxEntropy()._model(labels).population
+    assert not make_model(MinimaxEntropy(), labels).population
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,6 @@ def find_runner(job: Job) -> Callable[[Job], int] | None:
 def too_large(job: Job) -> bool:
     """Tell whether labels will not fit into memory while the method could do without; say so where it could not."""
     from crowdassay.errors import CrowdassayError
-    from crowdassay.estimators.base import Estimator
     from crowdassay.io.ingest_source import find_inputs
     from crowdassay.memory import available_memory, parse_size, shown_size
 
@@ -101,7 +100,7 @@ def too_large(job: Job) -> bool:
         return False  # whoever reads them says what is wrong
     if room is None or needed <= room:
         return False
-    if type(job.estimator).solve is not Estimator.solve:
+    if job.estimator.solves:
         return True
     if not job.options["quiet"]:
         click.echo(

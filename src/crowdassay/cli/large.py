@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,6 @@ SHARE = 0.5  # of the free memory that is used where none is given
 def run(job: Job) -> int:
     """Spool the labels, fit them block by block, write the tables and print the summary."""
     from crowdassay.cli.progress import progress_line
-    from crowdassay.estimators.base import Estimator
     from crowdassay.estimators.from_files import fit_spool
     from crowdassay.io.folder import replacing_folder
     from crowdassay.io.ingest import spool_files
@@ -38,8 +37,7 @@ def run(job: Job) -> int:
 
     options = job.options
     check(options)
-    if type(job.estimator).solve is Estimator.solve:
-        job.estimator.solve(cast(Any, None))  # which says that it needs memory, before any work
+    job.estimator.check_solves()
     threads = options["threads"] or available_cores()
     paths = find_inputs(job.labels)
     with ExitStack() as stack:
@@ -118,7 +116,7 @@ def summarise(found: FilesResult, job: Job) -> dict[str, Any]:
         "n_gold": spool.n_gold,
         "mean_probability": tally.probability / tally.items,
         "import_report": spool.report.as_dict(),
-        "notes": list(solution.notes),
+        "notes": list(found.notes),
     }
     if not solution.converged:
         summary["notes"].append(

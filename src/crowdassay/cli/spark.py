@@ -28,11 +28,11 @@ def run(job: Job) -> int:
     from crowdassay.cli.progress import progress_line
     from crowdassay.cli.reading import class_list
     from crowdassay.engines.spark_session import open_session
-    from crowdassay.estimators.from_spark import check_method, fit_frame
+    from crowdassay.estimators.from_spark import fit_frame
 
     options = job.options
     check(options)
-    check_method(job.estimator)
+    job.estimator.check_solves()
     with progress_line(quiet=options["quiet"] or options["as_json"]) as (progress, announce):
         if announce is not None:
             announce("Starting Spark ...")
@@ -51,7 +51,6 @@ def run(job: Job) -> int:
             source=", ".join(job.labels),
         )
         summary = {**large.summarise(found, job), "engine": "spark"}  # type: ignore[arg-type]  # alike in all it reads
-        summary["notes"] += found.notes
         if options["out"] is not None:
             write(found, summary, place(spark, options["out"]), options["form"], raw=options["raw"])
         if not (options["quiet"] or options["as_json"]):

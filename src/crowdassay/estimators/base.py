@@ -6,7 +6,7 @@ import dataclasses
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -97,6 +97,16 @@ class Estimator(ABC):
         raise ParameterError(
             f"The method '{self.method}' needs all labels in memory; elsewhere take assay, minimax, dawid-skene or majority."
         )
+
+    @property
+    def solves(self) -> bool:
+        """Whether `solve` works: the method is made of sums over workers."""
+        return type(self).solve is not Estimator.solve
+
+    def check_solves(self) -> None:
+        """Refuse, before any work, a method that needs all labels in memory."""
+        if not self.solves:
+            self.solve(cast(Engine, None))
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to, for a summary."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import listed
@@ -58,10 +57,9 @@ def gap_note(labels: Labels) -> tuple[str, ...]:
     return (f"Levels that nobody chose are not part of the scale: {listed(unseen, 5)}; to keep them, give all with --order.",)
 
 
-def flat_note(posterior: FloatArray) -> tuple[str, ...]:
-    """Warn where the penalties have flattened a model until it tells no class from another."""
-    n_classes = posterior.shape[1]
-    if float(posterior.max(axis=1).mean()) - 1 / n_classes < 0.01:
+def flat_note(probability: float, n_classes: int) -> tuple[str, ...]:
+    """Warn where the labels' mean probability shows that penalties have flattened a model until it tells no class apart."""
+    if probability - 1 / n_classes < 0.01:
         return (
             "All probabilities are nearly equal: the regularisation is too strong for these labels. "
             "Try a smaller gamma, or another method.",

@@ -22,7 +22,7 @@ from crowdassay.estimators.blocks import (
     judge_block,
     workers_table,
 )
-from crowdassay.estimators.checks import check_order
+from crowdassay.estimators.checks import check_order, flat_note
 from crowdassay.estimators.minimax import ORDERED
 from crowdassay.io.spool import Spool
 from crowdassay.io.stream import TableStream
@@ -69,6 +69,13 @@ class Tally:
         ]  # fmt: skip
         self.hardest = sorted(self.hardest, key=lambda row: -row[0])[:HARDEST]
 
+    def notes(self, solution: Solution) -> tuple[str, ...]:
+        """Return what the user should know: the solution's own notes, and whether all probabilities are nearly equal."""
+        n_classes = len(solution.log_prior)
+        if solution.weights is Weights.VOTES or n_classes < 2:
+            return solution.notes
+        return solution.notes + flat_note(self.probability / self.items, n_classes)
+
 
 @dataclass(frozen=True, eq=False)
 class FilesResult:
@@ -84,6 +91,7 @@ class FilesResult:
     accuracy : ndarray of shape (n_workers,)
     tally : Tally
     seconds : float
+    notes : tuple of str
     """
 
     spool: Spool
@@ -94,6 +102,7 @@ class FilesResult:
     accuracy: FloatArray
     tally: Tally
     seconds: float
+    notes: tuple[str, ...] = ()
 
     def workers_table(self) -> pa.Table:
         """Tabulate worker, n_labels, accuracy, confusion and sigma."""
@@ -116,7 +125,7 @@ def fit_spool(
     Parameters
     ----------
     estimator : Estimator
-        One whose `solve` works on sums: minimax, dawid-skene, majority.
+        One that `solves`: assay, minimax, dawid-skene, majority.
     spool : Spool
     streams : dict, optional
         Where ``labels``, ``posterior``, ``items`` and ``workers`` go.
@@ -145,7 +154,8 @@ def fit_spool(
     confusion, accuracy = describe_workers(solution, expected)
     seconds = time.perf_counter() - started
     parameters = estimator.settings(solution)
-    found = FilesResult(spool, estimator.method, parameters, solution, confusion, accuracy, tally, seconds)
+    notes = tally.notes(solution)
+    found = FilesResult(spool, estimator.method, parameters, solution, confusion, accuracy, tally, seconds, notes)
     if streams is not None:
         streams["workers"].write(found.workers_table())
     return found

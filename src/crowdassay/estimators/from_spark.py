@@ -30,7 +30,6 @@ from crowdassay.estimators.blocks import (
     judge_block,
     workers_table,
 )
-from crowdassay.estimators.checks import flat_note
 from crowdassay.estimators.from_files import HARDEST, Tally
 from crowdassay.solvers.outcome import Progress, Solution
 from crowdassay.threads import one_blas_thread
@@ -203,12 +202,6 @@ class SparkResult:
         return self.solution.converged
 
 
-def check_method(estimator: Estimator) -> None:
-    """Refuse a method that needs all labels in memory, before Spark is bothered."""
-    if type(estimator).solve is Estimator.solve:
-        estimator.solve(None)  # type: ignore[arg-type]  # says which methods can
-
-
 def fit_frame(
     estimator: Estimator,
     frame: Any,
@@ -222,7 +215,7 @@ def fit_frame(
     Parameters
     ----------
     estimator : Estimator
-        One whose `solve` works on sums: minimax, dawid-skene, majority.
+        One that `solves`: assay, minimax, dawid-skene, majority.
     frame : Spark DataFrame
     progress, announce : callable, optional
         As in `Estimator.fit`.
@@ -230,7 +223,7 @@ def fit_frame(
         As `crowdassay.engines.spark_data.encode_frame` takes it: columns, classes, gold, truth, partitions, spool.
     """
     started = time.perf_counter()
-    check_method(estimator)
+    estimator.check_solves()
     if announce is not None:
         announce("Encoding the labels in Spark ...")
     data = encode_frame(frame, tables=estimator.tables[0], **reading)
@@ -241,13 +234,10 @@ def fit_frame(
         _, counted, expected = engine.reduce(data.blocks, judge, solution.sigma.nbytes)
     confusion, accuracy = describe_workers(solution, expected.reshape(solution.sigma.shape))
     tally = Tally(**{name: kind(value) for name, kind, value in zip(COUNTED, KINDS, counted, strict=True)})
-    mean = np.full((1, engine.n_classes), (1 - tally.probability / tally.items) / (engine.n_classes - 1))
-    mean[0, 0] = tally.probability / tally.items
-    notes = () if estimator.method == "majority" else flat_note(mean)
     parameters = estimator.settings(solution)
     seconds = time.perf_counter() - started
     return SparkResult(
-        data, estimator.method, parameters, solution, confusion, accuracy, tally, judge, seconds, data.report.notes + notes
+        data, estimator.method, parameters, solution, confusion, accuracy, tally, judge, seconds, tally.notes(solution)
     )
 
 

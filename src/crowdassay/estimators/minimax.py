@@ -23,10 +23,11 @@ from crowdassay.estimators.blocks import average_difficulty, average_worker
 from crowdassay.estimators.checks import check_choice, check_order, check_run, flat_note, gap_note
 from crowdassay.estimators.choose import choose_gamma
 from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
 from crowdassay.io.frames import as_labels
 from crowdassay.io.truth import match_truth
-from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma
-from crowdassay.model.structures import Basis, Structure, resolve
+from crowdassay.model.family import Model
+from crowdassay.model.structures import Structure
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
 from crowdassay.solvers.lbfgs import MEMORY, ROOM
@@ -34,10 +35,8 @@ from crowdassay.solvers.outcome import Outcome, Progress, Solution
 from crowdassay.solvers.profiled import complete, fit_profiled
 
 TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
-MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
-FIRST_GAMMA = 0.25  # where learning begins
 ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
 SMALL = 100_000  # labels up to which further starts are worth their time
 WORKING = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
@@ -153,7 +152,10 @@ class MinimaxEntropy(Estimator):
         labels = as_labels(data)
         if previous is None or previous.sigma is None or isinstance(self.gamma, str) or previous.method != self.method:
             return self.fit(labels)
-        alike = previous.parameters["structure"] == self._name() and previous.parameters["alpha"] <= self._penalties(labels)[0]
+        alike = (
+            previous.parameters["structure"] == structure_name(self.structure)
+            and previous.parameters["alpha"] <= find_penalties(self, labels)[0]
+        )
         if not alike or not self.label_entropy or self.solver == "algorithm1":
             return self.fit(labels)
         self.result_ = self._climb(labels, None, None, previous.sigma)
@@ -162,7 +164,7 @@ class MinimaxEntropy(Estimator):
     def _count_tables(self, labels: Labels) -> tuple[float, float]:
         workers = WORKING + min(2.0 * MEMORY, ROOM / (labels.n_workers * labels.n_classes**2))
         light = labels.n_labels > SMALL and not isinstance(self.gamma, str) and (self.starts or 1) == 1
-        if light and is_light(self._model(labels), int(np.diff(labels.starts).max())):
+        if light and is_light(make_model(self, labels), int(np.diff(labels.starts).max())):
             return workers, 0.0
         return workers, self.tables[1]
 
@@ -174,7 +176,7 @@ class MinimaxEntropy(Estimator):
             raise ParameterError("Algorithm 1 needs all labels in memory; take solver='profiled', with label_entropy.")
         if self._learns():
             raise ParameterError("Learning gamma or the prior needs all labels in memory; give a number and prior='uniform'.")
-        model = self._model(engine)
+        model = make_model(self, engine)
         return fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, tables))
 
     def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
@@ -198,7 +200,7 @@ class MinimaxEntropy(Estimator):
         return self.prior == "learned" or (self.gamma == "learned" and self.alpha is None)
 
     def _learn(self, engine: LocalEngine, progress: Progress | None, tables: FloatArray | None) -> Outcome:
-        model = self._model(engine)
+        model = make_model(self, engine)
         return fit_empirical(
             engine,
             model,
@@ -209,7 +211,7 @@ class MinimaxEntropy(Estimator):
         )
 
     def _climb(self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None) -> Result:
-        if self._name() in ORDERED:
+        if structure_name(self.structure) in ORDERED:
             check_order(labels)
         solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
         if solver not in TOLERANCES:
@@ -231,7 +233,7 @@ class MinimaxEntropy(Estimator):
         engine = recorded(LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce), progress)
         outcome = fit_algorithm1(
             engine,
-            self._model(labels),
+            make_model(self, labels),
             np.zeros(labels.n_classes),
             max_steps=self.max_sweeps,
             tolerance=tolerance,
@@ -240,43 +242,12 @@ class MinimaxEntropy(Estimator):
         )
         return self._result(labels, outcome, solver)
 
-    def _name(self) -> str:
-        return self.structure if isinstance(self.structure, str) else self.structure.name
-
-    def _model(self, labels: Labels | Engine) -> Model:
-        n_classes = labels.n_classes
-        worker = resolve(self.structure, n_classes).basis()
-        alpha, beta = self._penalties(labels)
-        if self.centred and n_classes > MOST_CENTRED:
-            raise ParameterError(f"The centred penalty takes up to {MOST_CENTRED} classes, not {n_classes}.")
-        return Model(
-            worker,
-            self._item_basis(n_classes),
-            alpha,
-            beta,
-            centred_metric(worker) if self.centred else None,
-            self.population,
-        )
-
-    def _item_basis(self, n_classes: int) -> Basis | None:
-        item = self.structure if self.item_structure is None else self.item_structure
-        return None if isinstance(item, str) and item == "none" else resolve(item, n_classes).basis()
-
-    def _penalties(self, labels: Labels | Engine) -> tuple[float, float]:
-        if self.alpha is None:
-            gamma = FIRST_GAMMA if self.gamma == "learned" else check_penalty("gamma", self.gamma)
-            alpha, beta = penalties_from_gamma(gamma, labels.n_classes, labels.n_workers, labels.n_items)
-        else:
-            alpha = check_penalty("alpha", self.alpha)
-            beta = alpha * labels.n_items / labels.n_workers
-        return alpha, beta if self.beta is None else check_penalty("beta", self.beta)
-
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to."""
         model = solution.model
         assert model is not None
         return {
-            "structure": self._name(),
+            "structure": structure_name(self.structure),
             "alpha": model.alpha,
             "beta": model.beta if model.item else None,
             "gamma": self.gamma if self.alpha is None and self.beta is None else None,
@@ -306,7 +277,8 @@ class MinimaxEntropy(Estimator):
             history=solution.history,
             sweeps=solution.sweeps,
             converged=solution.converged,
-            notes=flat_note(outcome.posterior) + (gap_note(labels) if self._name() in ORDERED else ()),
+            notes=flat_note(float(outcome.posterior.max(axis=1).mean()), labels.n_classes)
+            + (gap_note(labels) if structure_name(self.structure) in ORDERED else ()),
         )
 
     def _judge(self, labels: Labels) -> FloatArray:
@@ -328,7 +300,7 @@ class MinimaxEntropy(Estimator):
         sigma = np.where((code >= 0)[:, None, None], fitted.sigma[code], self._stranger())
         # Penalties as they were fitted, not as these labels would have them.
         penalties = {"alpha": fitted.parameters["alpha"], "beta": fitted.parameters["beta"] or self.beta}
-        model = replace_parameters(self, penalties)._model(labels)
+        model = make_model(replace_parameters(self, penalties), labels)
         solution = Solution(sigma, fitted.log_prior, None, (), 0, True, model)
         return complete(LocalEngine(labels, threads=self.threads), solution)
 
@@ -339,7 +311,7 @@ class MinimaxEntropy(Estimator):
         return np.zeros((fitted.labels.n_classes,) * 2)
 
     def _expander(self, labels: Labels) -> Callable[[FloatArray], FloatArray] | None:
-        item = self._item_basis(labels.n_classes)
+        item = item_basis(self, labels.n_classes)
         return item.tables if item else None
 
 

@@ -9,6 +9,8 @@ table that are alike, and sums that are added up at the end. A label's code is i
 
 Kernels are made for a number of classes and an item structure, so that their loops have constant bounds. ``team`` kernels
 give an item a block of threads; the others read items of equal length, label by label.
+
+They stay in one file because numba's simulator, by which the tests run them, puts its own `cuda` only into a kernel's module.
 """
 
 from __future__ import annotations

@@ -1,0 +1,47 @@
+"""Which member of the family the parameters of `MinimaxEntropy` ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crowdassay.data.labels import Labels
+from crowdassay.engines.base import Engine
+from crowdassay.errors import ParameterError
+from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma
+from crowdassay.model.structures import Basis, Structure, resolve
+
+MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
+FIRST_GAMMA = 0.25  # where learning begins
+
+
+def make_model(asked: Any, sizes: Labels | Engine) -> Model:
+    """Return the model that an estimator asks for, for labels or an engine of these sizes."""
+    n_classes = sizes.n_classes
+    worker = resolve(asked.structure, n_classes).basis()
+    alpha, beta = find_penalties(asked, sizes)
+    if asked.centred and n_classes > MOST_CENTRED:
+        raise ParameterError(f"The centred penalty takes up to {MOST_CENTRED} classes, not {n_classes}.")
+    metric = centred_metric(worker) if asked.centred else None
+    return Model(worker, item_basis(asked, n_classes), alpha, beta, metric, asked.population)
+
+
+def item_basis(asked: Any, n_classes: int) -> Basis | None:
+    """Return the basis of the items' tables: the workers' unless another is asked for, or none."""
+    item = asked.structure if asked.item_structure is None else asked.item_structure
+    return None if isinstance(item, str) and item == "none" else resolve(item, n_classes).basis()
+
+
+def find_penalties(asked: Any, sizes: Labels | Engine) -> tuple[float, float]:
+    """Return alpha and beta, as given or by gamma."""
+    if asked.alpha is None:
+        gamma = FIRST_GAMMA if asked.gamma == "learned" else check_penalty("gamma", asked.gamma)
+        alpha, beta = penalties_from_gamma(gamma, sizes.n_classes, sizes.n_workers, sizes.n_items)
+    else:
+        alpha = check_penalty("alpha", asked.alpha)
+        beta = alpha * sizes.n_items / sizes.n_workers
+    return alpha, beta if asked.beta is None else check_penalty("beta", asked.beta)
+
+
+def structure_name(structure: str | Structure) -> str:
+    """Return the name of a structure that is given by name or by itself."""
+    return structure if isinstance(structure, str) else structure.name
