@@ -30,18 +30,15 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "default": ("Assay", {}),
 }
 STATUS = Path("/proc/self/status")
-SMALL = 200  # rows of the fit that loads and compiles before anything is measured
+SMALL = 200  # rows of the fit that loads everything before anything is measured
+LONG = 300_000  # the same for ours, which has other code for long columns
 
 
 def main() -> None:
     frame, truth, method, cap, threads = sys.argv[1:]
     data = pd.read_feather(frame)
     run = PEERS.get(method) or ours(method, int(threads))
-    run(warm_up(data), 0.0)
-    if method in OURS:  # what only long columns need
-        from crowdassay.io.distinct import number_texts  # noqa: PLC0415  peers do not need it
-
-        number_texts(pa.chunked_array([["a"]], pa.large_string()))
+    run(warm_up(data, SMALL if method in PEERS else LONG), 0.0)
     pa.default_memory_pool().release_unused()
     before = memory("VmRSS:")
     forget_peak()
@@ -87,9 +84,9 @@ def ours(method: str, threads: int) -> Callable[[pd.DataFrame, float], dict[str,
     return run
 
 
-def warm_up(data: pd.DataFrame) -> pd.DataFrame:
-    """Return a few rows that hold every class."""
-    return pd.concat([data.drop_duplicates("label"), data.head(SMALL)], ignore_index=True)
+def warm_up(data: pd.DataFrame, rows: int) -> pd.DataFrame:
+    """Return some rows that hold every class."""
+    return pd.concat([data.drop_duplicates("label"), data.head(rows)], ignore_index=True)
 
 
 def memory(field: str) -> int:

@@ -79,10 +79,15 @@ def test_sorting_is_stable_and_leaves_the_callers_arrays_alone():
     assert all(array.flags.writeable for array in (item, worker, label, *given))
 
 
-def test_votes_are_counted_block_by_block(monkeypatch):
+def test_votes_are_the_same_however_many_labels_there_are(monkeypatch):
     labels = random_labels(1, n_items=50)
     expected = np.zeros((labels.n_items, labels.n_classes), int)
     np.add.at(expected, (labels.label_item, labels.label), 1)
-    for block in (7, 1 << 16):
-        monkeypatch.setattr(labels_module, "BLOCK", block)
+    for long in (1, 1 << 18):
+        monkeypatch.setattr(labels_module, "LONG", long)
         np.testing.assert_array_equal(labels.votes(), expected)
+
+
+def test_codes_of_different_lengths_are_refused():
+    with pytest.raises(DataError, match="differ in length: 2 items, 1 workers, 2 labels"):
+        Labels.from_codes(np.array([0, 1]), np.array([0]), np.array([0, 1]), **WORDS)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,23 +10,28 @@ from hypothesis import strategies as st
 
 from crowdassay.io import coding, distinct
 from crowdassay.io.coding import code_column
-from crowdassay.io.distinct import hash_rows, number_texts
+from crowdassay.io.distinct import number_texts
+from crowdassay.io.text_keys import hash_text
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), min_size=1, max_size=60)
 
 
 @settings(deadline=None)  # the first example may compile
-@given(TEXTS, st.integers(0, 60), st.sampled_from([pa.string(), pa.large_string()]))
-def test_numbers_texts_as_arrow_does(texts, cut, kind):
+@given(TEXTS, st.integers(0, 60), st.sampled_from([pa.string(), pa.large_string()]), st.sampled_from([0, 8, distinct.FEW]))
+def test_numbers_texts_as_arrow_does(texts, cut, kind, few):
     column = pa.chunked_array([texts[:cut], texts[cut:]], kind)
-    codes, different = number_texts(column)
+    with mock.patch.object(distinct, "FEW", few):  # with 8, the sample may promise few and a slice hold too many
+        codes, different = number_texts(column)
     expected = pa.array(texts, kind).dictionary_encode()
     assert different.equals(expected.dictionary)
     assert codes.tolist() == expected.indices.to_pylist()
 
 
-def test_slices_threads_and_parts_make_no_difference(monkeypatch):
+@pytest.mark.parametrize("few", [0, 4096])
+def test_slices_threads_and_parts_make_no_difference(monkeypatch, few):
     monkeypatch.setattr(distinct, "ROWS", 1000)
+    monkeypatch.setattr(distinct, "SAMPLE", 1000)
+    monkeypatch.setattr(distinct, "FEW", few)
     generator = np.random.default_rng(0)
     words = pa.array([f"item {n}" for n in range(30_000)]).take(pa.array(generator.integers(0, 30_000, 100_000)))
     column = pa.chunked_array([words.slice(7, 50_000), words.slice(50_007)])  # with an offset into the buffers
@@ -32,6 +39,18 @@ def test_slices_threads_and_parts_make_no_difference(monkeypatch):
     expected = words.slice(7).dictionary_encode()
     assert different.equals(expected.dictionary)
     np.testing.assert_array_equal(codes, expected.indices)
+
+
+@pytest.mark.parametrize("few", [0, distinct.FEW])
+@pytest.mark.parametrize("kind", ["int8", "int64", "uint64"])
+def test_numbers_whole_numbers(monkeypatch, few, kind):
+    monkeypatch.setattr(distinct, "FEW", few)
+    limits = np.iinfo(kind)
+    numbers = pa.array(np.array([limits.max, 0, limits.min, 7, limits.max, 7], kind)).slice(1)
+    codes, different = number_texts(pa.chunked_array([numbers]))
+    expected = numbers.dictionary_encode()
+    assert different.equals(expected.dictionary)
+    assert codes.tolist() == expected.indices.to_pylist()
 
 
 def test_hash_is_siphash_1_3_of_128_bits():
@@ -68,20 +87,18 @@ def test_hash_is_siphash_1_3_of_128_bits():
         return first, v[0] ^ v[1] ^ v[2] ^ v[3]
 
     text = bytes(range(256)) + b"tail"
+    words = np.frombuffer(text + bytes(12), np.uint64)
     key = np.array([0x0706050403020100, 0x0F0E0D0C0B0A0908], np.uint64)
-    for edges in ([0, 0], [0, 3], [1, 9], [0, 16], [5, 260]):
-        hashes, counts = np.empty((1, 2), np.uint64), np.zeros(256, np.int64)
-        hash_rows(np.array(edges), np.frombuffer(text, np.uint8), key, hashes, counts)
-        assert tuple(map(int, hashes[0])) == by_the_book(text[edges[0] : edges[1]], int(key[0]), int(key[1]))
-        assert counts[int(hashes[0, 0]) >> 56] == counts.sum() == 1
+    for begin, end in ([0, 0], [0, 3], [1, 9], [0, 16], [5, 260]):
+        found = hash_text(words, begin, end, key)
+        assert tuple(map(int, found)) == by_the_book(text[begin:end], int(key[0]), int(key[1]))
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_long_columns_give_the_codes_of_short_ones(monkeypatch, kind):
     values = ["b", " ", None, "a", "", "b", "\u2003", "c", "a"]
     short = code_column(pa.array(values, pa.string()), "item")
-    monkeypatch.setattr(coding, "MANY_ROWS", 1)
-    monkeypatch.setattr(coding, "SAMPLE", 8)
+    monkeypatch.setattr(coding, "LONG", 1)
     codes, words = code_column(
         pa.chunked_array([pa.array(values[:4], pa.string()), pa.array(values[4:], pa.string())]).cast(kind), "item"
     )

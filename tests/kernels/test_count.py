@@ -36,3 +36,9 @@ def test_products_equal_logarithms(n_classes, spread, gold):
     np.testing.assert_allclose(posterior, expected, atol=1e-12)
     np.testing.assert_allclose(sums.counts, observed_counts(labels, expected), atol=1e-11)
     np.testing.assert_allclose(sums.totals, expected.sum(axis=0))
+
+
+def test_tallies_given_weights_as_a_sparse_product_does():
+    labels = random_labels(0, n_classes=3, n_items=60)
+    weights = np.random.default_rng(0).normal(size=(60, 3))
+    np.testing.assert_allclose(LocalEngine(labels).tally(weights), observed_counts(labels, weights), atol=1e-12)

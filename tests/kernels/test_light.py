@@ -13,6 +13,7 @@ from crowdassay.kernels import reference
 from crowdassay.model.family import Model
 from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import nominal, ordinal
+from crowdassay.solvers.profiled import complete, fit_profiled
 from problems import random_labels
 
 BETA = 25.0
@@ -60,6 +61,27 @@ def test_what_is_neglected_is_bounded_by_the_tolerance(n_classes, tolerance):
     assert light._light(model)
     assert 0 <= full[0].objective - found[0].objective + 1e-9 <= labels.n_items * tolerance + 1e-9
     np.testing.assert_allclose(found[1], full[1], atol=max(1e-8, 10 * np.sqrt(tolerance / BETA)))
+
+
+@pytest.mark.parametrize("n_classes", [2, 8])
+def test_a_fit_that_skips_classes_equals_the_full_computation(n_classes):
+    """Both fitted from the same start, items to 1e-14: every probability within 1e-6, the objective within 1e-10."""
+    labels, _ = simulate(
+        np.random.default_rng(3), n_items=300, n_workers=20, n_classes=n_classes, skill=6.0, labels_per_item=10
+    )
+    basis = nominal(n_classes).basis()
+    model, uniform = Model(basis, basis, 0.1, BETA), np.full(n_classes, -np.log(n_classes))
+    found = []
+    for warm in (True, False):
+        engine = LocalEngine(labels, warm=warm, item_tolerance=1e-14)
+        assert engine._light(model) != warm
+        solution = fit_profiled(engine, model, uniform, starts=1, max_sweeps=3000, tolerance=1e-13)
+        found.append((solution.objective, complete(engine, solution)))
+    (high, full), (value, light) = found
+    assert value == pytest.approx(high, rel=1e-10)
+    np.testing.assert_allclose(light.posterior, full.posterior, atol=1e-6)
+    skipped = full.posterior < np.sqrt(0.05 * 1e-14 * BETA) / 10  # 10 labels an item
+    assert n_classes == 2 or skipped.mean() > 0.5  # else nothing was shown
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import gammaln, log_softmax
+from scipy.special import gammaln, log_softmax, polygamma
 
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
@@ -9,7 +9,7 @@ from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.estimators.confusion import observed_counts
 from crowdassay.model.simulate import simulate
 from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
-from crowdassay.solvers.population import USUAL, WIDTH, Population
+from crowdassay.solvers.population import USUAL, WIDTH, Population, trigamma
 from problems import random_labels
 
 
@@ -104,6 +104,23 @@ def test_it_settles(items):
     assert np.abs(found.posterior - later.posterior).mean() < 0.005
 
 
+def test_going_on_from_another_anchor_leads_to_the_same():
+    labels, _ = simulate(np.random.default_rng(0), n_items=300, n_workers=10, n_classes=3)
+    engine, run = RandomItemsEngine(labels), {"average": True, "max_sweeps": 500}
+    opening = fit_anchored(engine, anchor=0.3, judge=False, tolerance=1e-2, **run)
+    assert opening.posterior.shape == (0, 3)
+    before = opening.population.concentration.copy()
+    later = fit_anchored(engine, anchor=0.05, start=opening, tolerance=1e-6, **run)
+    direct = fit_anchored(engine, anchor=0.05, tolerance=1e-6, **run)
+    np.testing.assert_allclose(later.posterior, direct.posterior, atol=1e-3)
+    assert later.evidence == pytest.approx(direct.evidence, abs=0.01)
+    assert later.anchor == 0.05
+    assert later.sweeps > opening.sweeps
+    np.testing.assert_array_equal(opening.population.concentration, before)
+    short = {**run, "max_sweeps": opening.sweeps}
+    assert fit_anchored(engine, anchor=0.05, start=opening, tolerance=0.0, **short).sweeps == opening.sweeps
+
+
 def test_without_population_and_anchor_it_is_dawid_and_skene_with_a_flat_prior():
     """Counts plus one in every cell: the posterior mean under Dirichlet(1), alternated with the E-step."""
     labels, _ = simulate(np.random.default_rng(3), n_items=100, n_workers=8, n_classes=3)
@@ -166,3 +183,8 @@ def test_the_size_of_the_effects_is_learned(spread):
         sums = engine.integrate(p, np.log([0.5, 0.5]), anchor=0.0, precision=precision, effects=found)
         precision = learn_precision(precision, sums.spread, 2)
     assert precision == pytest.approx(1 / spread**2, rel=0.25)
+
+
+def test_trigamma_is_scipys():
+    x = np.geomspace(1e-4, 1e6, 1000)
+    np.testing.assert_allclose(trigamma(x), polygamma(1, x), rtol=1e-11)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError
 
-BLOCK = 1 << 16  # items
+LONG = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
 
 
@@ -119,6 +119,8 @@ class Labels:
         >>> labels.starts.tolist(), labels.worker.tolist()
         ([0, 1, 3], [0, 0, 1])
         """
+        if not len(item) == len(worker) == len(label):
+            raise DataError(f"The codes differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
         if len(item) == 0:
             raise DataError("No labels found: every row was empty or dropped. Check the file and the column names.")
         if len(classes) > MAX_CLASSES:
@@ -190,14 +192,12 @@ class Labels:
 
     def votes(self) -> NDArray[np.integer[Any]]:
         """Count the labels of every item and class, shape (n_items, n_classes)."""
-        votes = np.empty((self.n_items, self.n_classes), np.int32)
-        for first in range(0, self.n_items, BLOCK):  # the cells of a block at a time, to save memory
-            block = slice(first, first + BLOCK)
-            starts = self.starts[first : first + BLOCK + 1]
-            cells = np.repeat(np.arange(len(starts) - 1) * self.n_classes, np.diff(starts))
-            cells += self.label[starts[0] : starts[-1]]
-            votes[block] = np.bincount(cells, minlength=votes[block].size).reshape(-1, self.n_classes)
-        return votes
+        if self.n_labels >= LONG:
+            from crowdassay.data.long import count_votes  # noqa: PLC0415 - numba is slow to load
+
+            return count_votes(self.starts, self.label, self.n_classes)
+        cells = self.label_item * self.n_classes + self.label
+        return np.bincount(cells, minlength=self.n_items * self.n_classes).reshape(-1, self.n_classes)
 
     def __repr__(self) -> str:
         return (
@@ -210,9 +210,11 @@ def _item_major(
     item: NDArray[np.integer[Any]], n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
 ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
     """Sort by item, keeping the order within each: turning rows with one entry each into columns is a counting sort."""
+    if len(item) >= LONG:
+        from crowdassay.data.long import sort_by_item  # noqa: PLC0415 - numba is slow to load
+
+        return sort_by_item(item, n_items, worker, label)
     from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load
 
-    n_labels = len(item)
-    ends = np.arange(n_labels + 1, dtype=np.int32 if n_labels < 2**31 else np.int64)
-    by_item = csr_array((worker, item, ends), shape=(n_labels, n_items)).tocsc()
+    by_item = csr_array((worker, item, np.arange(len(item) + 1, dtype=np.int32)), shape=(len(item), n_items)).tocsc()
     return by_item.indptr.astype(np.int64), by_item.data, label[by_item.indices]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max, row_sum
 from crowdassay.data.labels import Labels
 
 TIE = 1e-9  # probabilities closer than this are the same
@@ -83,7 +83,7 @@ class Result:
     @cached_property
     def tied(self) -> BoolArray:
         """Whether several classes share the highest probability, shape (n_items,)."""
-        return np.asarray(self.winners.sum(axis=1) > 1)
+        return np.asarray(row_sum(self.winners) > 1)
 
     @cached_property
     def tau(self) -> FloatArray | None:
@@ -140,12 +140,11 @@ class Result:
 
         The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
         """
-        n_labels = np.bincount(self.labels.worker, minlength=self.labels.n_workers)
         found = self.insight
         return pa.table(
             {
                 "worker": self.labels.workers,
-                "n_labels": n_labels,
+                "n_labels": found.n_labels,
                 "accuracy": found.accuracy,
                 "accuracy_low": found.low,
                 "accuracy_high": found.high,
@@ -191,4 +190,4 @@ class Result:
 
 def find_winners(posterior: FloatArray) -> BoolArray:
     """Mark the classes whose probability is the item's highest, up to rounding; shape (n_items, n_classes)."""
-    return np.asarray(posterior >= posterior.max(axis=1, keepdims=True) - TIE)
+    return np.asarray(posterior >= row_max(posterior)[:, None] - TIE)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ SMALL = 100_000  # labels up to which items keep their coordinates between sweep
 SILENCE = 0.5  # seconds after which a wait for the compiler is announced
 
 Block = Callable[[int, int, FloatArray, FloatArray], float]
+T = TypeVar("T")
 
 
 class LocalEngine:
@@ -74,8 +75,7 @@ class LocalEngine:
         self._judged: tuple[FloatArray, FloatArray] | None = None
         self._blocks = block_edges(labels)
         self._compiled: set[str] = set()
-        busy = min(self.threads, len(self._blocks))
-        self._map = ThreadPoolExecutor(busy).map if busy > 1 else map
+        self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
 
     def hold(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
@@ -122,6 +122,18 @@ class LocalEngine:
 
         objective, counts, totals = self._run("count", block)
         return Counts(objective, np.ascontiguousarray(counts.transpose(0, 2, 1)), totals)
+
+    def tally(self, weights: FloatArray) -> FloatArray:
+        """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
+        from crowdassay.kernels import count  # noqa: PLC0415  numba loads on first use
+
+        weights = np.ascontiguousarray(weights, np.float64)
+
+        def block(first: int, last: int, counts: FloatArray, totals: FloatArray) -> float:
+            count.tally_items(self.labels.starts, self.cells, first, last, weights, counts.reshape(-1, self.n_classes))
+            return 0.0
+
+        return np.ascontiguousarray(self._run("tally", block)[1].transpose(0, 2, 1))
 
     def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
@@ -234,6 +246,10 @@ class LocalEngine:
             totals += part[2]
         return objective, sums, totals
 
+    def _map(self, work: Callable[[tuple[int, int]], T], blocks: list[tuple[int, int]]) -> Iterator[T]:
+        """Work on all blocks at once, and hand back what they return in their order."""
+        return self._pool.map(work, blocks) if min(self.threads, len(blocks)) > 1 else map(work, blocks)
+
     @contextmanager
     def _waiting(self, kernel: str) -> Iterator[None]:
         """Say once that kernels are being compiled if the first use of one does not return at once."""
@@ -254,14 +270,14 @@ class LocalEngine:
             self.announce = None
 
 
-def block_edges(labels: Labels) -> list[tuple[int, int]]:
+def block_edges(labels: Labels, least: int = LEAST_BLOCK) -> list[tuple[int, int]]:
     """Cut the items into ranges of about equal numbers of labels, by the data alone.
 
     Each block has a buffer of the size of the worker tables, so there are no more blocks than such buffers would fit into
     the labels themselves, up to `MAX_BLOCKS`, but always enough for a few threads where the labels are many.
     """
     tables = labels.n_workers * labels.n_classes**2
-    n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // (4 * tables)), 1 + labels.n_labels // LEAST_BLOCK, labels.n_items)
+    n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // (4 * tables)), 1 + labels.n_labels // least, labels.n_items)
     targets = np.linspace(0, labels.n_labels, n_blocks + 1)
     edges = np.unique(np.searchsorted(labels.starts, targets))
     edges[0], edges[-1] = 0, labels.n_items

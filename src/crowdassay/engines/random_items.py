@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.local import LocalEngine, block_edges
 
 NEWTON_STEPS = 25
+LEAST_BLOCK = 2048  # labels: an item costs far more here than elsewhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ class RandomItemsEngine(LocalEngine):
             with self._waiting("integrate"):
                 block((0, 0))  # nothing but the compilation
         objective, sums, totals, spread = 0.0, np.zeros(shape), np.zeros(n_classes), np.zeros(2)
-        for part in self._map(block, self._blocks):
+        for part in self._map(block, block_edges(data, LEAST_BLOCK)):
             objective += part[0]
             sums += part[1]
             totals += part[2]

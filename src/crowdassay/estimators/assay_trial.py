@@ -1,4 +1,4 @@
-"""Whether items deserve effects of their own: the evidence decides."""
+"""Whether items deserve effects of their own, and how far to trust the model: the evidence decides."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
+from crowdassay.engines.base import Engine
 from crowdassay.engines.random_items import RandomItemsEngine
-from crowdassay.solvers.anchored import FIRST_PRECISION, Anchored, learn_precision
+from crowdassay.solvers.anchored import Anchored
 
+VOTES = 0.3  # weight of the votes in the class weights, at most
+ANSWERS = 3.0  # that they are worth in each row of a worker's table where nothing speaks against the model
 STRONG = 30.0  # odds on which an item's label is turned round: very strong evidence on Jeffreys' scale
 MOST_CELLS = 20_000_000  # of the items' effects, 160 MB
 MOST_CLASSES = 10  # an item costs the fourth power of the number of classes
 TRIAL_LABELS = 20_000  # about as many, of a sample of the items, say whether a fit is worth its time
-TRIAL_SWEEPS = 6
+TRIAL_PRECISIONS = (32.0, 8.0, 2.0)  # effects of a fifth, a third and two thirds of a logit
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,15 @@ class Trial:
         Logarithm of the odds for effects; None where they were not fitted.
     turned : int or None
         Items whose label they change.
+    alike : bool
+        Whether a sample of the items was looked at and showed no effects.
     """
 
     chosen: bool
     reason: str
     gain: float | None = None
     turned: int | None = None
+    alike: bool = False
 
 
 def soften(posterior: FloatArray, labels: Labels, anchor: float) -> FloatArray:
@@ -45,11 +51,28 @@ def soften(posterior: FloatArray, labels: Labels, anchor: float) -> FloatArray:
 
     .. math::  (1 - a)\, Q_{jc} + a\, \frac{v_{jc} + 1 / K}{n_j + 1}
 
-    with one vote more, split evenly, so that no class is impossible. Known classes stay certain.
+    with one vote more, split evenly, so that no class is impossible. Votes make a label less certain and never turn it: where
+    they would, they count for half of what leads to a tie. Known classes stay certain.
     """
-    votes = labels.votes() + 1.0 / labels.n_classes
-    mixed = posterior + anchor * (votes / votes.sum(axis=1, keepdims=True) - posterior)
-    return np.where(labels.gold[:, None] >= 0, posterior, mixed)
+    mixed = np.asarray(labels.votes() + 1.0 / labels.n_classes, float)
+    mixed /= (np.diff(labels.starts) + 1.0)[:, None]
+    mixed -= posterior  # in place, as the table is as large as the labels
+    mixed *= anchor
+    mixed += posterior
+    turned = np.flatnonzero(mixed.argmax(axis=1) != posterior.argmax(axis=1))
+    mixed[turned] = _short_of_a_tie(posterior[turned], mixed[turned])
+    known = labels.gold >= 0
+    mixed[known] = posterior[known]
+    return mixed
+
+
+def _short_of_a_tie(own: FloatArray, mixed: FloatArray) -> FloatArray:
+    """Go from the model's own probabilities towards mixed ones (n, n_classes), half of the way to where a class draws level."""
+    rows, best, change = np.arange(len(own)), own.argmax(axis=1), mixed - own
+    lead, lost = own[rows, best][:, None] - own, change - change[rows, best][:, None]
+    level = np.where(lost > 0, lead / np.where(lost > 0, lost, 1.0), 1.0).min(axis=1, initial=1.0)
+    way = np.where(level > 0, 0.5 * level, 1.0)  # among the model's own ties the votes choose
+    return np.asarray(own + way[:, None] * change)
 
 
 def compare(plain: Anchored, effects: Anchored) -> Trial:
@@ -73,13 +96,27 @@ def compare(plain: Anchored, effects: Anchored) -> Trial:
 
 def refuse_items(labels: Labels, plain: Anchored, threads: int | None) -> Trial | None:
     """Say without a fit why items have no effects; None where only a fit can tell."""
-    if labels.n_classes > MOST_CLASSES or labels.n_items * labels.n_classes**2 > MOST_CELLS:
-        return Trial(False, "Workers only: effects of the items would take too much time and memory.")
+    too_many = Trial(False, "Workers only: effects of the items would take too much time and memory.")
+    if labels.n_classes > MOST_CLASSES:
+        return too_many
     gain, n_items = sample_gain(labels, plain, threads)
-    if gain > 0:
-        return None
-    some = f" in a sample of {n_items}" if n_items < labels.n_items else ""
-    return Trial(False, f"Workers only: effects of the items explain nothing more{some}.", gain)
+    if gain < np.log(STRONG):
+        little = "nothing" if gain <= 0 else "hardly anything"
+        some = f" in a sample of {n_items}" if n_items < labels.n_items else ""
+        return Trial(False, f"Workers only: effects of the items explain {little} more{some}.", gain, alike=True)
+    return too_many if labels.n_items * labels.n_classes**2 > MOST_CELLS else None
+
+
+def loose_anchor(engine: Engine) -> float:
+    r"""Return the weight of the votes where items are alike, so that Dawid and Skene's model may be true.
+
+    .. math::  a = \min\Big(0.3, \frac{3\, W K}{n + 3\, W K}\Big)
+
+    for n labels of W workers and K classes: worth three answers in each row of each worker's table, and the less the more is
+    known of the workers.
+    """
+    worth = ANSWERS * engine.n_workers * engine.n_classes
+    return min(VOTES, worth / (engine.n_labels + worth))
 
 
 def sample_gain(labels: Labels, plain: Anchored, threads: int | None) -> tuple[float, int]:
@@ -87,23 +124,24 @@ def sample_gain(labels: Labels, plain: Anchored, threads: int | None) -> tuple[f
     sample = every_nth_item(labels, -(-labels.n_labels // TRIAL_LABELS))
     engine = RandomItemsEngine(sample, threads=threads)
     p, effects = plain.population.tables(plain.counts), np.zeros((sample.n_items, sample.n_classes, sample.n_classes))
-    without, gain, precision = engine.count(np.log(p), plain.log_prior).objective, -np.inf, FIRST_PRECISION
-    for _ in range(TRIAL_SWEEPS):
-        sums = engine.integrate(p, plain.log_prior, anchor=0.0, precision=precision, effects=effects)
-        gain = max(gain, sums.objective - without)
-        precision = learn_precision(precision, sums.spread, sample.n_classes)
-    return gain, sample.n_items
+    found = [
+        engine.integrate(p, plain.log_prior, anchor=0.0, precision=precision, effects=effects).objective
+        for precision in TRIAL_PRECISIONS
+    ]
+    return max(found) - engine.count(np.log(p), plain.log_prior).objective, sample.n_items
 
 
 def every_nth_item(labels: Labels, step: int) -> Labels:
     """Return the labels of the first item and of every ``step``-th after it, of the same workers and classes."""
-    taken = np.arange(labels.n_items) % step == 0
-    chosen = taken[labels.label_item]
+    taken = np.arange(0, labels.n_items, step)
+    sizes = np.diff(labels.starts)[taken]
+    item = np.repeat(np.arange(len(taken)), sizes)
+    chosen = np.arange(len(item)) + (labels.starts[taken] - np.cumsum(sizes) + sizes)[item]
     return Labels.from_codes(
-        labels.label_item[chosen] // step,
+        item,
         labels.worker[chosen],
         labels.label[chosen],
-        items=labels.items.filter(pa.array(taken)),
+        items=labels.items.take(pa.array(taken)),
         workers=labels.workers,
         classes=labels.classes,
     ).with_gold(labels.gold[taken])

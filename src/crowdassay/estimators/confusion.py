@@ -6,22 +6,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
+from crowdassay.data.labels import LONG, Labels
+from crowdassay.engines.local import LocalEngine
 
 
 def observed_counts(labels: Labels, weights: FloatArray) -> FloatArray:
     r"""Return :math:`\sum_j Q_{jc} 1[x_{ij} = k]` for class weights (n_items, n_classes): (n_workers, n_classes, n_classes)."""
+    if labels.n_labels >= LONG:
+        return LocalEngine(labels).tally(weights)
     n_classes, size = labels.n_classes, labels.n_workers * labels.n_classes
-    counts = np.zeros((size, n_classes))
-    kind = np.int32 if size < 2**31 else np.int64
-    step = max(1 << 16, size)  # items at a time, to save memory; not too few, as each time costs an array of all counts
-    for first in range(0, labels.n_items, step):
-        starts = labels.starts[first : first + step + 1]
-        part = slice(int(starts[0]), int(starts[-1]))
-        cells = labels.worker[part] * kind(n_classes) + labels.label[part]
-        given = csr_array((np.ones(len(cells)), cells, starts - starts[0]), shape=(len(starts) - 1, size))
-        counts += given.T @ weights[first : first + step]
-    return np.ascontiguousarray(counts.reshape(labels.n_workers, n_classes, n_classes).transpose(0, 2, 1))
+    cells = labels.worker * np.int64(n_classes) + labels.label
+    given = csr_array((np.ones(len(cells)), cells, labels.starts), shape=(labels.n_items, size))
+    counts = (given.T @ weights).reshape(labels.n_workers, n_classes, n_classes)
+    return np.ascontiguousarray(counts.transpose(0, 2, 1))
 
 
 def normalise(counts: FloatArray, otherwise: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, row_max, row_sum
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.base import Engine, Weights
@@ -37,8 +37,8 @@ class MajorityVote(Estimator):
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         votes = gold_votes(labels)
-        winners = votes == votes.max(axis=1, keepdims=True)
-        weights = winners / winners.sum(axis=1, keepdims=True)
+        winners = votes == row_max(votes)[:, None]
+        weights = winners / row_sum(winners)[:, None]
         confusion, accuracy = confusion_tables(labels, weights)
         return Result(labels, self.method, {}, shares(votes), winners, confusion, accuracy, sweeps=1)
 
@@ -62,7 +62,7 @@ def gold_votes(labels: Labels) -> Votes:
 
 def shares(votes: Votes) -> FloatArray:
     """Divide votes by their sum; an item without votes gets a uniform distribution."""
-    total = votes.sum(axis=1, keepdims=True)
-    found = votes / np.maximum(total, 1)
-    found[total[:, 0] == 0] = 1.0 / votes.shape[1]
+    total = row_sum(votes)
+    found = votes / np.maximum(total, 1)[:, None]
+    found[total == 0] = 1.0 / votes.shape[1]
     return found

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from crowdassay.data.labels import LONG
 from crowdassay.errors import DataError
 from crowdassay.io.values import is_text
 
 Codes = NDArray[np.int32]
-MANY_ROWS, SAMPLE = 1 << 21, 1 << 16  # a table of many different texts outgrows the processor's cache
 
 
 def code_column(column: pa.Array | pa.ChunkedArray, role: str) -> tuple[Codes, pa.Array]:
@@ -62,7 +62,8 @@ def recode(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
 
 def _numbered(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Number the different values in order of appearance, null as -1 or as the empty text."""
-    if is_text(column.type) and len(column) >= MANY_ROWS and pc.count_distinct(column.slice(0, SAMPLE)).as_py() > SAMPLE // 8:
+    whole = pa.types.is_integer(column.type) and not column.null_count
+    if len(column) >= LONG and (whole or is_text(column.type)):
         from crowdassay.io.distinct import number_texts  # noqa: PLC0415 - numba is slow to load
 
         return number_texts(column)

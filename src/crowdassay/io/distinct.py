@@ -1,7 +1,8 @@
-"""Number the different texts of a long column, on all cores.
+"""Number the different texts, or whole numbers, of a long column, on all cores.
 
-A hash table of millions of texts does not fit into a processor's cache, and every row then waits for memory. So rows are first
-dealt into parts by the leading bits of their hash; the table of one part does fit.
+Rows are cut into slices. Where few texts differ, each slice numbers its own in a table that stays in the processor's cache.
+Millions of different texts would not, and every row would wait for memory; so rows are first dealt into parts by a quick hash,
+and the table of one part does fit.
 """
 
 from __future__ import annotations
@@ -14,22 +15,25 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from crowdassay.io.text_keys import deal_rows, find_firsts, number_rows, part_rows
 from crowdassay.threads import available_cores
 
-ROWS = 1 << 18  # rows handed to a thread at a time
-PARTS = 256
-SHIFT = 56  # leaves the leading bits that tell the part
+ROWS = 1 << 17  # rows handed to a thread at a time
+SAMPLE = 1 << 14
+FEW = 1 << 14  # different texts up to which a slice keeps a table of its own
+PARTS, AT_ONCE = 256, 16  # rows are dealt into parts, some of which are handed to a thread at a time
 U = np.uint64
+
+Text = tuple[NDArray[np.int64], NDArray[np.uint64]]
 
 
 def number_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
     """Return the code of every text and the different texts in order of appearance; a null counts as the empty text.
 
-    Texts are told apart by SipHash-1-3 of 128 bits with a fresh key (Aumasson, Bernstein 2012): two of them share a hash
-    with a probability far below that of a memory fault, and nobody who does not know the key can make two that do.
+    Whole numbers do as well, without nulls.
 
     >>> codes, texts = number_texts(pa.chunked_array([["b", "a"], ["b", None]]))
     >>> codes.tolist(), texts.to_pylist()
@@ -39,27 +43,58 @@ def number_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
         column = column.fill_null("")
     slices = [chunk.slice(first, ROWS) for chunk in column.chunks for first in range(0, len(chunk), ROWS)]
     spans = [slice(int(first), int(last)) for first, last in pairwise(np.cumsum([0, *map(len, slices)]))]
-    with ThreadPoolExecutor(available_cores()) as pool:
-        firsts = _first_rows(pool, slices, spans)
-        new = firsts == np.arange(len(firsts), dtype=np.int32)
-        number = np.cumsum(new, dtype=np.int32)
-        number -= 1
-        codes = np.empty_like(firsts)
-        _each(pool, lambda k: np.take(number, firsts[spans[k]], out=codes[spans[k]], mode="clip"), len(spans))
-    return codes, pa.concat_arrays(column.filter(pa.array(new)).chunks)
-
-
-def _first_rows(pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[slice]) -> NDArray[np.int32]:
-    """Return for every row the first row of the same text."""
-    n_rows = spans[-1].stop
     key = np.array([secrets.randbits(64), secrets.randbits(64)], U)
-    hashes, counts = np.empty((n_rows, 2), U), np.zeros((len(slices), PARTS), np.int64)
-    rows, firsts = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
-    _each(pool, lambda k: hash_rows(*_text(slices[k]), key, hashes[spans[k]], counts[k]), len(slices))
+    with ThreadPoolExecutor(available_cores()) as pool:
+        if pc.count_distinct(column.slice(0, SAMPLE)).as_py() <= FEW // 2 and (found := _few(pool, slices, spans, key)):
+            return found
+        return _many(pool, column, slices, spans, key)
+
+
+def _few(
+    pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[slice], key: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], pa.Array] | None:
+    """Number each slice by itself, then all their different texts together; None if a slice holds too many."""
+    codes = np.empty(spans[-1].stop, np.int32)
+    firsts = np.empty((len(slices), FEW), np.int32)
+    sizes = list(pool.map(lambda k: number_rows(*_text(slices[k]), key, codes[spans[k]], firsts[k]), range(len(slices))))
+    if min(sizes) < 0:
+        return None
+    own = [part.take(pa.array(first[:size])) for part, first, size in zip(slices, firsts, sizes, strict=True)]
+    together = pa.concat_arrays(own).dictionary_encode()
+    edges = np.cumsum([0, *sizes])
+    renamed = together.indices.to_numpy()
+
+    def rename(k: int) -> None:
+        part = codes[spans[k]]
+        np.take(renamed[edges[k] : edges[k + 1]], part, out=part, mode="clip")
+
+    _each(pool, rename, len(slices))
+    return codes, together.dictionary
+
+
+def _many(
+    pool: ThreadPoolExecutor, column: pa.ChunkedArray, slices: list[pa.Array], spans: list[slice], key: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], pa.Array]:
+    firsts = _first_rows(pool, slices, spans, key)
+    new = firsts == np.arange(len(firsts), dtype=np.int32)
+    number = np.cumsum(new, dtype=np.int32)
+    number -= 1
+    _each(pool, lambda k: np.take(number, firsts[spans[k]], out=firsts[spans[k]], mode="clip"), len(spans))
+    return firsts, pa.concat_arrays(column.filter(pa.array(new)).chunks)
+
+
+def _first_rows(
+    pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[slice], key: NDArray[np.uint64]
+) -> NDArray[np.int32]:
+    """Return for every row the first row of the same text."""
+    n_rows, count = spans[-1].stop, len(slices)
+    parts, counts = np.empty(n_rows, np.uint8), np.zeros((count, PARTS), np.int64)
+    _each(pool, lambda k: part_rows(*_text(slices[k]), key, parts[spans[k]], counts[k]), count)
     ends = np.cumsum(counts.T).reshape(PARTS, -1).T  # the parts one after the other, in each the slices in order
     edges, places = np.append(0, ends[-1]), ends - counts
-    _each(pool, lambda k: deal_rows(hashes[spans[k]], spans[k].start, places[k], rows), len(slices))
-    _each(pool, lambda part: find_firsts(rows[edges[part] : edges[part + 1]], hashes, firsts), PARTS)
+    keys, rows, firsts = np.empty((n_rows, 2), U), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    _each(pool, lambda k: deal_rows(*_text(slices[k]), key, parts[spans[k]], spans[k].start, places[k], keys, rows), count)
+    _each(pool, lambda k: find_firsts(rows, keys, edges[k * AT_ONCE : (k + 1) * AT_ONCE + 1], key, firsts), PARTS // AT_ONCE)
     return firsts
 
 
@@ -68,72 +103,20 @@ def _each(pool: ThreadPoolExecutor, work: Callable[[int], Any], count: int) -> N
         pass
 
 
-def _text(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the edges of an array's texts, shape (n + 1,), and the bytes they lie in."""
+def _text(array: pa.Array) -> Text:
+    """Return the edges of an array's texts in bytes, shape (n + 1,), and the words they lie in, with one to spare.
+
+    A whole number is a text of eight bytes.
+    """
+    if pa.types.is_integer(array.type):
+        numbers = array.view(pa.int64()) if pa.types.is_uint64(array.type) else array.cast(pa.int64())
+        return np.arange(0, 8 * len(array) + 1, 8), np.append(numbers.to_numpy(), 0).view(U)
     kind = np.int64 if pa.types.is_large_string(array.type) else np.int32
     _, edges, data = array.buffers()
-    return (
-        np.frombuffer(edges, kind)[array.offset : array.offset + len(array) + 1].astype(np.int64),
-        np.frombuffer(data or b"", np.uint8),
-    )
-
-
-@njit(inline="always")
-def _round(v0: U, v1: U, v2: U, v3: U) -> tuple[U, U, U, U]:
-    v0, v2 = v0 + v1, v2 + v3
-    v1, v3 = v0 ^ (v1 << U(13) | v1 >> U(51)), v2 ^ (v3 << U(16) | v3 >> U(48))
-    v0, v2 = (v0 << U(32) | v0 >> U(32)) + v3, v2 + v1
-    v1, v3 = v2 ^ (v1 << U(17) | v1 >> U(47)), v0 ^ (v3 << U(21) | v3 >> U(43))
-    return v0, v1, v2 << U(32) | v2 >> U(32), v3
-
-
-@njit(nogil=True, cache=True)
-def hash_rows(edges: Any, data: Any, key: Any, hashes: Any, counts: Any) -> None:
-    """Hash the texts between ``edges`` into ``hashes`` (n, 2) and count the rows of every part."""
-    for row in range(len(hashes)):
-        v0, v1 = key[0] ^ U(0x736F6D6570736575), key[1] ^ U(0x646F72616E646F6D) ^ U(0xEE)
-        v2, v3 = key[0] ^ U(0x6C7967656E657261), key[1] ^ U(0x7465646279746573)
-        word, filled = U(0), U(0)
-        for place in range(edges[row], edges[row + 1]):
-            word |= U(data[place]) << filled
-            filled += U(8)
-            if filled == U(64):
-                v0, v1, v2, v3 = _round(v0, v1, v2, v3 ^ word)
-                v0 ^= word
-                word, filled = U(0), U(0)
-        word |= U(edges[row + 1] - edges[row]) << U(56)
-        v0, v1, v2, v3 = _round(v0, v1, v2, v3 ^ word)
-        v0, v2 = v0 ^ word, v2 ^ U(0xEE)
-        for half in range(2):
-            for _ in range(3):
-                v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-            hashes[row, half] = v0 ^ v1 ^ v2 ^ v3
-            v1 ^= U(0xDD)
-        counts[hashes[row, 0] >> U(SHIFT)] += 1
-
-
-@njit(nogil=True, cache=True)
-def deal_rows(hashes: Any, begin: int, places: Any, rows: Any) -> None:
-    """Write the numbers of the rows of every part to ``rows``, from ``places`` (n_parts,) on."""
-    for row in range(len(hashes)):
-        part = hashes[row, 0] >> U(SHIFT)
-        rows[places[part]] = begin + row
-        places[part] += 1
-
-
-@njit(nogil=True, cache=True)
-def find_firsts(rows: Any, hashes: Any, firsts: Any) -> None:
-    """Write to ``firsts`` the first row of the same hash, for the rows of one part."""
-    size = 4
-    while size < 2 * len(rows):
-        size *= 2
-    mask = U(size - 1)
-    taken, known = np.full(size, -1, np.int32), np.empty((size, 2), np.uint64)
-    for row in rows:
-        a, b = hashes[row, 0], hashes[row, 1]
-        slot = a & mask
-        while taken[slot] >= 0 and (known[slot, 0] != a or known[slot, 1] != b):
-            slot = (slot + U(1)) & mask
-        if taken[slot] < 0:
-            taken[slot], known[slot, 0], known[slot, 1] = row, a, b
-        firsts[row] = taken[slot]
+    places = np.frombuffer(edges, kind)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    first, size = int(places[0]), int(places[-1] - places[0])
+    words = np.zeros(size // 8 + 2, U)
+    if size:
+        words.view(np.uint8)[:size] = np.frombuffer(data, np.uint8, size, first)
+    places -= first
+    return places, words

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.data.labels import ImportReport, Labels
+from crowdassay.data.labels import LONG, ImportReport, Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.classes import arrange_classes, check_classes
-from crowdassay.io.coding import MANY_ROWS, Codes, code_column, recode
+from crowdassay.io.coding import Codes, code_column, recode
 from crowdassay.io.repeats import POLICIES, Repeats, any_repeats, find_repeats
 from crowdassay.io.values import is_text, listed, shown
 
@@ -67,7 +67,7 @@ def encode(
     rows_read = len(item)
     if not rows_read == len(worker) == len(label):
         raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
-    columns_at_once = 1 if rows_read >= MANY_ROWS else len(ROLES)  # a long column takes all cores, and much memory, by itself
+    columns_at_once = 1 if rows_read >= LONG else len(ROLES)  # a long column takes all cores, and much memory, by itself
     with ThreadPoolExecutor(columns_at_once) as pool:
         coded = list(pool.map(code_column, (item, worker, label), ROLES))
     pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
@@ -77,10 +77,10 @@ def encode(
     if len(item_codes) == 0:
         why = f"all {rows_read} rows miss a value ({_counts(dropped)})" if rows_read else "there are no rows"
         raise DataError(f"There were no labels found in {source}: {why}; check the file and the column names.")
-    parts = np.array_split(label_codes, 1 + len(label_codes) // MANY_ROWS)  # each is counted as int64
+    parts = np.array_split(label_codes, 1 + len(label_codes) // LONG)  # each is counted as int64
     counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
     class_values, class_of, notes = arrange_classes(values, counts, classes)
-    class_codes: Codes = class_of.astype(np.int32)[label_codes]
+    class_codes = class_of.astype(np.int16)[label_codes]
     del coded, label_codes  # as large as the file
     if sum(dropped.values()) * 2 > rows_read:
         if not allow_drops:

@@ -87,3 +87,14 @@ def count_items(starts, workers, labels, cells, gold, first, last, log_p, p, log
                 row[c] += one
                 row[d] += other
     return objective + math.log(product)
+
+
+@_jit
+def tally_items(starts, cells, first, last, weights, counts):
+    """Add the class weights (n_items, n_classes) of items [first, last) to ``counts`` (n_workers * observed, true)."""
+    n_classes = weights.shape[1]
+    for j in range(first, last):
+        for n in range(starts[j], starts[j + 1]):
+            row = counts[cells[n]]
+            for c in range(n_classes):
+                row[c] += weights[j, c]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma, zeta
+from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
 
@@ -91,8 +91,19 @@ class Population:
 
 
 def trigamma(x: FloatArray) -> FloatArray:
-    """Return the second derivative of the logarithm of the gamma function."""
-    return np.asarray(zeta(2.0, x))
+    r"""Return the second derivative of the logarithm of the gamma function, many times quicker than SciPy's.
+
+    .. math::  \psi'(x) = \sum_{k < 8} \frac1{(x + k)^2} + \psi'(x + 8), \qquad
+               \psi'(y) \approx \frac1y + \frac1{2 y^2} + \frac1{6 y^3} - \frac1{30 y^5} + \frac1{42 y^7} - \frac1{30 y^9}
+
+    where the last, for y > 8, is right to 1e-11.
+    """
+    found = np.square(1.0 / x)
+    for k in range(1, 8):
+        found += np.square(1.0 / (x + k))
+    y = 1.0 / (x + 8)
+    z = y * y
+    return np.asarray(found + y * (1 + y / 2 + z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z / 30)))))
 
 
 def _alike(n_classes: int, right: float, decay: float) -> FloatArray:
