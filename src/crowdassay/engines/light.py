@@ -73,8 +73,8 @@ def sweep_light(
     def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
         return float(
             light.solve_light_items(
-                data.starts, data.worker, data.label, engine.cells, data.gold, first, last, log_p, p, p_by_label, spreads,
-                log_prior, model.beta, int(weights), engine._given, engine.item_steps, tolerance,
+                engine.classes, data.starts, data.worker, data.label, engine.cells, data.gold, first, last, log_p, p,
+                p_by_label, spreads, log_prior, model.beta, int(weights), engine._given, engine.item_steps, tolerance,
                 basis.columns, aside.average, aside.coordinates, aside.difficulty, sums, totals, posterior,
             )
         )  # fmt: skip
@@ -123,6 +123,7 @@ class ItemCoordinates:
     log_p : ndarray of shape (n_workers, n_classes, n_classes)
     log_prior : ndarray of shape (n_classes,)
     tolerance : float
+    threads : int, optional
     """
 
     labels: Labels
@@ -130,6 +131,7 @@ class ItemCoordinates:
     log_p: FloatArray
     log_prior: FloatArray
     tolerance: float
+    threads: int | None = None
     dtype = np.dtype(np.float64)
 
     @property
@@ -172,5 +174,5 @@ class ItemCoordinates:
     def _sweep(self, labels: Labels, aside: Aside) -> None:
         from crowdassay.engines.local import LocalEngine  # noqa: PLC0415  it imports this file
 
-        engine = LocalEngine(labels, warm=False)
+        engine = LocalEngine(labels, warm=False, threads=self.threads)
         sweep_light(engine, self.model, self.log_p, self.log_prior, Weights.FREE, self.tolerance, aside=aside)

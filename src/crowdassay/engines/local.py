@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from crowdassay.threads import available_cores
 
 MAX_BLOCKS = 16
 LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
-SMALL = 100_000  # labels up to which items keep their coordinates between sweeps, whatever their number
+SMALL = 30_000  # labels up to which several starts, and items that keep their coordinates between sweeps, lead to better optima
+FEW_CLASSES = 8
 SILENCE = 0.5  # seconds after which a wait for the compiler is announced
 
 Block = Callable[[int, int, FloatArray, FloatArray], float]
@@ -94,6 +95,16 @@ class LocalEngine:
         cells += self.labels.label.astype(np.uint16)
         return cells
 
+    @cached_property
+    def classes(self) -> Any:
+        """As many entries as there are classes, by which kernels know their number.
+
+        A tuple makes the compiler unroll all loops over classes, twice as fast where they are few. It compiles anew for every
+        number of classes, though, and that pays only on many labels.
+        """
+        few = self.n_classes <= FEW_CLASSES and self.n_labels > SMALL
+        return tuple(range(self.n_classes)) if few else np.arange(self.n_classes)
+
     def restart(self, coordinates: FloatArray | None = None) -> None:
         """Forget the items' coordinates, or go back to those of an earlier time."""
         self._state = coordinates
@@ -115,7 +126,7 @@ class LocalEngine:
         def block(first: int, last: int, counts: FloatArray, totals: FloatArray) -> float:
             return float(
                 count.count_items(
-                    data.starts, data.worker, data.label, self.cells, data.gold, first, last, log_p, p, log_prior,
+                    self.classes, data.starts, data.worker, data.label, self.cells, data.gold, first, last, log_p, p, log_prior,
                     int(weights), self._given, counts.reshape(-1, n_classes), totals, out,
                 )
             )  # fmt: skip
@@ -162,7 +173,7 @@ class LocalEngine:
     def coordinates(self, model: Model) -> FloatArray:
         """Return the items' coordinates of the last pass that kept them, (n_items, size), or light ones to be computed."""
         if self._light(model) and self._judged is not None:
-            return cast(FloatArray, ItemCoordinates(self.labels, model, *self._judged, self.item_tolerance))
+            return cast(FloatArray, ItemCoordinates(self.labels, model, *self._judged, self.item_tolerance, self.threads))
         return self._item_state(model).copy()
 
     def _e_step(

@@ -14,7 +14,7 @@ from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.choose import make_engine
 from crowdassay.engines.light import is_light
-from crowdassay.engines.local import LocalEngine, log_softmax
+from crowdassay.engines.local import SMALL, LocalEngine, log_softmax
 from crowdassay.engines.recorded import recorded
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import ParameterError
@@ -38,7 +38,6 @@ TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
 ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
-SMALL = 100_000  # labels up to which further starts are worth their time
 WORKING = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
 
 
@@ -79,7 +78,7 @@ class MinimaxEntropy(Estimator):
     folds, seed, reading : int, int, str
         How 'auto' cross-validates; see `crowdassay.selection.select.cross_validate`.
     starts : int or None
-        Starting points of the profiled solver, the best kept; None takes three for up to 100,000 labels, else one.
+        Starting points of the profiled solver, the best kept; None takes three for up to 30,000 labels, else one.
     max_sweeps : int
         Passes over the labels; for 'algorithm1' the number of its steps.
     tolerance : float or None
@@ -258,7 +257,7 @@ class MinimaxEntropy(Estimator):
         solution = outcome.solution
         model = solution.model
         assert model is not None
-        expected = observed_counts(labels, outcome.posterior) - outcome.gradient
+        expected = observed_counts(labels, outcome.posterior, self.threads) - outcome.gradient
         confusion, accuracy = normalise(np.maximum(expected, 0.0), np.exp(log_softmax(solution.sigma)))
         return Result(
             labels,

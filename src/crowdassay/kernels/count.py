@@ -13,6 +13,7 @@ import numpy as np
 from crowdassay.kernels.compiled import FREE, _inline, _jit, _weigh
 
 SMALLEST = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
+FEW = 8  # classes up to which adding all is quicker than choosing
 NOTHING = 1e-25  # weights below this leave no trace: a million of them are lost in the epsilon that EM adds to a count
 
 
@@ -28,41 +29,60 @@ def weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, give
 
 
 @_inline
-def weigh_by_products(cells, first, last, p, prior, weights):
-    """Set the class weights of one item, not normalised, and return their sum.
-
-    Two classes go together, since two registers are better used than one.
-    """
-    n_classes, total = len(prior), 0.0
-    for c in range(0, n_classes, 2):
-        d = min(c + 1, n_classes - 1)
-        one, other = prior[c], prior[d]
-        for n in range(first, last):
-            row = p[cells[n]]
-            one *= row[c]
-            other *= row[d]
-        weights[c], weights[d] = one, other
-        total += one + (other if d > c else 0.0)
+def weigh_by_products(classes, cells, first, last, p, prior, weights):
+    """Set the class weights of one item, not normalised, and return their sum."""
+    for c in range(len(classes)):
+        weights[c] = prior[c]
+    for n in range(first, last):
+        row = p[cells[n]]
+        for c in range(len(classes)):
+            weights[c] *= row[c]
+    total = 0.0
+    for c in range(len(classes)):
+        total += weights[c]
     return total
 
 
+@_inline
+def add_weights(classes, cells, first, last, weights, chosen, counts):
+    """Add an item's class weights to the counts of its labels; of many classes only those that leave a trace."""
+    if len(classes) <= FEW:
+        for n in range(first, last):
+            row = counts[cells[n]]
+            for c in range(len(classes)):
+                row[c] += weights[c]
+        return
+    n_chosen = 0
+    for c in range(len(classes)):
+        if weights[c] >= NOTHING:
+            chosen[n_chosen] = c
+            n_chosen += 1
+    for n in range(first, last):
+        row = counts[cells[n]]
+        for a in range(n_chosen):
+            row[chosen[a]] += weights[chosen[a]]
+
+
 @_jit
-def count_items(starts, workers, labels, cells, gold, first, last, log_p, p, log_prior, mode, given,
+def count_items(classes, starts, workers, labels, cells, gold, first, last, log_p, p, log_prior, mode, given,
                 counts, totals, posterior):  # fmt: skip
     """Run the E-step of items [first, last); add expected counts and return the objective.
 
-    ``log_p`` is (n_workers, true, observed); ``p``, its exponential, and ``counts`` are (n_workers * observed, true), so that
-    one label touches one row, whose number is in ``cells``: worker * n_classes + label, unsigned so that a negative index
-    need not be looked out for. ``posterior`` may have no rows and is then left alone.
+    ``classes`` holds as many entries as there are classes. A tuple tells their number to the compiler, which then unrolls all
+    loops over them: `crowdassay.engines.local` says when. ``log_p`` is (n_workers, true, observed); ``p``, its exponential,
+    and ``counts`` are (n_workers * observed, true), so that one label touches one row, whose number is in ``cells``:
+    worker * n_classes + label, unsigned so that a negative index need not be looked out for. ``posterior`` may have no rows
+    and is then left alone.
     """
-    n_classes = len(log_prior)
+    n_classes = len(classes)
     prior, weights, log_joint = np.exp(log_prior), np.empty(n_classes), np.empty(n_classes)
+    chosen = np.empty(n_classes, np.uint32)
     objective, product = 0.0, 1.0
     for j in range(first, last):
         begin, end = starts[j], starts[j + 1]
         total = 0.0
         if mode == FREE and gold[j] < 0:
-            total = weigh_by_products(cells, begin, end, p, prior, weights)
+            total = weigh_by_products(classes, cells, begin, end, p, prior, weights)
         if total < SMALLEST:
             objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, weights)
             total = 1.0
@@ -71,21 +91,13 @@ def count_items(starts, workers, labels, cells, gold, first, last, log_p, p, log
             objective += math.log(product)
             product = 1.0
         scale = 1.0 / total
-        for c in range(0, n_classes, 2):
-            d = min(c + 1, n_classes - 1)
-            one, other = scale * weights[c], (scale * weights[d] if d > c else 0.0)
-            totals[c] += one
-            totals[d] += other
-            if len(posterior) > 0:
-                posterior[j, c] = one
-                if d > c:
-                    posterior[j, d] = other
-            if one + other < NOTHING:
-                continue
-            for n in range(begin, end):
-                row = counts[cells[n]]
-                row[c] += one
-                row[d] += other
+        for c in range(n_classes):
+            weights[c] *= scale
+            totals[c] += weights[c]
+        if len(posterior) > 0:
+            for c in range(n_classes):
+                posterior[j, c] = weights[c]
+        add_weights(classes, cells, begin, end, weights, chosen, counts)
     return objective + math.log(product)
 
 

@@ -22,25 +22,25 @@ from crowdassay.kernels.count import SMALLEST, weigh_by_logs, weigh_by_products
 
 
 @_inline
-def _evaluate(workers, labels, first, last, p, c, e, residual, inverse):
+def _evaluate(classes, workers, labels, first, last, p, c, e, residual, inverse):
     """Pass over an item's labels with class c and exp(tau) = e; return the factor by which tau changes the likelihood.
 
     Written are observed minus expected labels into ``residual`` and each label's inverse normaliser into ``inverse``.
     """
     factor = 1.0
-    for k in range(len(e)):
+    for k in range(len(classes)):
         residual[k] = 0.0
     for n in range(first, last):
         row = p[workers[n], c]
         total = 0.0
-        for k in range(len(e)):
+        for k in range(len(classes)):
             total += row[k] * e[k]
         scale = 1.0 / total
         inverse[n - first] = scale
         factor *= e[labels[n]] * scale
-        for k in range(len(e)):
+        for k in range(len(classes)):
             residual[k] -= scale * row[k]
-    for k in range(len(e)):
+    for k in range(len(classes)):
         residual[k] *= e[k]
     for n in range(first, last):
         residual[labels[n]] += 1.0
@@ -48,7 +48,7 @@ def _evaluate(workers, labels, first, last, p, c, e, residual, inverse):
 
 
 @_inline
-def _reweigh(prior, factor, active, n_active, free, weights):
+def _reweigh(classes, prior, factor, active, n_active, free, weights):
     """Set the class weights from those at tau = 0 and the active classes' factors; return the rise of the objective."""
     if not free:
         rise = 0.0
@@ -59,7 +59,7 @@ def _reweigh(prior, factor, active, n_active, free, weights):
     for a in range(n_active):
         total += prior[active[a]] * (factor[a] - 1.0)
     scale = 1.0 / total
-    for c in range(len(prior)):
+    for c in range(len(classes)):
         weights[c] = prior[c] * scale
     for a in range(n_active):
         weights[active[a]] *= factor[a]
@@ -67,16 +67,16 @@ def _reweigh(prior, factor, active, n_active, free, weights):
 
 
 @_inline
-def _evaluate_at_zero(workers, labels, first, last, p, spreads, c, residual, inverse):
+def _evaluate_at_zero(classes, workers, labels, first, last, p, spreads, c, residual, inverse):
     """Do the same at tau = 0, where every normaliser is one; return the mean curvature, which serves for all steps."""
     spread = 0.0
-    for k in range(len(residual)):
+    for k in range(len(classes)):
         residual[k] = 0.0
     for n in range(first, last):
         row = p[workers[n], c]
         inverse[n - first] = 1.0
         spread += spreads[workers[n], c]
-        for k in range(len(residual)):
+        for k in range(len(classes)):
             residual[k] -= row[k]
     for n in range(first, last):
         residual[labels[n]] += 1.0
@@ -84,15 +84,15 @@ def _evaluate_at_zero(workers, labels, first, last, p, spreads, c, residual, inv
 
 
 @_inline
-def _climb(workers, labels, first, last, p, spreads, beta, free, start, active, max_steps, tolerance,
+def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start, active, max_steps, tolerance,
            weights, tau, e, residual, inverse, curvature, factor):  # fmt: skip
     """Fit the tables of an item's active classes; return the rise of its objective over tau = 0."""
-    n_active, n_classes = len(active), len(start)
+    n_active, n_classes = len(active), len(classes)
     for a in range(n_active):
         for k in range(n_classes):
             tau[a, k] = 0.0
             e[a, k] = 1.0
-        curvature[a] = _evaluate_at_zero(workers, labels, first, last, p, spreads, active[a], residual[a], inverse[a])
+        curvature[a] = _evaluate_at_zero(classes, workers, labels, first, last, p, spreads, active[a], residual[a], inverse[a])
     rise = 0.0
     for attempt in range(max_steps):
         promise = 0.0
@@ -111,15 +111,15 @@ def _climb(workers, labels, first, last, p, spreads, beta, free, start, active, 
                 tau[a, k] += residual[a, k]
                 e[a, k] = math.exp(tau[a, k])
                 penalty += tau[a, k] * tau[a, k]
-            factor[a] = _evaluate(workers, labels, first, last, p, active[a], e[a], residual[a], inverse[a])
-        rise = _reweigh(start, factor, active, n_active, free, weights) - 0.5 * beta * penalty
+            factor[a] = _evaluate(classes, workers, labels, first, last, p, active[a], e[a], residual[a], inverse[a])
+        rise = _reweigh(classes, start, factor, active, n_active, free, weights) - 0.5 * beta * penalty
     return rise
 
 
 @_inline
-def _add_sums(workers, labels, first, last, p, active, weights, e, inverse, sums):
+def _add_sums(classes, workers, labels, first, last, p, active, weights, e, inverse, sums):
     """Add an item to its workers' sums."""
-    n_classes, a = len(weights), 0
+    n_classes, a = len(classes), 0
     for c in range(n_classes):
         weight = weights[c]
         if a < len(active) and active[a] == c:
@@ -165,18 +165,20 @@ def _project(active, tau, columns, coordinates):
 
 
 @_jit
-def solve_light_items(starts, workers, labels, cells, gold, first, last, log_p, p, p_by_label, spreads, log_prior, beta, mode,
-                      given, max_steps, tolerance, columns, average, state, difficulty, sums, totals, posterior):  # fmt: skip
+def solve_light_items(classes, starts, workers, labels, cells, gold, first, last, log_p, p, p_by_label, spreads, log_prior,
+                      beta, mode, given, max_steps, tolerance, columns, average, state, difficulty, sums, totals,
+                      posterior):  # fmt: skip
     r"""Fit every item of [first, last) on its own, add its worker sums and return the objective.
 
-    ``p`` (n_workers, true, observed) are the workers' probabilities without an item, ``log_p`` their logarithms and
-    ``p_by_label`` (n_workers * observed, true) the same again for the first E-step; ``spreads`` (n_workers, true) the mean
-    curvature :math:`(1 - \sum_k p_k^2) / (K - 1)` of a label. Added to ``sums`` (n_workers, true, observed + 1) are, for
-    active classes, observed minus expected labels; for the others observed labels and, in the last column, their number, to
-    be expected at ``p``. ``state`` (n_items, size) takes the coordinates and ``difficulty`` (n_items,) the probability that a
-    worker of the probabilities ``average`` (true, observed) gets the item wrong; each may be empty, as may ``posterior``.
+    ``classes`` tells the number of classes, as in `crowdassay.kernels.count`. ``p`` (n_workers, true, observed) are the
+    workers' probabilities without an item, ``log_p`` their logarithms and ``p_by_label`` (n_workers * observed, true) the same
+    again for the first E-step; ``spreads`` (n_workers, true) the mean curvature :math:`(1 - \sum_k p_k^2) / (K - 1)` of a
+    label. Added to ``sums`` (n_workers, true, observed + 1) are, for active classes, observed minus expected labels; for the
+    others observed labels and, in the last column, their number, to be expected at ``p``. ``state`` (n_items, size) takes the
+    coordinates and ``difficulty`` (n_items,) the probability that a worker of the probabilities ``average`` (true, observed)
+    gets the item wrong; each may be empty, as may ``posterior``.
     """
-    n_classes, longest = len(log_prior), 0
+    n_classes, longest = len(classes), 0
     for j in range(first, last):
         longest = max(longest, starts[j + 1] - starts[j])
     start, weights, log_joint = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
@@ -187,7 +189,7 @@ def solve_light_items(starts, workers, labels, cells, gold, first, last, log_p, 
     for j in range(first, last):
         begin, end = starts[j], starts[j + 1]
         free = mode == FREE and gold[j] < 0
-        total = weigh_by_products(cells, begin, end, p_by_label, prior, start) if free else 0.0
+        total = weigh_by_products(classes, cells, begin, end, p_by_label, prior, start) if free else 0.0
         if total < SMALLEST:
             objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, start)
             total = 1.0
@@ -203,9 +205,9 @@ def solve_light_items(starts, workers, labels, cells, gold, first, last, log_p, 
                 chosen[n_active] = c
                 n_active += 1
         active = chosen[:n_active]
-        objective += _climb(workers, labels, begin, end, p, spreads, beta, free, start, active, max_steps, tolerance,
+        objective += _climb(classes, workers, labels, begin, end, p, spreads, beta, free, start, active, max_steps, tolerance,
                             weights, tau, e, residual, inverse, curvature, factor)  # fmt: skip
-        _add_sums(workers, labels, begin, end, p, active, weights, e, inverse, sums)
+        _add_sums(classes, workers, labels, begin, end, p, active, weights, e, inverse, sums)
         for c in range(n_classes):
             totals[c] += weights[c]
             if len(posterior) > 0:

@@ -13,7 +13,6 @@ from crowdassay.engines.local import log_softmax
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.lbfgs import climb
 
-LARGE = 100_000  # labels above which this pays; below, the paper's own start leads to somewhat better optima
 ROUGH = 1e-4  # the fit to the vote counts is only a start
 ENOUGH = 1e-5
 

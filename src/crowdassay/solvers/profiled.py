@@ -8,12 +8,12 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.local import SMALL, LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.card import CardProblem
-from crowdassay.solvers.opening import LARGE, open_without_items
+from crowdassay.solvers.opening import open_without_items
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
 ROUGH = 1e-6  # the fit to the vote shares is only a start
@@ -62,7 +62,7 @@ def fit_profiled(
         if starts > 1 and isinstance(engine, LocalEngine):
             engine.warm = True  # a further step of Algorithm 1 needs the items where the last left them
     opening: list[float] = []
-    if start is None and starts == 1 and engine.n_labels > LARGE:
+    if start is None and starts == 1 and engine.n_labels > SMALL:
         point, lower, alive = open_without_items(problem, opening.append)
     elif start is None:
         point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, ROUGH, opening.append)
