@@ -23,6 +23,7 @@ from crowdassay.threads import available_cores
 
 MAX_BLOCKS = 16
 LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
+LEAST_COUNTED = 131072  # the same where items are only judged, which takes a few nanoseconds a label
 SMALL = 30_000  # labels up to which several starts, and items that keep their coordinates between sweeps, lead to better optima
 FEW_CLASSES = 8
 SILENCE = 0.5  # seconds after which a wait for the compiler is announced
@@ -74,7 +75,7 @@ class LocalEngine:
         self.loose = 0.0  # an item tolerance that does while the workers still move, set by solvers
         self._state: FloatArray | None = None
         self._judged: tuple[FloatArray, FloatArray] | None = None
-        self._blocks = block_edges(labels)
+        self._blocks, self._counted = block_edges(labels), block_edges(labels, LEAST_COUNTED)
         self._compiled: set[str] = set()
         self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
 
@@ -131,7 +132,7 @@ class LocalEngine:
                 )
             )  # fmt: skip
 
-        objective, counts, totals = self._run("count", block)
+        objective, counts, totals = self._run("count", block, edges=self._counted)
         return Counts(objective, np.ascontiguousarray(counts.transpose(0, 2, 1)), totals)
 
     def tally(self, weights: FloatArray) -> FloatArray:
@@ -239,7 +240,9 @@ class LocalEngine:
     def _longest(self) -> int:
         return int(np.diff(self.labels.starts).max())
 
-    def _run(self, kernel: str, block: Block, cells: tuple[int, ...] | None = None) -> tuple[float, FloatArray, FloatArray]:
+    def _run(
+        self, kernel: str, block: Block, cells: tuple[int, ...] | None = None, edges: list[tuple[int, int]] | None = None
+    ) -> tuple[float, FloatArray, FloatArray]:
         """Run ``block`` over all blocks of items and add what they return, in block order."""
         shape = (self.n_workers, *(cells or (self.n_classes, self.n_classes)))
         if kernel not in self._compiled:
@@ -251,7 +254,7 @@ class LocalEngine:
             return block(*edge, sums, totals), sums, totals
 
         objective, sums, totals = 0.0, np.zeros(shape), np.zeros(self.n_classes)
-        for part in self._map(work, self._blocks):
+        for part in self._map(work, edges or self._blocks):
             objective += part[0]
             sums += part[1]
             totals += part[2]
