@@ -7,8 +7,9 @@
 
 Every dataset found (CROWDASSAY_DATA, else ../shared/data) is given to every method, with its default settings and never the
 truth. Errors are in percent, a tie among m classes counting 1 - 1/m if one is right. Log-loss takes probabilities below
-1e-6 for 1e-6; calibration is the expected calibration error in ten bins. Near-copies of the same data count as one
-in all means.
+1e-6 for 1e-6; calibration is the expected calibration error in ten bins. Over ordered classes there is the root mean square
+error of the labels, and that of the mean class by the probabilities, rounded. Near-copies of the same data count as one in
+all means.
 """
 
 from __future__ import annotations
@@ -48,9 +49,11 @@ def score(winners: np.ndarray, posterior: np.ndarray, truth: np.ndarray, *, orde
     p = posterior[known]
     code = winners.argmax(axis=1)
     shown = SimpleNamespace(probability=posterior[np.arange(len(code)), code], winners=winners)
+    middle = np.rint(posterior @ np.arange(posterior.shape[1])).astype(int)
     return {
         "error": 100 * error_rate(winners, truth),
         "rmse": distance_errors(winners, truth)[0] if ordered else None,
+        "rmse_mean": distance_errors(np.eye(posterior.shape[1], dtype=bool)[middle], truth)[0] if ordered else None,
         "log_loss": float(-np.log(np.maximum(p[np.arange(len(known)), truth[known]], LEAST)).mean()),
         "brier": float(((p - np.eye(p.shape[1])[truth[known]]) ** 2).sum(axis=1).mean()),
         "calibration": calibration_error(calibration(shown, truth, np.linspace(0, 1, 11) - [1e-9, *[0] * 10])),

@@ -11,6 +11,7 @@ from crowdassay.report.charts import SCHEMA
 
 GROUPS = {"relevance_rf10": "relevance", "trec": "relevance", "weather": "weather", "zencrowd": "zencrowd",
           "emotion": "emotion", "art_price": "art_price"}  # fmt: skip
+THIRD = ("rmse", "rmse_mean", "log_loss", "brier", "calibration")  # shown to the third decimal
 SCORES = ("error", "log_loss", "brier", "calibration", "seconds")
 
 
@@ -48,8 +49,9 @@ def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "regret": mean_of_groups(regret),
             "worst_regret": max(regret.values()),
         }
-        ordered = {d: cell[method, d]["rmse"] for d in datasets if cell[method, d]["rmse"] is not None}
-        record["rmse"] = mean_of_groups(ordered) if ordered else None
+        for score in ("rmse", "rmse_mean"):
+            ordered = {d: cell[method, d][score] for d in datasets if cell[method, d].get(score) is not None}
+            record[score] = mean_of_groups(ordered) if ordered else None
         if "majority" in whole:
             record["worst_against_vote"] = max(cell[method, d]["error"] - cell["majority", d]["error"] for d in datasets)
         records.append(record)
@@ -58,11 +60,11 @@ def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def as_text(rows: list[dict[str, Any]], records: list[dict[str, Any]]) -> str:
     """Return two Markdown tables: the means, and the error on every dataset."""
-    head = ["method", "error", "rank", "regret", "worst regret", "worst against vote", "RMSE", "log-loss", "Brier", "calibration", "seconds"]  # fmt: skip  # noqa: E501
-    keys = ["error", "rank", "regret", "worst_regret", "worst_against_vote", "rmse", "log_loss", "brier", "calibration", "seconds"]  # fmt: skip  # noqa: E501
+    head = ["method", "error", "rank", "regret", "worst regret", "worst against vote", "RMSE", "RMSE of the mean", "log-loss", "Brier", "calibration", "seconds"]  # fmt: skip  # noqa: E501
+    keys = ["error", "rank", "regret", "worst_regret", "worst_against_vote", "rmse", "rmse_mean", "log_loss", "brier", "calibration", "seconds"]  # fmt: skip  # noqa: E501
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for record in records:
-        cells = ["–" if record.get(key) is None else f"{record[key]:.3f}" if key in ("rmse", "log_loss", "brier", "calibration")
+        cells = ["–" if record.get(key) is None else f"{record[key]:.3f}" if key in THIRD
                  else f"{record[key]:.2f}" for key in keys]  # fmt: skip
         lines.append("| " + " | ".join([record["method"], *cells]) + " |")
     methods = [record["method"] for record in records]

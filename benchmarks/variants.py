@@ -43,8 +43,11 @@ POPULATION, TRIAL = "crowdassay.solvers.population", "crowdassay.estimators.assa
 CONSTANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "anchor 0.1": ({"anchor": 0.1}, {}),
     "anchor 0.2": ({"anchor": 0.2}, {}),
+    "anchor 0.3": ({"anchor": 0.3}, {}),
     "anchor 0.4": ({"anchor": 0.4}, {}),
     "anchor 0.5": ({"anchor": 0.5}, {}),
+    "answers 1": ({}, {f"{TRIAL}.ANSWERS": 1.0}),
+    "answers 10": ({}, {f"{TRIAL}.ANSWERS": 10.0}),
     "belief 2": ({}, {f"{POPULATION}.BELIEF": 2.0}),
     "belief 50": ({}, {f"{POPULATION}.BELIEF": 50.0}),
     "usual concentration 2": ({}, {f"{POPULATION}.USUAL": 2.0}),

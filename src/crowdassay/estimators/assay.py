@@ -16,13 +16,14 @@ from crowdassay.engines.local import log_softmax
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.engines.recorded import recorded
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.assay_trial import Trial, compare, refuse_items, soften
+from crowdassay.estimators.assay_trial import VOTES, Trial, compare, loose_anchor, refuse_items, soften
 from crowdassay.estimators.base import Announce, Estimator, match_workers
 from crowdassay.estimators.checks import check_choice, check_number, check_run
 from crowdassay.estimators.confusion import normalise, observed_counts
 from crowdassay.solvers.anchored import Anchored, fit_anchored
 from crowdassay.solvers.outcome import Progress, Solution
 
+OPENING = 3e-3  # tolerance of what the trial of the items begins with
 IN_MEMORY = "Workers only: effects of the items are tried only with all labels in memory."
 
 
@@ -41,8 +42,9 @@ class Assay(Estimator):
     ----------
     items : bool or None
         Whether items have effects; None leaves it to the evidence.
-    anchor : float
-        Weight of the votes in the class weights, from 0 to 1.
+    anchor : float or None
+        Weight of the votes in the class weights, from 0 to 1. None takes 0.3, and less where workers are well known and a
+        sample of the items shows no effects, so that the model may be trusted; this needs ``items=None``.
     population : bool
         Whether workers shrink towards what workers do on average; otherwise towards random answers.
     prior : {'learned', 'uniform'}
@@ -69,7 +71,7 @@ class Assay(Estimator):
     resumable: ClassVar[bool] = True
 
     items: bool | None = None
-    anchor: float = 0.3
+    anchor: float | None = None
     population: bool = True
     prior: str = "learned"
     precision: float | None = None
@@ -84,10 +86,14 @@ class Assay(Estimator):
         if self.items:
             found = fit_anchored(engine, items=True, precision=self.precision, **run)
             return self._result(labels, found, Trial(True, "Workers and items, as asked."))
-        plain = fit_anchored(engine, average=self.average, **run)
         if self.items is False:
+            plain = fit_anchored(engine, average=self.average, **run)
             return self._result(labels, plain, Trial(False, "Workers only, as asked."))
-        refusal = refuse_items(labels, plain, self.threads)
+        rough = run | {"tolerance": max(self.tolerance, OPENING)}
+        opening = fit_anchored(engine, average=self.average, judge=False, **rough)
+        refusal = refuse_items(labels, opening, self.threads)
+        loose = run | {"anchor": loose_anchor(engine)} if self.anchor is None and refusal and refusal.alike else run
+        plain = fit_anchored(engine, average=self.average, start=opening, **loose)
         if refusal is not None:
             return self._result(labels, plain, refusal)
         effects = fit_anchored(engine, items=True, precision=self.precision, **run)
@@ -108,21 +114,26 @@ class Assay(Estimator):
             (),
             found.sweeps,
             found.converged,
-            anchor=self.anchor,
+            anchor=self._votes,
             tables=_mean_tables(found),
             notes=() if self.items is False else (IN_MEMORY,),
         )
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to."""
-        return self._parameters(Trial(False, ""), None)
+        return self._parameters(Trial(False, ""), self._votes, None)
 
-    def _parameters(self, trial: Trial, precision: float | None) -> dict[str, Any]:
+    @property
+    def _votes(self) -> float:
+        """Weight of the votes in the probabilities to report, and in learning unless it is loosened."""
+        return VOTES if self.anchor is None else self.anchor
+
+    def _parameters(self, trial: Trial, anchor: float, precision: float | None) -> dict[str, Any]:
         return {
             "items": trial.chosen,
             "gain": trial.gain,
             "turned": trial.turned,
-            "anchor": self.anchor,
+            "anchor": anchor,
             "precision": precision,
             "decay": self.population_.decay,
             "concentration": self.population_.concentration.tolist(),
@@ -132,7 +143,7 @@ class Assay(Estimator):
         """Check the parameters and return those of the solver."""
         self._check()
         return {
-            "anchor": self.anchor,
+            "anchor": self._votes,
             "shared": self.population,
             "learn_prior": self.prior == "learned",
             "max_sweeps": self.max_sweeps,
@@ -142,9 +153,9 @@ class Assay(Estimator):
 
     def _check(self) -> None:
         check_run(self.max_sweeps, self.tolerance)
-        check_number("anchor", self.anchor, 0)
+        check_number("anchor", self._votes, 0)
         check_choice("prior", self.prior, ("learned", "uniform"))
-        if self.anchor > 1:
+        if self._votes > 1:
             raise ParameterError(f"anchor must be a number from 0 to 1, not {self.anchor!r}.")
         if self.items not in (None, True, False):
             raise ParameterError(f"items must be True, False or None, not {self.items!r}.")
@@ -152,14 +163,14 @@ class Assay(Estimator):
             check_number("precision", self.precision, 0, strictly=True)
 
     def _result(self, labels: Labels, found: Anchored, trial: Trial) -> Result:
-        posterior = soften(found.posterior, labels, self.anchor)
+        posterior = soften(found.posterior, labels, self._votes)
         # Tables are drawn towards the population, which suits judging; accuracies are the workers' own.
-        accuracy = normalise(observed_counts(labels, posterior))[1]
+        accuracy = normalise(observed_counts(labels, posterior, self.threads))[1]
         self.population_ = found.population
         return Result(
             labels,
             self.method,
-            self._parameters(trial, found.precision),
+            self._parameters(trial, found.anchor, found.precision),
             posterior,
             find_winners(posterior),
             _mean_tables(found),
@@ -185,7 +196,7 @@ class Assay(Estimator):
             posterior = engine.integrate(np.exp(log_p), fitted.log_prior, anchor=0.0, precision=beta, effects=effects).posterior
         else:
             engine.count(log_p, fitted.log_prior, posterior=posterior)
-        return soften(posterior, labels, self.anchor)
+        return soften(posterior, labels, self._votes)
 
     def _stranger(self) -> FloatArray:
         fitted = self._fitted()

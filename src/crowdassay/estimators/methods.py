@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from crowdassay.errors import ParameterError
@@ -26,6 +27,7 @@ from crowdassay.estimators.singular_vector import SingularVector
 from crowdassay.estimators.spectral import SpectralDawidSkene
 from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
 from crowdassay.estimators.welinder import Welinder
+from crowdassay.io.values import shown
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ METHODS = {
     for method in (
         Method(
             "assay",
-            "Workers from a learned population, anchored to the votes; items have effects where held-out labels gain by it.",
+            "Workers from a learned population, anchored to the votes; items have effects on strong evidence.",
             Assay,
             {},
         ),
@@ -168,5 +170,7 @@ METHODS = {
 def find_method(name: str) -> Method:
     """Return the method of that name, or say which there are."""
     if name not in METHODS:
-        raise ParameterError(f"There is no method '{name}'; choose one of {', '.join(METHODS)}.")
+        near = get_close_matches(name.strip().lower(), METHODS, 1)
+        hint = f"did you mean '{near[0]}'? The methods are" if near else "choose one of"
+        raise ParameterError(f"There is no method {shown(name)}; {hint} {', '.join(METHODS)}.")
     return METHODS[name]

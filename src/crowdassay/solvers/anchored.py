@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +29,14 @@ class Anchored:
         Log probabilities of the workers' answers by true class.
     counts : ndarray of shape (n_workers, n_classes, n_classes)
         What the workers' tables rest on: expected answers, with item effects those not explained by them.
+    totals : ndarray of shape (n_classes,)
+        Sum of the class weights over items.
     population : Population
     log_prior : ndarray of shape (n_classes,)
+    anchor : float
+        Weight of the votes in the class weights.
     posterior : ndarray of shape (n_items, n_classes)
+        Without rows where items were not judged.
     evidence : float
         Log-likelihood of the labels, classes and item effects summed out, at the mean tables of the workers.
     effects : ndarray of shape (n_items, n_classes, n_classes) or None
@@ -43,8 +49,10 @@ class Anchored:
 
     log_p: FloatArray
     counts: FloatArray
+    totals: FloatArray
     population: Population
     log_prior: FloatArray
+    anchor: float
     posterior: FloatArray
     evidence: float
     effects: FloatArray | None
@@ -62,6 +70,8 @@ def fit_anchored(
     shared: bool = True,
     learn_prior: bool = True,
     average: bool = False,
+    start: Anchored | None = None,
+    judge: bool = True,
     max_sweeps: int,
     tolerance: float,
     progress: Progress | None = None,
@@ -89,7 +99,12 @@ def fit_anchored(
         Whether the class prior is learned, one item added to each class; otherwise it is uniform.
     average : bool
         Judge items by the mean of the workers' log probabilities instead of the log of their mean; not with items.
+    start : Anchored, optional
+        What was found with another anchor: go on from there instead of from the votes.
+    judge : bool
+        Whether items are judged in the end, which needs them in memory.
     max_sweeps : int
+        Those of the start included.
     tolerance : float
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
@@ -99,9 +114,13 @@ def fit_anchored(
     flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
     votes = engine.count(flat, flat[0, 0], Weights.VOTES)
     counts, totals, population = votes.counts, votes.totals, Population(n_classes, shared=shared)
+    sweeps, converged = 0, False
+    if start is not None:
+        counts, totals, population = start.counts, start.totals, copy(start.population)
+        sweeps = min(start.sweeps, max_sweeps - 1)
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
-    log_prior, sweeps, converged = flat[0, 0], 0, False
+    log_prior = flat[0, 0]
     while True:
         population.learn(counts)
         if learn_prior:
@@ -128,15 +147,15 @@ def fit_anchored(
             beta = learn_precision(beta, found.spread, n_classes)
     if found is not None:
         return Anchored(
-            np.log(p), counts, population, log_prior, found.posterior, value, effects, beta, sweeps, converged
+            np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, sweeps, converged
         )  # fmt: skip
-    if not isinstance(engine, RandomItemsEngine):
-        return Anchored(log_p, counts, population, log_prior, np.empty((0, n_classes)), value, None, None, sweeps, converged)
-    posterior = np.empty((engine.n_items, n_classes))
-    evidence = engine.count(log_p, log_prior, posterior=posterior).objective
-    if average:
-        evidence = engine.count(np.log(population.tables(counts)), log_prior).objective
-    return Anchored(log_p, counts, population, log_prior, posterior, evidence, None, None, sweeps, converged)
+    posterior = np.empty((0, n_classes))
+    if judge and isinstance(engine, RandomItemsEngine):
+        posterior = np.empty((engine.n_items, n_classes))
+        value = engine.count(log_p, log_prior, posterior=posterior).objective
+        if average:
+            value = engine.count(np.log(population.tables(counts)), log_prior).objective
+    return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, sweeps, converged)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:
