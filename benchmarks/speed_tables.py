@@ -13,6 +13,7 @@ HEAD = ("labels", "K", "method", "seconds", "CPU seconds", "times faster", "time
         "sweeps", "ns per label and sweep", "share of the limit", "objective", "error")  # fmt: skip
 
 WHOSE = ["crowdassay", "crowd-kit", "scipy.sparse"]
+HEIGHT, SPACE = 360, 11  # of a panel, and of a number in it
 
 
 def as_text(report: dict[str, Any]) -> str:
@@ -81,7 +82,7 @@ def chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         for row in rows
         if "seconds" in row
     ]
-    largest = max(record["labels"] for record in records)
+    spread_numbers(records)
     log = {"type": "quantitative", "scale": {"type": "log"}}
     x = {"field": "labels", "title": "labels", "axis": {"format": "~s", "tickCount": 3}, **log}
     y = {"field": "seconds", "title": "seconds, frame to labels", "axis": {"format": "~g", "tickCount": 6}, **log}
@@ -91,9 +92,9 @@ def chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "type": "nominal",
         "title": None,
         "sort": WHOSE,
-        "legend": {"symbolType": "stroke", "symbolStrokeColor": "black", "symbolSize": 300},
+        "legend": {"symbolType": "stroke", "symbolStrokeColor": "black", "symbolStrokeWidth": 2, "symbolSize": 400},
     }
-    encoding = {"x": x, "y": y, "color": colour}
+    encoding = {"x": x, "color": colour}
     return {
         "$schema": SCHEMA,
         "title": "Cost against size; the numbers are slopes (1 is linear)",
@@ -101,14 +102,27 @@ def chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "facet": {"column": {"field": "K", "type": "nominal", "title": None, "sort": None}},
         "spec": {
             "width": 320,
-            "height": 360,
+            "height": HEIGHT,
             "layer": [
-                {"mark": {"type": "line", "point": True}, "encoding": {**encoding, "strokeDash": dash}},
+                {"mark": "line", "encoding": {**encoding, "y": y, "strokeDash": dash}},
+                {"mark": {"type": "circle", "size": 30, "opacity": 1}, "encoding": {**encoding, "y": y}},
                 {
-                    "transform": [{"filter": f"datum.labels == {largest}"}],
+                    "transform": [{"filter": "isValid(datum.number)"}],
                     "mark": {"type": "text", "dx": 18, "fontSize": 9},
-                    "encoding": {**encoding, "text": {"field": "slope"}},
+                    "encoding": {**encoding, "y": {**y, "field": "number"}, "text": {"field": "slope"}},
                 },
             ],
         },
     }
+
+
+def spread_numbers(records: list[dict[str, Any]]) -> None:
+    """Say at which height each line's slope is written: beside its end, but clear of the others'."""
+    largest = max(record["labels"] for record in records)
+    decades = np.ptp(np.log10([record["seconds"] for record in records]))
+    gap = 10 ** (decades * SPACE / HEIGHT)
+    for panel in {record["K"] for record in records}:
+        last = 0.0
+        ends = [record for record in records if record["K"] == panel and record["labels"] == largest and record["slope"]]
+        for record in sorted(ends, key=lambda record: record["seconds"]):
+            last = record["number"] = max(record["seconds"], last * gap)

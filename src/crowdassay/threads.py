@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
+
+T = TypeVar("T")
 
 
 def available_cores() -> int:
@@ -19,3 +24,9 @@ def one_blas_thread() -> threadpool_limits:
     and on problems of our sizes the threads of a linear algebra library cost more than they save.
     """
     return threadpool_limits(limits=1, user_api="blas")
+
+
+def work_on_each(pool: Executor, work: Callable[[T], object], over: Iterable[T]) -> None:
+    """Call ``work`` with everything in ``over`` on the threads of a pool, and wait; an error in one of them is raised here."""
+    for _ in pool.map(work, over):
+        pass

@@ -1,4 +1,4 @@
-"""A line on standard error that shows a long fit is alive."""
+"""A line on standard error that shows long work is alive."""
 
 from __future__ import annotations
 
@@ -26,3 +26,15 @@ def progress_line(*, quiet: bool) -> Iterator[tuple[Callable[[int, float], None]
             status.update(f"Fitting: sweep {sweeps}, objective {objective:,.4f}")
 
         yield progress, status.update
+
+
+@contextmanager
+def working(sentence: str, *, quiet: bool) -> Iterator[None]:
+    """Show a sentence on a terminal while something is done that does not report its progress."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(sentence):
+        yield

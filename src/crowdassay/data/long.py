@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
-from crowdassay.threads import available_cores
+from crowdassay.threads import available_cores, work_on_each
 
 ROWS = 1 << 17  # labels handed to a thread at a time
 PART_BITS, AT_ONCE = 8, 16  # leading bits of an item's code that tell its part; parts handed to a thread at a time
@@ -36,15 +35,17 @@ def sort_by_item(
     dealt = np.empty(len(item), np.int32), np.empty(len(item), np.int32), np.empty(len(item), np.int16)
     starts, who, what = np.zeros(n_items + 1, np.int64), np.empty_like(worker), np.empty_like(label)
     with ThreadPoolExecutor(available_cores()) as pool:
-        _each(pool, lambda k: _count_parts(item[spans[k]], shift, counts[k]), range(len(spans)))
+        work_on_each(pool, lambda k: _count_parts(item[spans[k]], shift, counts[k]), range(len(spans)))
         ends = np.cumsum(counts.T).reshape(n_parts, -1).T  # the parts one after the other, in each the spans in order
         edges, places = np.append(0, ends[-1]), ends - counts
-        _each(
+        work_on_each(
             pool,
             lambda k: _deal(item[spans[k]], worker[spans[k]], label[spans[k]], shift, places[k], *dealt),
             range(len(spans)),
         )
-        _each(pool, lambda first: _sort_parts(*dealt, edges, first, shift, starts, who, what), range(0, n_parts, AT_ONCE))
+        work_on_each(
+            pool, lambda first: _sort_parts(*dealt, edges, first, shift, starts, who, what), range(0, n_parts, AT_ONCE)
+        )
     return starts, who, what
 
 
@@ -56,13 +57,10 @@ def count_votes(starts: IntArray, label: NDArray[np.int16], n_classes: int) -> N
     """
     votes = np.zeros((len(starts) - 1, n_classes), np.int32)
     with ThreadPoolExecutor(available_cores()) as pool:
-        _each(pool, lambda first: _count_votes(starts, label, first, votes[first : first + ROWS]), range(0, len(votes), ROWS))
+        work_on_each(
+            pool, lambda first: _count_votes(starts, label, first, votes[first : first + ROWS]), range(0, len(votes), ROWS)
+        )
     return votes
-
-
-def _each(pool: ThreadPoolExecutor, work: Callable[[Any], None], over: Iterable[Any]) -> None:
-    for _ in pool.map(work, over):
-        pass
 
 
 @_jit

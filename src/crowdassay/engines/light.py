@@ -107,7 +107,7 @@ def _sweep_pairs(
             )
         )  # fmt: skip
 
-    objective, sums, totals = engine._run("light pairs", block, (2,))
+    objective, sums, totals = engine._run("light pairs", block, (2,), engine._counted)
     aside.coordinates[:] *= np.diff(model.item.columns[:, :, 0], axis=1)[:, 0]  # from half the difference to coordinates
     return Sums(objective, np.stack([-sums, sums], axis=2), totals)
 

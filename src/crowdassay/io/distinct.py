@@ -8,10 +8,8 @@ and the table of one part does fit.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from crowdassay.io.text_keys import deal_rows, find_firsts, number_rows, part_rows
-from crowdassay.threads import available_cores
+from crowdassay.threads import available_cores, work_on_each
 
 ROWS = 1 << 17  # rows handed to a thread at a time
 SAMPLE = 1 << 14
@@ -68,7 +66,7 @@ def _few(
         part = codes[spans[k]]
         np.take(renamed[edges[k] : edges[k + 1]], part, out=part, mode="clip")
 
-    _each(pool, rename, len(slices))
+    work_on_each(pool, rename, range(len(slices)))
     return codes, together.dictionary
 
 
@@ -79,7 +77,7 @@ def _many(
     new = firsts == np.arange(len(firsts), dtype=np.int32)
     number = np.cumsum(new, dtype=np.int32)
     number -= 1
-    _each(pool, lambda k: np.take(number, firsts[spans[k]], out=firsts[spans[k]], mode="clip"), len(spans))
+    work_on_each(pool, lambda k: np.take(number, firsts[spans[k]], out=firsts[spans[k]], mode="clip"), range(len(spans)))
     return firsts, pa.concat_arrays(column.filter(pa.array(new)).chunks)
 
 
@@ -87,20 +85,21 @@ def _first_rows(
     pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[slice], key: NDArray[np.uint64]
 ) -> NDArray[np.int32]:
     """Return for every row the first row of the same text."""
-    n_rows, count = spans[-1].stop, len(slices)
-    parts, counts = np.empty(n_rows, np.uint8), np.zeros((count, PARTS), np.int64)
-    _each(pool, lambda k: part_rows(*_text(slices[k]), key, parts[spans[k]], counts[k]), count)
+    n_rows, every = spans[-1].stop, range(len(slices))
+    parts, counts = np.empty(n_rows, np.uint8), np.zeros((len(slices), PARTS), np.int64)
+    work_on_each(pool, lambda k: part_rows(*_text(slices[k]), key, parts[spans[k]], counts[k]), every)
     ends = np.cumsum(counts.T).reshape(PARTS, -1).T  # the parts one after the other, in each the slices in order
     edges, places = np.append(0, ends[-1]), ends - counts
     keys, rows, firsts = np.empty((n_rows, 2), U), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
-    _each(pool, lambda k: deal_rows(*_text(slices[k]), key, parts[spans[k]], spans[k].start, places[k], keys, rows), count)
-    _each(pool, lambda k: find_firsts(rows, keys, edges[k * AT_ONCE : (k + 1) * AT_ONCE + 1], key, firsts), PARTS // AT_ONCE)
+    work_on_each(
+        pool, lambda k: deal_rows(*_text(slices[k]), key, parts[spans[k]], spans[k].start, places[k], keys, rows), every
+    )
+    work_on_each(
+        pool,
+        lambda k: find_firsts(rows, keys, edges[k * AT_ONCE : (k + 1) * AT_ONCE + 1], key, firsts),
+        range(PARTS // AT_ONCE),
+    )
     return firsts
-
-
-def _each(pool: ThreadPoolExecutor, work: Callable[[int], Any], count: int) -> None:
-    for _ in pool.map(work, range(count)):
-        pass
 
 
 def _text(array: pa.Array) -> Text:
