@@ -1,7 +1,7 @@
 """A billion labels on a graphics card: how long a fit takes, what holds it back, and whether it equals the local engine.
 
     python benchmarks/gpu.py                    everything, on an H200 a few minutes
-    python benchmarks/gpu.py fits --labels 2e8  only the timed fits, of fewer labels; also equal, shapes, largest
+    python benchmarks/gpu.py fits --labels 2e8  only the timed fits, of fewer labels; also equal, and see PARTS
 
 Labels are simulated on the card: workers and items with tables of their own, as `crowdassay.model.simulate` draws them.
 """
@@ -9,6 +9,10 @@ Labels are simulated on the card: workers and items with tables of their own, as
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -20,12 +24,20 @@ import pyarrow as pa
 from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.data.labels import Labels
 from crowdassay.engines.gpu import GpuEngine
-from crowdassay.engines.gpu_card import memory_needed
+from crowdassay.engines.gpu_store import memory_needed
 from crowdassay.model.family import Model
 from crowdassay.model.structures import reference_sets, resolve
 
 EACH = 5  # labels of an item
 CHUNK = 20_000_000  # labels simulated at a time
+SMALL = """
+import numpy as np, crowdassay
+from crowdassay.engines.gpu import GpuEngine
+draw = np.random.default_rng(0).integers
+engine = GpuEngine(draw(50, size=5000, dtype=np.int32), draw(2, size=5000, dtype=np.int16), 5, 50, 2)
+crowdassay.DawidSkene().solve(engine)
+crowdassay.MinimaxEntropy().solve(engine)
+"""
 BARE = Path(__file__).with_name("gpu_bare.cu")
 
 
@@ -113,6 +125,7 @@ def fit(estimator: Any, data: tuple[Any, ...], n_workers: int, n_classes: int, s
     found = estimator.solve(engine)
     ended = finish()
     again = estimator.solve(engine)
+    repeated = finish() - ended
     same = np.array_equal(found.sigma, again.sigma) and found.objective == again.objective
     model, sigma = found.model or Model(resolve("nominal", n_classes).basis(), None, 1.0, 1.0), cp.asarray(found.sigma)
     sweep = timed(lambda: engine.sweep(model, sigma, found.log_prior))
@@ -120,7 +133,7 @@ def fit(estimator: Any, data: tuple[Any, ...], n_workers: int, n_classes: int, s
     wrong = float((posterior.argmax(axis=1) != truth).mean())
     print(
         f"{type(estimator).__name__}, K={n_classes}, {n_labels:.0e} labels: {ended - laid_out:.2f} s in {found.sweeps} sweeps "
-        f"of {1e3 * (ended - laid_out) / found.sweeps:.1f} ms; laid out in {laid_out - started:.2f} s; "
+        f"of {1e3 * (ended - laid_out) / found.sweeps:.1f} ms, again {repeated:.2f} s; laid out in {laid_out - started:.2f} s; "
         f"objective {found.objective:.6e}, error {100 * wrong:.2f} %, same again: {same}"
     )
     if seconds is not None:
@@ -137,14 +150,15 @@ def fit(estimator: Any, data: tuple[Any, ...], n_workers: int, n_classes: int, s
 
 def by_hand(engine: GpuEngine, found: Any) -> float:
     """Time a sweep written for two classes and five labels an item alone, and see that it finds the same objective."""
-    (group,), sigma, m = engine.layout.groups, cp.asarray(found.sigma), engine.n_items
+    sigma, m = cp.asarray(found.sigma), engine.n_items
+    codes = cp.concatenate([group.codes.reshape(EACH, -1) for group in engine.layout.groups], axis=1)
     table = cp.ascontiguousarray(cp.exp(sigma[:, :, 1] - sigma[:, :, 0]).astype(np.float32))
     sums, state, value = cp.zeros(engine.n_workers, cp.uint64), cp.zeros((m, 2), cp.float32), cp.zeros(1)
     kernel = cp.RawModule(code=BARE.read_text()).get_function("sweep")
 
     def run() -> None:
         value[:] = 0.0
-        arguments = (group.codes, np.uint64(m), table, sums, state, np.float32(found.model.beta), np.float32(2**18), value)
+        arguments = (codes, np.uint64(m), table, sums, state, np.float32(found.model.beta), np.float32(2**18), value)
         kernel((2112,), (256,), arguments)
 
     seconds = timed(run)
@@ -171,6 +185,29 @@ def largest(n_labels: int, n_workers: int) -> None:
     print(f"{memory_needed(5 * n_labels, n_labels, n_workers, 2) / 1e9:.0f} GB estimated")
     fit(MinimaxEntropy(tolerance=1e-6), data, n_workers, 2)
     print(f"{cp.get_default_memory_pool().total_bytes() / 1e9:.0f} GB of the card were taken", flush=True)
+
+
+def classes(n_labels: int, n_workers: int) -> None:
+    """More classes, and ordered ones, with a tenth of the labels and of the workers; with a hundredth where it takes long."""
+    for structure, n_classes in (("nominal", 5), ("nominal", 10), ("nominal", 20), ("ordinal", 5), ("ordinal", 10)):
+        cp.get_default_memory_pool().free_all_blocks()
+        fewer = 100 if (structure, n_classes) == ("ordinal", 10) else 10
+        data = simulate(n_labels // fewer, n_workers // 10, n_classes, structure=structure)
+        print(structure, end=": ")
+        fit(MinimaxEntropy(tolerance=1e-6, structure=structure), data, n_workers // 10, n_classes)
+        if structure == "nominal":
+            fit(DawidSkene(tolerance=1e-6), data, n_workers // 10, n_classes)
+        del data
+
+
+def start(n_labels: int, n_workers: int) -> None:
+    """A first process, which compiles the kernels for two classes, and a second, which finds them on disk."""
+    del n_labels, n_workers
+    with tempfile.TemporaryDirectory() as folder:
+        for which in ("first", "second"):
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-c", SMALL], check=True, env={**os.environ, "NUMBA_CACHE_DIR": folder})
+            print(f"{which} process: {time.perf_counter() - began:.1f} s in all", flush=True)
 
 
 def shapes(n_labels: int, n_workers: int) -> None:
@@ -228,7 +265,7 @@ def equal(n_labels: int, n_workers: int) -> None:
             )
 
 
-PARTS = {"fits": fits, "largest": largest, "shapes": shapes}
+PARTS = {"fits": fits, "largest": largest, "shapes": shapes, "classes": classes, "start": start}
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """The engine on a graphics card, as far as it goes without one; its kernels run in numba's simulator."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -10,9 +11,8 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MinimaxEntropy
-from crowdassay.engines import choose, gpu_card
+from crowdassay.engines import choose, gpu_card, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
-from crowdassay.engines.gpu_layout import lay_out
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.kernels.gpu_tables import contrasts, unpack
@@ -37,26 +37,77 @@ def test_kernels_in_the_simulator():
     assert done.returncode == 0, done.stdout[-5000:]
 
 
-def test_every_label_is_laid_out_once():
+@pytest.mark.parametrize("block", [1 << 24, 10, 1])
+def test_every_label_is_laid_out_once(block, monkeypatch):
+    monkeypatch.setattr(gpu_layout, "BLOCK", block)
+    monkeypatch.setattr(gpu_layout, "LEAST_ITEMS", block)
+    monkeypatch.setattr(gpu_layout, "GROUP", 16 * block)
     labels = random_labels(0, n_items=40, n_workers=30)
-    layout = lay_out(
-        np, lambda codes, size: np.bincount(codes, minlength=size), labels.worker, labels.label, labels.starts, 30, 3, 3
+    layout = gpu_layout.lay_out(
+        np, lambda codes, counts: np.add.at(counts, codes, 1), np.copy, labels.worker, labels.label, labels.starts, 30, 3, 3
     )
-    assert layout.order is not None
-    found = []
+    found = {}
     for group in layout.groups:
         codes = group.codes.reshape(group.length, -1).T if group.threads == 1 else np.split(group.codes, group.starts[1:-1])
-        found += [sorted(row.tolist()) for row in codes]
-    expected = [
-        sorted((labels.worker[a:b].astype(int) * 3 + labels.label[a:b]).tolist())
-        for a, b in zip(labels.starts[:-1][layout.order], labels.starts[1:][layout.order], strict=True)
-    ]
-    assert [row for _, row in sorted(zip(_positions(layout), found, strict=True))] == expected
+        found |= dict(zip(group.items, [sorted(row.tolist()) for row in codes], strict=True))
+    assert found == {
+        item: sorted((labels.worker[a:b].astype(int) * 3 + labels.label[a:b]).tolist())
+        for item, (a, b) in enumerate(itertools.pairwise(labels.starts))
+    }
+    assert (len(layout.groups) > 5) == (block < 100)
     np.testing.assert_array_equal(layout.label_counts.sum(axis=1), np.bincount(labels.worker, minlength=30))
 
 
-def _positions(layout):
-    return np.concatenate([np.arange(group.first, group.first + group.n_items) for group in layout.groups])
+class CardArray(np.ndarray):
+    """An array on a card that is none."""
+
+    def set(self, array, stream):
+        stream.done.append("up")
+        self[...] = array
+
+    def get(self, stream, out, blocking):
+        assert not blocking
+        stream.done.append("down")
+        out[...] = self
+
+
+class Stream:
+    """A stream that remembers what it was asked for."""
+
+    def __init__(self):
+        self.done = []
+
+    def record(self):
+        return self
+
+    def wait_event(self, event):
+        self.done.append(event)
+
+    def synchronize(self):
+        self.done.append("end")
+
+
+def test_groups_pass_over_the_card_one_after_the_other(monkeypatch):
+    card = SimpleNamespace(empty=lambda size, dtype: np.empty(size, dtype).view(CardArray), cuda=SimpleNamespace(Stream=Stream))
+    monkeypatch.setattr(gpu_store, "array_module", lambda: card)
+    monkeypatch.setattr(gpu_store, "simulated", lambda: False)
+    store = gpu_store.InMemory()
+    groups = [
+        {"codes": np.full(3 + n, n, np.uint32), "gold": np.zeros(0, np.int16), "state": np.full((2, n + 1), n, np.float32),
+         "found": np.zeros((1, n + 1), np.float32)} for n in range(5)
+    ]  # fmt: skip
+    for number, here, stream in store.visit(groups, ("state", "found")):
+        assert stream is store.streams[number % gpu_store.SLOTS]
+        assert here["gold"].size == 0
+        stream.done.append("run")
+        here["state"] += here["codes"][0] + 1
+        here["found"][...] = number
+    for number, group in enumerate(groups):
+        np.testing.assert_array_equal(group["state"], 2 * number + 1)
+        np.testing.assert_array_equal(group["found"], number)
+    one, two, three = store.streams
+    assert one.done == ["up", "up", "run", "down", "down", "up", "up", three, "run", "down", "down", "end"]
+    assert two.done == ["up", "up", one, "run", "down", "down", "up", "up", one, "run", "down", "down", "end"]
 
 
 def test_packed_sums_come_apart():
@@ -102,14 +153,40 @@ def test_this_machine_says_in_a_sentence_what_it_lacks():
     assert reason is None or reason.endswith("so the local engine takes over.")
 
 
-def test_labels_that_do_not_fit_are_refused_with_the_estimate(monkeypatch):
-    runtime = SimpleNamespace(memGetInfo=lambda: (8e9, 80e9))
-    pool = SimpleNamespace(free_bytes=lambda: 0)
-    card = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime), get_default_memory_pool=lambda: pool)
+def test_labels_stay_in_memory_where_the_card_is_too_small_and_too_many_workers_are_refused(monkeypatch):
+    pool = SimpleNamespace(free_bytes=lambda: 1e9, used_bytes=lambda: 5e8, get_limit=lambda: 0)
+    runtime = SimpleNamespace(memGetInfo=lambda: (7e9, 80e9))
+    card = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Stream=Stream), get_default_memory_pool=lambda: pool)
+    for module in (gpu_card, gpu_store):
+        monkeypatch.setattr(module, "array_module", lambda: card)
+    said = []
+    assert gpu_card.free_memory() == 8e9
+    assert isinstance(gpu_store.choose_store(10**8, 2 * 10**7, 10**5, 2, said.append), gpu_store.OnCard)
+    assert not said
+    assert isinstance(gpu_store.choose_store(10**9, 2 * 10**8, 10**6, 2, said.append), gpu_store.InMemory)
+    assert "pass over it in every sweep" in said[0]
+    with pytest.raises(DataError, match=r"workers need about 9.8 GB on the graphics card and 8.0 GB are free"):
+        gpu_store.choose_store(10**9, 2 * 10**8, 10**7, 2)
+    pool.get_limit = lambda: 2e9
+    assert gpu_card.free_memory() == 1.5e9
+
+
+def test_memory_that_is_not_pinned_will_do(monkeypatch):
+    class Refused(Exception):
+        pass
+
+    def refuse(size):
+        asked.append(size)
+        raise Refused
+
+    asked = []
+    runtime = SimpleNamespace(CUDARuntimeError=Refused)
+    card = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, alloc_pinned_memory=refuse))
     monkeypatch.setattr(gpu_card, "array_module", lambda: card)
-    gpu_card.check_memory(10**8, 2 * 10**7, 10**5, 2)
-    with pytest.raises(DataError, match=r"need about 16 GB on the graphics card and 8 GB are free"):
-        gpu_card.check_memory(10**9, 2 * 10**8, 10**6, 2)
+    assert gpu_card.pinned_memory((2, 3), np.float32).shape == (2, 3)
+    assert asked == [24]
+    card.cuda.alloc_pinned_memory = bytearray
+    np.testing.assert_array_equal(gpu_card.pinned_memory((2, 3), np.int64), np.zeros((2, 3)))
 
 
 def test_nonsense_is_refused():

@@ -1,4 +1,4 @@
-"""The engine on a graphics card: labels and worker tables live there, and sums of the size of the workers come back."""
+"""The engine on a graphics card: labels live there or pass over it, and sums of the size of the workers come back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Counts, Sums, Weights
-from crowdassay.engines.gpu_card import Array, array_module, check_memory, launch, put, to_host
-from crowdassay.engines.gpu_layout import Layout, lay_out
+from crowdassay.engines.gpu_card import Array, array_module, for_kernels, launch, to_host
+from crowdassay.engines.gpu_layout import Group, Layout, lay_out
+from crowdassay.engines.gpu_store import choose_store
 from crowdassay.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
 from crowdassay.model.family import Model
 
@@ -23,10 +24,10 @@ FINER = 2.0**20  # units of the small weights, see `crowdassay.kernels.gpu`
 
 
 class GpuEngine:
-    """Sweep labels held on a graphics card, in single precision with sums in fixed point; see `crowdassay.kernels.gpu`.
+    """Sweep labels on a graphics card, in single precision with sums in fixed point; see `crowdassay.kernels.gpu`.
 
-    The answer does not change from run to run. Arrays go in and come out where they are: NumPy's in the machine's memory,
-    CuPy's on the card.
+    The answer does not change from run to run, nor with where the labels are: `crowdassay.engines.gpu_store`. Arrays go in and
+    come out where they are: NumPy's in the machine's memory, CuPy's on the card.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class GpuEngine:
     item_steps : int
         Passes over an item's labels allowed in one sweep.
     announce : callable, optional
-        Called with a sentence when kernels have to be compiled.
+        Called with a sentence when something takes time that the caller may not expect.
     """
 
     labels: Labels | None = None
@@ -63,22 +64,25 @@ class GpuEngine:
         self.xp = xp = array_module()
         self.n_labels, self.n_workers, self.n_classes = len(worker), n_workers, n_classes
         self.n_items = len(worker) // starts if isinstance(starts, int) else len(starts) - 1
-        check_memory(self.n_labels, self.n_items, n_workers, n_classes)
+        self.store = choose_store(self.n_labels, self.n_items, n_workers, n_classes, announce)
         self.item_tolerance, self.item_steps, self.announce = item_tolerance, item_steps, announce
-        places = starts if isinstance(starts, int) else put(starts)
-        longest = min(MOST_LABELS, SHARED // (32 * 4 * n_classes * (n_classes - 1)))
-        self.layout: Layout = lay_out(xp, self._tally, put(worker), put(label), places, n_workers, n_classes, longest)
+        if not isinstance(starts, int):
+            lengths = starts[1:] - starts[:-1]
+            if int(lengths.min()) == int(lengths.max()):
+                starts = int(lengths[0])
+        self.layout: Layout = lay_out(
+            xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_LABELS
+        )
         self._most = int(self.worker_counts.max())
-        self._gold = xp.zeros(0, np.int16)
+        self._gold: list[Array] | None = None
         if gold is not None and bool((gold >= 0).any()):
-            self._gold = self._in_order(xp.asarray(gold).astype(np.int16))
-        self._given = xp.zeros((n_classes, 1), np.float32)
-        self._state: Array | None = None
-        self._compiled: set[tuple[Any, ...]] = set()
+            self._gold = self._in_groups(gold, np.int16)
+        self._given: list[Array] | None = None
+        self._state: list[Array] | None = None
 
     @classmethod
     def of(cls, labels: Labels, **options: Any) -> Self:
-        """Put labels on the card."""
+        """Lay labels out for the card."""
         engine = cls(
             labels.worker, labels.label, labels.starts, labels.n_workers, labels.n_classes, gold=labels.gold, **options
         )
@@ -91,7 +95,7 @@ class GpuEngine:
 
     def hold(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
-        self._given = self.xp.ascontiguousarray(self._in_order(self.xp.asarray(weights, np.float32)).T)
+        self._given = self._in_groups(weights, np.float32)
 
     def restart(self) -> None:
         """Forget the items' coordinates."""
@@ -101,7 +105,8 @@ class GpuEngine:
         """Return the items' coordinates of the last sweep, (n_items, size)."""
         if model.item is None:
             return np.zeros((self.n_items, 0))
-        rows = np.asarray(to_host(self._as_came(self._item_state(model))), float)
+        rows = self.store.xp.empty((self.n_items, model.item.size), np.float32)
+        rows = np.asarray(to_host(self._as_came(self._item_state(model.item.size), rows)), float)
         if not model.item.free:
             return rows
         tables = np.zeros((self.n_items, self.n_classes, self.n_classes))  # the kernels keep log odds
@@ -121,8 +126,8 @@ class GpuEngine:
         scale = 2.0 ** (61 - math.ceil(math.log2(self._most)))  # a worker's sum of weights in 64 bits
         sums = xp.zeros((2, self.layout.n_places, n_classes, n_classes), np.int64)
         objective, totals = self._pass(
-            ("count",), lambda team: make_counter(n_classes, team), rounded, n_classes - 1, log_prior, weights, scale,
-            sums.ravel(), (), posterior,
+            lambda team, _: make_counter(n_classes, team), rounded, n_classes - 1, log_prior, weights, scale,
+            sums.ravel(), posterior,
         )  # fmt: skip
         coarse, fine = (self.layout.by_worker(part, xp) / scale for part in sums)
         counts = xp.ascontiguousarray((coarse + fine / FINER).transpose(0, 2, 1))
@@ -148,7 +153,7 @@ class GpuEngine:
     def _with_posterior(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
     ) -> tuple[Sums, FloatArray]:
-        module = np if isinstance(sigma, np.ndarray) else self.xp
+        module = np if isinstance(sigma, np.ndarray) else self.store.xp
         posterior = module.empty((self.n_items, self.n_classes))
         return self._sweep(model, sigma, log_prior, weights, steps, posterior), posterior
 
@@ -175,15 +180,13 @@ class GpuEngine:
         free, shape = contrasts(basis)
         exact = xp.clip(log_odds(tables), -CLAMP, CLAMP)
         rounded = xp.exp(exact).astype(np.float32)
-        item = (
-            xp.asarray(shape), np.float32(model.beta), steps, np.float32(self.item_tolerance), self._item_state(model),
-        )  # fmt: skip
+        item = (for_kernels(xp.asarray(shape)), np.float32(model.beta), steps, np.float32(self.item_tolerance))
         n_values = n_classes * (n_classes - 1)
         scale = 2.0 ** (30 - math.ceil(math.log2(self.layout.busiest)))  # a place's sum of differences in 32 bits
         sums = xp.zeros(self.layout.n_places * (n_values // 2), np.int64)
         objective, totals = self._pass(
-            ("solve", basis.size, free), lambda team: make_solver(n_classes, basis.size, free, team), rounded, n_values,
-            log_prior, weights, scale, sums, item, posterior,
+            lambda team, kept: make_solver(n_classes, basis.size, free, team, kept), rounded,
+            n_values, log_prior, weights, scale, sums, posterior, item, self._item_state(basis.size),
         )  # fmt: skip
         places = unpack(xp, sums).reshape(-1, n_classes, n_classes - 1)
         values = self.layout.by_worker(places, xp) / scale
@@ -195,76 +198,99 @@ class GpuEngine:
 
     def _pass(
         self,
-        name: tuple[Any, ...],
-        make: Callable[[bool], Any],
+        make: Callable[[bool, bool], Any],
         entries: Array,
         n_values: int,
         log_prior: FloatArray,
         weights: Weights,
         scale: float,
         sums: Array,
-        item: tuple[Any, ...],
         posterior: FloatArray | None,
+        item: tuple[Any, ...] = (),
+        states: list[Array] | None = None,
     ) -> tuple[float, Array]:
         """Run a kernel over all groups of items, with rows of ``n_values`` entries and the arguments of an item block.
 
         Return the objective and the class totals; fill ``sums``, and the posterior where one is given.
         """
-        xp, layout, n_classes = self.xp, self.layout, self.n_classes
-        rows = xp.ascontiguousarray(layout.by_place(rows_of(xp, entries, n_values), xp)).ravel()
-        partial = xp.zeros((BLOCKS, 1 + n_classes))
-        found = xp.empty((0 if posterior is None else n_classes, self.n_items), np.float32)
+        xp, groups, n_classes = self.xp, self.layout.groups, self.n_classes
+        if self.announce is not None:  # once
+            self.announce("Preparing the kernels for the graphics card ...")
+            self.announce = None
+        rows = xp.ascontiguousarray(self.layout.by_place(rows_of(xp, entries, n_values), xp)).ravel()
         exact_prior = xp.asarray(log_prior, float)
         prior = exact_prior.astype(np.float32)
-        for group in layout.groups:
-            team = group.threads > 1
-            if (name, team) not in self._compiled and self.announce is not None:
-                self.announce("Compiling the kernels for the graphics card ...")
-            self._compiled.add((name, team))
-            kept = 4 * n_values * group.length if item else 0  # bytes of shared memory that a thread needs
-            threads = group.threads if team else min(THREADS, max(32, SHARED // max(kept, 1) // 32 * 32))
-            blocks = min(BLOCKS, group.n_items if team else -(-group.n_items // threads))
+        partial = xp.zeros((BLOCKS, 1 + n_classes))
+        shared = [for_kernels(array) for array in (rows, prior, sums, partial)]
+        found = None if posterior is None else self._item_arrays(n_classes)
+        given = self._given if weights == Weights.GIVEN else None
+        parts = {"gold": self._gold, "given": given, "state": states, "found": found}
+        present = {name: arrays for name, arrays in parts.items() if arrays is not None}
+        absent = {"gold": xp.zeros(0, np.int16), "given": xp.zeros((0, 0), np.float32), "found": xp.zeros((0, 0), np.float32)}
+        absent = {name: for_kernels(array) for name, array in absent.items()}
+        batches = [
+            {"codes": group.codes, "starts": group.starts} | {name: arrays[at] for name, arrays in present.items()}
+            for at, group in enumerate(groups)
+        ]
+        for at, batch, stream in self.store.visit(batches, tuple(name for name in ("state", "found") if name in present)):
+            here = absent | {name: for_kernels(array) for name, array in batch.items()}
+            keeps, blocks, threads, room = _launch_of(groups[at], n_values if item else 0)
             launch(
-                make(team), blocks, threads, 0 if team else kept * threads,
-                group.codes, group.starts, group.length, group.first, group.n_items, rows, prior, int(weights), self._gold,
-                self._given, np.float32(scale), sums, partial, found, *item,
+                make(groups[at].threads > 1, keeps), blocks, threads, room, stream,
+                here["codes"], here["starts"], groups[at].length, groups[at].n_items, *shared[:2], int(weights), here["gold"],
+                here["given"], np.float32(scale), *shared[2:], here["found"], *item, *([here["state"]] if item else []),
             )  # fmt: skip
-        if posterior is not None:
-            posterior[:] = self._probabilities(found, posterior)
+        if posterior is not None and found is not None:
+            self._fill(posterior, found)
         total = partial.sum(axis=0)
         total[0] += total[1:] @ (exact_prior - prior)
         return float(total[0]), total[1:]
 
-    def _tally(self, codes: Array, size: int) -> Array:
+    def _tally(self, codes: Array, counts: Array) -> None:
         from crowdassay.kernels.gpu import tally  # noqa: PLC0415  numba loads on first use
 
-        counts = self.xp.zeros(size, np.int64)
         if len(codes):
-            launch(tally, min(BLOCKS, -(-len(codes) // THREADS)), THREADS, 0, codes, counts)
-        return counts
+            launch(tally, min(BLOCKS, -(-len(codes) // THREADS)), THREADS, 0, None, for_kernels(codes), for_kernels(counts))
 
-    def _item_state(self, model: Model) -> Array:
-        size = model.item.size if model.item else 0
-        if self._state is None or len(self._state) != size:
-            self._state = self.xp.zeros((size, self.n_items), np.float32)
+    def _item_state(self, size: int) -> list[Array]:
+        if self._state is None or len(self._state[0]) != size:
+            self._state = self._item_arrays(size)
+            for array in self._state:
+                array.fill(0)
         return self._state
 
-    def _probabilities(self, found: Array, like: FloatArray) -> FloatArray:
-        weights = self._as_came(found)
-        weights = (to_host(weights) if isinstance(like, np.ndarray) else weights).astype(float)
-        return weights / weights.sum(axis=1, keepdims=True)
+    def _item_arrays(self, size: int) -> list[Array]:
+        """Return an array (size, n_items) for each group."""
+        return [self.store.empty((size, group.n_items)) for group in self.layout.groups]
 
-    def _in_order(self, values: Array) -> Array:
-        """Put the rows of items into the order of the layout."""
-        return values if self.layout.order is None else values[self.layout.order]
+    def _fill(self, posterior: FloatArray, found: list[Array]) -> None:
+        """Write probabilities that groups have found into an array (n_items, n_classes)."""
+        near = isinstance(posterior, np.ndarray) == (self.store.xp is np)
+        rows = self._as_came(found, posterior if near else self.store.xp.empty(posterior.shape))
+        rows /= rows.sum(axis=1, keepdims=True)
+        if not near:
+            posterior[:] = to_host(rows)
 
-    def _as_came(self, columns: Array) -> Array:
-        """Turn columns in the order of the layout into rows in the order of the labels."""
-        if self.layout.order is None:
-            return columns.T
-        rows = self.xp.empty((columns.shape[1], columns.shape[0]), columns.dtype)
-        rows[self.layout.order] = columns.T
+    def _in_groups(self, values: Array, dtype: Any) -> list[Array]:
+        """Take the rows of items apart into columns of groups."""
+        rows, xp = self.store.bring(values), self.store.xp
+        return [self.store.keep(xp.ascontiguousarray(rows[group.items].T, dtype=dtype)) for group in self.layout.groups]
+
+    def _as_came(self, columns: list[Array], rows: Array) -> Array:
+        """Turn columns of groups into rows in the order of the labels, and return them."""
+        for group, part in zip(self.layout.groups, columns, strict=True):
+            rows[group.items] = part.T
         return rows
+
+
+def _launch_of(group: Group, n_values: int) -> tuple[bool, int, int, int]:
+    """Return whether threads keep rows of so many values, blocks, threads of a block, and bytes of its shared memory."""
+    if group.threads > 1:
+        return False, min(BLOCKS, group.n_items), group.threads, 0
+    wanted = 4 * n_values * group.length
+    keeps = 0 < 32 * wanted <= SHARED
+    threads = min(THREADS, SHARED // wanted // 32 * 32) if keeps else THREADS
+    return keeps, min(BLOCKS, -(-group.n_items // threads)), threads, wanted * threads if keeps else 0
 
 
 def _like(array: Array, model: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The graphics card itself: whether there is one, what fits on it, and arrays on it."""
+"""The graphics card itself: whether there is one, how much of it is free, arrays on it and kernels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-
-from crowdassay.errors import DataError
 
 Array = Any
 """An array on the card, or NumPy's in numba's simulator."""
@@ -44,16 +42,17 @@ def array_module() -> Any:
     return np if simulated() else importlib.import_module("cupy")
 
 
-def put(array: Any) -> Array:
-    """Put an array on the card, if it is not there yet."""
-    return np.array(array) if simulated() else array_module().asarray(array)
+def for_kernels(array: Array) -> Array:
+    """Wrap an array on the card for kernels, so that they do not wait for it: order is the streams' matter."""
+    return array if simulated() else importlib.import_module("numba.cuda").as_cuda_array(array, sync=False)
 
 
-def launch(kernel: Any, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
-    """Run a kernel, with so many bytes of shared memory for a block."""
+def launch(kernel: Any, blocks: int, threads: int, shared: int, stream: Any, *arguments: Any) -> None:
+    """Run a kernel, with so many bytes of shared memory for a block, after what went into the stream before."""
+    queue = 0 if stream is None else importlib.import_module("numba.cuda").external_stream(stream.ptr)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*Grid size")  # few labels need few blocks
-        kernel[blocks, threads, 0, shared](*arguments)
+        kernel[blocks, threads, queue, shared](*arguments)
 
 
 def to_host(array: Array) -> Any:
@@ -61,28 +60,25 @@ def to_host(array: Array) -> Any:
     return np.asarray(array) if isinstance(array, np.ndarray) else array.get()
 
 
-def memory_needed(n_labels: int, n_items: int, n_workers: int, n_classes: int) -> int:
-    """Return about how many bytes of the card a fit takes.
-
-    Labels as they come and as they are laid out; an item's coordinates and probabilities; worker tables, and forty vectors
-    of their size that the optimiser keeps.
-
-    >>> round(memory_needed(10**9, 2 * 10**8, 10**6, 2) / 1e9)
-    16
-    """
-    values = n_classes * (n_classes - 1)
-    return 10 * n_labels + n_items * (8 + 4 * (values + n_classes)) + n_workers * (8 * 40 * values + 64 * n_classes**2)
-
-
-def check_memory(n_labels: int, n_items: int, n_workers: int, n_classes: int) -> None:
-    """Refuse labels that do not fit on the card, with the estimate."""
+def free_memory() -> float:
+    """Return the bytes of the card that may be taken; CUPY_GPU_MEMORY_LIMIT, CuPy's own variable, can set fewer."""
     if simulated():
-        return
+        return np.inf
     cupy = array_module()
-    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    needed = memory_needed(n_labels, n_items, n_workers, n_classes)
-    if needed > free:
-        raise DataError(
-            f"These labels need about {needed / 1e9:.0f} GB on the graphics card and {free / 1e9:.0f} GB are free; "
-            "take engine='local'."
-        )
+    pool = cupy.get_default_memory_pool()
+    free = cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
+    limit = pool.get_limit()
+    return float(min(free, limit - pool.used_bytes()) if limit else free)
+
+
+def pinned_memory(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return an array in the machine's memory that the card reads and writes on its own, if the system grants one."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if simulated() or size == 0:
+        return np.empty(shape, dtype)
+    cupy = array_module()
+    try:
+        memory = cupy.cuda.alloc_pinned_memory(size)
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return np.empty(shape, dtype)
+    return np.frombuffer(memory, np.uint8, size).view(dtype).reshape(shape)

@@ -80,7 +80,7 @@ def make_counter(n_classes: int, team: bool) -> Any:
     (fix, weigh), load_row = make_weigh(K, True), make_loader(M)
 
     @kernel
-    def count(codes, starts, n, first_item, n_items, table, log_prior, mode, gold, given, scale, sums, partial,
+    def count(codes, starts, n, n_items, table, log_prior, mode, gold, given, scale, sums, partial,
               posterior):  # fmt: skip
         thread, width = cuda.threadIdx.x, cuda.blockDim.x
         scratch = cuda.shared.array(MAX_THREADS, float64)
@@ -93,7 +93,6 @@ def make_counter(n_classes: int, team: bool) -> Any:
         if not team:
             item, step = item * width + thread, step * width
         while item < n_items:
-            j = first_item + item
             base, stride, length = item, np.int64(n_items), n
             if team:
                 base, stride, length = starts[item], np.int64(1), starts[item + 1] - starts[item]
@@ -107,7 +106,7 @@ def make_counter(n_classes: int, team: bool) -> Any:
                 if team:
                     log_joint[c] = block_sum(log_joint[c], scratch)
                 log_joint[c] += log_prior[c]
-            fixed = fix(j, mode, gold, given, codes, base, stride, length, weights)
+            fixed = fix(item, mode, gold, given, codes, base, stride, length, weights)
             value = weigh(log_joint, fixed, weights)
             if len(sums) > 0:
                 for c in range(K):
@@ -124,7 +123,7 @@ def make_counter(n_classes: int, team: bool) -> Any:
                     totals[c] += weights[c]
                 if len(posterior) > 0:
                     for c in range(K):
-                        posterior[c, j] = weights[c]
+                        posterior[c, item] = weights[c]
             item += step
         write_partial(objective, totals, scratch, partial)
 
@@ -132,13 +131,13 @@ def make_counter(n_classes: int, team: bool) -> Any:
 
 
 @lru_cache(maxsize=64)
-def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
+def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bool) -> Any:
     r"""Return the kernel that fits every item on its own and adds its worker gradient.
 
     A table has a row for every place: for each true class K - 1 odds of the observed class against the first. An item has
     ``size`` coordinates, and ``contrasts`` (n_classes, K - 1, size) turns them into log odds. With ``free``, the nominal
     structure, the coordinates are the log odds u themselves, :math:`|\tau|^2 = \sum_c u_c'(I - 1/K)u_c`, and Newton's
-    equations fall into K small systems.
+    equations fall into K small systems. With ``kept_rows`` the rows of an item's workers are kept in shared memory.
     """
     K, M = n_classes, n_classes - 1
     V, PARTS, WIDTH = K * M, K if free else 1, M if free else size
@@ -150,9 +149,9 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
     @function
     def odds_at(v, at, place, table, kept):
         """Return one of the odds of a label's worker, given by its place."""
-        if team:
-            return table[np.int64(place) * ROW + v]
-        return kept[(at * V + v) * cuda.blockDim.x + cuda.threadIdx.x]
+        if kept_rows:
+            return kept[(at * V + v) * cuda.blockDim.x + cuda.threadIdx.x]
+        return table[np.int64(place) * ROW + v]
 
     @function
     def evaluate(codes, base, stride, length, table, kept, scratch, contrasts, log_prior, beta, fixed, phi, odds, log_joint,
@@ -196,9 +195,10 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
     @function
     def newton(codes, base, stride, length, table, kept, scratch, contrasts, beta, phi, odds, weights, step):
         """Write the Newton step of the item's expected log-likelihood, part by part, and return gradient . step."""
-        residual, covariance = cuda.local.array(M, float32), cuda.local.array((M, M), float32)
         hessian, gradient = cuda.local.array((WIDTH, WIDTH), float32), cuda.local.array(WIDTH, float32)
-        p = cuda.local.array(M, float32)
+        covariance = hessian if free else cuda.local.array((M, M), float32)  # in one place: many classes are short of memory
+        residual, p = cuda.local.array(M, float32), cuda.local.array(M, float32)
+        row = cuda.local.array(WIDTH, float32)
         lane, lanes = (cuda.threadIdx.x, cuda.blockDim.x) if team else (0, 1)
         slope = ZERO
         for part in range(PARTS):
@@ -206,13 +206,19 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
             if free:
                 for a in range(WIDTH):
                     shift += SHARE * phi[start + a]
-            for a in range(WIDTH):
-                gradient[a] = -beta * (phi[start + a] - shift)
-                for b in range(a + 1):
-                    hessian[a, b] = -SHARE * beta if free else ZERO
-                hessian[a, a] += beta
+                if weights[part] < SETTLED:  # only the penalty speaks, and it wants zero
+                    for a in range(WIDTH):
+                        step[start + a] = -phi[start + a]
+                        slope += beta * (phi[start + a] - shift) * phi[start + a]
+                    continue
+            else:
+                for a in range(size):
+                    gradient[a] = -beta * phi[a]
+                    for b in range(a):
+                        hessian[a, b] = ZERO
+                    hessian[a, a] = beta
             for c in range(part if free else 0, part + 1 if free else K):
-                if weights[c] < SETTLED:
+                if weights[c] < SETTLED:  # not where the structure is free, see above
                     continue
                 for k in range(M):
                     residual[k] = ZERO
@@ -242,18 +248,21 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
                             covariance[k, m] = block_sum(covariance[k, m], scratch)
                 if free:
                     for k in range(M):
-                        gradient[k] += weights[c] * residual[k]
+                        gradient[k] = weights[c] * residual[k] - beta * (phi[start + k] - shift)
                         for m in range(k + 1):
-                            hessian[k, m] += weights[c] * covariance[k, m]
+                            hessian[k, m] = weights[c] * covariance[k, m] - SHARE * beta
+                        hessian[k, k] += beta
                 else:
-                    for a in range(size):
-                        for k in range(M):
+                    for k in range(M):
+                        for a in range(size):
+                            row[a] = ZERO
+                            for m in range(M):
+                                row[a] += (covariance[k, m] if m <= k else covariance[m, k]) * contrasts[c, m, a]
+                        for a in range(size):
                             weighted = weights[c] * contrasts[c, k, a]
                             gradient[a] += weighted * residual[k]
-                            for m in range(M):
-                                spread = weighted * (covariance[k, m] if m <= k else covariance[m, k])
-                                for b in range(a + 1):
-                                    hessian[a, b] += spread * contrasts[c, m, b]
+                            for b in range(a + 1):
+                                hessian[a, b] += weighted * row[b]
             for a in range(WIDTH):  # Cholesky's factor, and the forward substitution with it
                 for b in range(a + 1):
                     value = hessian[a, b]
@@ -305,7 +314,7 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
                     cuda.atomic.add(sums, target + q, packed)
 
     @kernel
-    def solve(codes, starts, n, first_item, n_items, table, log_prior, mode, gold, given, scale, sums, partial, posterior,
+    def solve(codes, starts, n, n_items, table, log_prior, mode, gold, given, scale, sums, partial, posterior,
               contrasts, beta, max_steps, tolerance, state):  # fmt: skip
         thread, width = cuda.threadIdx.x, cuda.blockDim.x
         kept = cuda.shared.array(0, float32)  # the rows of an item's workers
@@ -319,17 +328,16 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
         if not team:
             item, stride_items = item * width + thread, stride_items * width
         while item < n_items:
-            j = first_item + item
             base, stride, length = item, np.int64(n_items), n
             if team:
                 base, stride, length = starts[item], np.int64(1), starts[item + 1] - starts[item]
-            else:
+            if kept_rows:
                 for at in range(length):
                     row = np.int64(codes[base + at * stride] // np.uint32(K))
                     load_row(table, row, kept, at * V * width + thread, width)
             for r in range(size):
-                phi[r] = state[r, j] if len(state) > 0 else ZERO
-            fixed = fix(j, mode, gold, given, codes, base, stride, length, weights)
+                phi[r] = state[r, item] if len(state) > 0 else ZERO
+            fixed = fix(item, mode, gold, given, codes, base, stride, length, weights)
             value, part = real(0.0), ZERO
             for attempt in range(max_steps):
                 trial = evaluate(codes, base, stride, length, table, kept, scratch, contrasts, log_prior, beta, fixed, phi,
@@ -355,10 +363,10 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool) -> Any:
                 for c in range(K):
                     totals[c] += weights[c]
                 for r in range(len(state)):
-                    state[r, j] = phi[r]
+                    state[r, item] = phi[r]
                 if len(posterior) > 0:
                     for c in range(K):
-                        posterior[c, j] = weights[c]
+                        posterior[c, item] = weights[c]
             item += stride_items
         write_partial(objective, totals, scratch, partial)
 

@@ -20,7 +20,7 @@ if not config.ENABLE_CUDASIM and not hasattr(np, "row_stack"):
     setattr(np, "row_stack", np.vstack)  # noqa: B010  NumPy 2.5 dropped the name, and numba-cuda 0.30 stops without it
 
 function = cuda.jit(device=True) if config.ENABLE_CUDASIM else cuda.jit(device=True, fastmath=True)
-kernel = cuda.jit if config.ENABLE_CUDASIM else cuda.jit(fastmath=True)
+kernel = cuda.jit if config.ENABLE_CUDASIM else cuda.jit(fastmath=True, cache=True)
 
 
 @function
@@ -62,11 +62,11 @@ def make_weigh(n_classes: int, double: bool) -> Any:
     shared_equally = np.float32(1 / n_classes)
 
     @function
-    def fix(j, mode, gold, given, codes, base, stride, n, weights):
+    def fix(item, mode, gold, given, codes, base, stride, n, weights):
         """Set the weights of an item whose class is known or whose weights are held, and say whether it is one."""
-        if len(gold) > 0 and gold[j] >= 0:
+        if len(gold) > 0 and gold[item] >= 0:
             for c in range(K):
-                weights[c] = ONE if gold[j] == c else ZERO
+                weights[c] = ONE if gold[item] == c else ZERO
             return True
         if mode == VOTES:
             for c in range(K):
@@ -82,7 +82,7 @@ def make_weigh(n_classes: int, double: bool) -> Any:
             return True
         if mode == GIVEN:
             for c in range(K):
-                weights[c] = given[c, j]
+                weights[c] = given[c, item]
             return True
         return False
 

@@ -36,6 +36,10 @@ else:
 
             return types.UniTuple(types.float32, count)(array, types.int64), codegen
 
-        return intrinsic(load)
+        loader = intrinsic(load)
+        # Its name in pickles, random otherwise, is part of the key under which compiled kernels are found again on disk.
+        if hasattr(loader, "_set_uuid"):
+            loader._set_uuid(f"crowdassay load {count}")
+        return loader
 
     load2, load4 = _loader(2), _loader(4)
