@@ -115,7 +115,7 @@ def files(arguments: argparse.Namespace) -> None:
             cpu = time.process_time()
             with table_streams(out / name, TABLES, "parquet") as streams:
                 found = fit_spool(estimator, spool, streams)
-            took = f"{found.seconds:.0f} s, {time.process_time() - cpu:.0f} s of processor"
+            took = f"{found.result.seconds:.0f} s, {time.process_time() - cpu:.0f} s of processor"
             print(f"{name}: {found.solution.sweeps} sweeps and the tables in {took}, {resident():.0f} MB resident")
         if not arguments.no_local:
             local = sweep_cost(LocalEngine(in_memory(spool)))

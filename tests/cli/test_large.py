@@ -1,5 +1,6 @@
 """`aggregate` from files larger than memory, and `update`."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -51,14 +52,32 @@ def test_files_give_the_summary_and_tables_of_memory(run, answers, tmp_path, met
     local, files = json.loads(local), json.loads(files)
     assert files.pop("engine") == "files"
     for name, value in files.items():
-        if name not in {"seconds", "sweeps", "notes", "parameters"}:
+        if name not in {"seconds", "sweeps", "parameters"}:
             assert value == pytest.approx(local[name], rel=1e-9) if isinstance(value, float) else value == local[name], name
     assert list((tmp_path / "tmp").iterdir()) == []
-    for name in ("labels.csv", "posterior.csv"):
+    for name in ("labels.csv", "posterior.csv", "workers.csv", "items.csv"):
         numbers = [pyarrow.csv.read_csv(tmp_path / kind / name) for kind in ("local", "files")]
         for column in numbers[0].column_names:
             one, other = (table[column].to_pylist() for table in numbers)
             assert one == (pytest.approx(other, abs=1e-9) if isinstance(one[0], float) else other)
+
+
+def test_the_report_and_the_lists_of_memory(run, answers, tmp_path):
+    common = ["aggregate", answers / "labels.csv", "--method", "dawid-skene", "--truth", answers / "truth.csv"]
+    told = {}
+    for engine in ("local", "files"):
+        paths = {name: tmp_path / f"{engine}{name}" for name in (".html", "-next.csv", ".svg")}
+        asked = ("--report", paths[".html"], "--next", paths["-next.csv"], "--calibration", paths[".svg"])
+        code, out, err = run(*common, *asked, "--engine", engine, "--temp-dir", tmp_path / "tmp")
+        assert code == 0, err
+        assert "Wrote the report to" in out
+        told[engine] = {name: path.read_text() for name, path in paths.items()}, out[out.index("Least reliable") :]
+    rows = [list(csv.DictReader(told[engine][0]["-next.csv"].splitlines())) for engine in told]
+    assert [row["item"] for row in rows[0]] == [row["item"] for row in rows[1]]
+    assert rows[0][0]["item"] in told["files"][0][".html"]
+    assert len(told["files"][0][".html"]) == pytest.approx(len(told["local"][0][".html"]), abs=500)
+    assert told["files"][0][".svg"] == told["local"][0][".svg"]
+    assert told["files"][1].replace("files", "local") == told["local"][1]
 
 
 def test_people_see_what_happened(run, answers, tmp_path):
@@ -71,7 +90,8 @@ def test_people_see_what_happened(run, answers, tmp_path):
         "engine files.",
         "error",
         "Hardest items",
-        "Nothing",
+        "verdict",
+        "No tables were written",
     ):
         assert said in " ".join(out.split()), said
 
@@ -116,10 +136,10 @@ def test_files_are_chosen_where_memory_will_not_do(answers, capsys):
 
 
 def test_memory_is_kept_to(run, answers, tmp_path):
-    """A million labels; the fit, the spool and the tables stay below what is asked for."""
+    """Labels of several blocks; the fit, the spool and the tables stay below what is asked for."""
     run("aggregate", answers / "labels.csv", "--method", "dawid-skene", "--quiet")  # the compiler takes memory of its own, once
     generator = np.random.default_rng(0)
-    n = 1_000_000
+    n = 2_400_000
     table = {
         "item": np.repeat(np.arange(n // 5), 5),
         "worker": generator.integers(5000, size=n),

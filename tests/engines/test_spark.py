@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 
 import numpy as np
@@ -37,6 +38,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.warehouse.dir": os.path.join(tempfile.gettempdir(), "spark-warehouse"),
     "spark.sql.codegen.wholeStage": "false",  # compiling is slower than interpreting so few rows
 }
 METHODS = (
@@ -208,9 +210,9 @@ def test_from_the_command_line(sessions, run, tmp_path):
     with (tmp_path / "labels.csv").open("w", newline="") as file:
         csv.writer(file).writerows([FRAME, *zip(*FRAME.values(), strict=True)])
     options = ("--engine", "spark", "--method", "minimax", "--max-sweeps", 5, "--truth", tmp_path / "truth.csv")
-    code, out, err = run(
-        "aggregate", tmp_path / "labels.csv", *options, "--out", tmp_path / "out", "--temp-dir", tmp_path / "t"
-    )
+    where = ("--out", tmp_path / "out", "--temp-dir", tmp_path / "t")
+    more = ("--report", tmp_path / "report.html", "--next", tmp_path / "next.csv")
+    code, out, err = run("aggregate", tmp_path / "labels.csv", *options, *where, *more)
     assert code == 0, err
     assert "Against the truth of 2 items: error 50.00%" in out
     assert "Hardest items" in out
@@ -219,9 +221,24 @@ def test_from_the_command_line(sessions, run, tmp_path):
     parts = list((tmp_path / "out" / "labels.csv").glob("part-*.csv"))
     rows = [row for part in parts for row in csv.DictReader(part.open())]
     assert sorted(row["item"] for row in rows) == ["'=f", "a", "b", "c", "d", "e"]
-    assert list((tmp_path / "t").glob("crowdassay-*/part-*.parquet"))
+    assert list((tmp_path / "t").iterdir()) == []
+    page = (tmp_path / "report.html").read_text()
+    assert "14 labels of 6 items by 3 workers" in page
+    assert "Error against the truth" in page
+    assert (tmp_path / "next.csv").read_text().startswith("item,label,probability,labels_needed")
     code, _, err = run("aggregate", "no_such_table", *options[:2], "--method", "majority")
     assert (code, err.splitlines()[-1]) == (1, "Error: Spark knows no table 'no_such_table'; check its name and catalog.")
+
+
+def test_a_failed_fit_leaves_no_folder(sessions, tmp_path):
+    def fail(sweeps, objective):
+        raise KeyboardInterrupt
+
+    for spark in sessions.values():
+        frame = spark.createDataFrame(pa.table(FRAME))
+        with pytest.raises(KeyboardInterrupt):
+            fit_frame(DawidSkene(max_sweeps=3), frame, spool=str(tmp_path), progress=fail)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_done_is_said(sessions, monkeypatch):
@@ -252,3 +269,27 @@ def test_executors_without_the_package(sessions):
         frame = spark.createDataFrame(pa.table(FRAME)).mapInArrow(task, "n int")
         with pytest.raises(CrowdassayError, match="executors has no module 'crowdassay'; install crowdassay on the executors"):
             spark_session.run(frame.toArrow)
+
+
+def test_changes_whose_effect_is_known(sessions):
+    """Rows in another order, classes of other names in another order, every item copied: the answer follows."""
+    if "classic" not in sessions:
+        pytest.skip("once is enough")
+    labels = problems()["three classes"]
+    rows = np.column_stack([labels.label_item, labels.worker, labels.label])
+
+    def chances(rows, names, frame_of):
+        """Return the probabilities by item, in the order of the codes of the classes."""
+        columns = {"item": rows[:, 0], "worker": rows[:, 1], "label": [names[code] for code in rows[:, 2]]}
+        method = DawidSkene(prior="estimated", smoothing=0.0, max_sweeps=2).fit(frame_of(pa.table(columns)))
+        table = method.posterior_
+        table = (table.toArrow() if spark_session.is_spark(table) else table).sort_by("item")
+        return np.column_stack([table[name] for name in names])
+
+    known = chances(rows, ["a", "b", "c"], lambda table: table)
+    order, spark = np.random.default_rng(0).permutation(len(rows)), sessions["classic"]
+    turned = chances(rows[order], ["z", "y", "x"], lambda table: spark.createDataFrame(table).repartition(3))
+    np.testing.assert_allclose(turned, known, atol=1e-9)
+    copies = rows + np.array([labels.n_items, 0, 0])
+    twice = chances(np.concatenate([rows, copies]), ["a", "b", "c"], spark.createDataFrame)
+    np.testing.assert_allclose(twice, np.concatenate([known, known]), atol=1e-9)

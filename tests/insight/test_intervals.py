@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdassay import Assay, DawidSkene, MajorityVote, OneCoin, as_labels
-from crowdassay.insight.intervals import accuracy_interval, confusion_interval, difficulty_interval, share_interval
+from crowdassay.insight.intervals import accuracy_interval, difficulty_interval, share_interval
 from crowds import draw_workers
 
 # What is softer about the classes knows less about the workers.
@@ -29,7 +29,7 @@ def test_confusion_intervals_cover_the_true_tables():
     inside = []
     for seed in range(6):
         labels, _, accuracy = draw_workers(np.random.default_rng(seed), n_items=300, n_workers=20, n_classes=3)
-        share, low, high, counts = confusion_interval(DawidSkene(smoothing=0.5).fit(labels).result_)
+        share, low, high, counts = DawidSkene(smoothing=0.5).fit(labels).result_.insight.confusion()
         truth = np.where(np.eye(3, dtype=bool), accuracy[:, None, None], (1 - accuracy[:, None, None]) / 2)
         inside.append((low <= truth) & (truth <= high))
         np.testing.assert_allclose(counts.sum(axis=(1, 2)), np.bincount(labels.worker))
@@ -40,12 +40,13 @@ def test_confusion_intervals_cover_the_true_tables():
 def test_known_classes_count_in_full_and_unknown_ones_not_at_all():
     labels = as_labels((list("abcd"), ["w"] * 4, [0, 1, 0, 1]))
     known = MajorityVote().fit(labels.with_gold(np.array([0, 1, 0, 0]))).result_
-    share, low, high, effective = accuracy_interval(known)
+    share, low, high, effective = accuracy_interval(np.array([4.0]), np.array([3.0]), np.array([0.0]))
     assert share.tolist() == [0.75]
     assert effective.tolist() == [4.0]
     assert (low, high) == share_interval(np.array([0.75]), np.array([4.0]))
+    assert known.insight.effective.tolist() == [4.0]
     blank = replace(known, posterior=np.full((4, 2), 0.5))
-    assert accuracy_interval(blank)[3].tolist() == [0.0]
+    assert blank.insight.effective.tolist() == [0.0]
 
 
 def test_effective_labels_are_the_information_left_when_classes_are_unknown():
@@ -55,7 +56,7 @@ def test_effective_labels_are_the_information_left_when_classes_are_unknown():
     p, item = result.accuracy, labels.label_item
     sign = np.where(labels.label == 1, 1.0, -1.0)
     odds = np.bincount(item, sign * np.log(p / (1 - p))[labels.worker], labels.n_items)
-    effective = accuracy_interval(result)[3]
+    effective = result.insight.effective
     for i in range(3):
         mine = labels.worker == i
         others = 1 / (1 + np.exp(-(odds[item[mine]] - sign[mine] * np.log(p[i] / (1 - p[i])))))

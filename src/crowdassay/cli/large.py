@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 # What needs all labels in memory, and the values that do not ask for it.
 IN_MEMORY = {
     "time_column": None, "weight_column": None, "skip_bad": False, "question": None, "predictions": False, "use_gold": False,
-    "calibration": None, "report": None, "save_model": None, "checkpoint": None, "resume": False,
+    "save_model": None, "checkpoint": None, "resume": False,
 }  # fmt: skip
 SHARE = 0.5  # of the free memory that is used where none is given
 
 
 def run(job: Job) -> int:
     """Spool the labels, fit them block by block, write the tables and print the summary."""
+    from crowdassay.cli.aggregate import show_more
     from crowdassay.cli.progress import progress_line
     from crowdassay.estimators.from_files import fit_spool
     from crowdassay.io.folder import replacing_folder
@@ -54,11 +55,19 @@ def run(job: Job) -> int:
         summary = summarise(found, job)
         if options["out"] is not None:
             write_json(summary, fresh / SUMMARY)
+    show_more(found.result, found.against if spool.truth else None, options)
+    tell(found, summary, options)
+    return int(options["strict"] and not found.solution.converged)
+
+
+def tell(found: FilesResult, summary: dict[str, Any], options: dict[str, Any]) -> None:
+    """Print the summary as was asked for."""
     if options["as_json"]:
         click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     elif not options["quiet"]:
         print_summary(found, summary, options["out"], options["form"])
-    return int(options["strict"] and not found.solution.converged)
+        if options["report"] is not None:
+            click.echo(f"Wrote the report to {options['report']}.")
 
 
 def check(options: dict[str, Any]) -> None:
@@ -97,18 +106,18 @@ def summarise(found: FilesResult, job: Job) -> dict[str, Any]:
     """Return what ``summary.json`` holds; the same as for labels in memory."""
     from crowdassay import __version__
 
-    spool, solution, tally = found.spool, found.solution, found.tally
+    spool, solution, tally, result = found.spool, found.solution, found.tally, found.result
     names = [str(name) for name in spool.classes.to_pylist()]
     summary: dict[str, Any] = {
         "version": __version__,
         "method": job.method,
         "engine": "files",
-        "parameters": found.parameters,
+        "parameters": result.parameters,
         "classes": names,
         "objective": solution.objective,
         "converged": solution.converged,
         "sweeps": solution.sweeps,
-        "seconds": round(found.seconds, 3),
+        "seconds": round(result.seconds, 3),
         "n_items": spool.n_items,
         "n_workers": len(spool.workers),
         "n_labels": spool.n_labels,
@@ -116,65 +125,63 @@ def summarise(found: FilesResult, job: Job) -> dict[str, Any]:
         "n_gold": spool.n_gold,
         "mean_probability": tally.probability / tally.items,
         "import_report": spool.report.as_dict(),
-        "notes": list(found.notes),
+        "notes": [*result.insight.notes, *result.notes],
     }
     if not solution.converged:
         summary["notes"].append(
             f"Not converged after {solution.sweeps} sweeps: the result is usable but not final; raise --max-sweeps."
         )
     if spool.truth is not None:
-        summary["error_rate"] = tally.wrong / tally.known
+        known = tally.known
+        summary["error_rate"] = tally.wrong / known if known else None
         if job.ordered or job.options["classes"] is not None or spool.report.order == "natural":
-            summary["rmse"], summary["mae"] = (tally.squares / tally.known) ** 0.5, tally.distance / tally.known
-        summary["truth_items"] = spool.truth["items"]
+            summary["rmse"] = (tally.squares / known) ** 0.5 if known else None
+            summary["mae"] = tally.distance / known if known else None
+        summary["truth_items"] = known
+        summary["truth_items_gold"] = spool.truth["items"] - known
         summary["truth_items_without_labels"] = spool.truth["unknown_items"]
     return summary
 
 
 def print_summary(found: FilesResult, summary: dict[str, Any], out: Path | None, form: str) -> None:
     """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
-    import numpy as np
     from rich.console import Console
     from rich.table import Table
 
-    from crowdassay.cli.summary import ENOUGH, brief, shown
+    from crowdassay.cli.summary import print_workers, shown, told_method, told_score
+    from crowdassay.io.values import counted
 
-    console, spool, solution = Console(highlight=False, markup=False), found.spool, found.solution
+    console, spool, solution, result = Console(highlight=False, markup=False), found.spool, found.solution, found.result
     report = spool.report
     columns = ", ".join(f"{role} = {shown(name)}" for role, name in report.columns.items())
     console.print(
-        f"Read {spool.n_labels:,} labels of {spool.n_items:,} items by {len(spool.workers):,} workers from {report.source} "
+        f"Read {counted(spool.n_labels, 'label')} of {counted(spool.n_items, 'item')} by "
+        f"{counted(len(spool.workers), 'worker')} from {report.source} "
         f"({columns}); classes {', '.join(map(shown, summary['classes'][:12]))}{', ...' if len(spool.classes) > 12 else ''}."
     )
     for reason, count in report.dropped.items():
-        console.print(f"Left out {count:,} rows: {reason}.")
+        console.print(f"Left out {counted(count, 'row')}: {reason}.")
     if report.repeats:
-        console.print(f"{report.repeats:,} judgements repeat a worker and item ({report.repeats_policy}).")
-    parameters = ", ".join(f"{name} = {brief(value)}" for name, value in found.parameters.items())
-    console.print(f"\nMethod {summary['method']}{f' ({parameters})' if parameters else ''}, engine {summary['engine']}.")
+        console.print(f"Judgements that repeat a worker and item: {report.repeats:,} ({report.repeats_policy}).")
+    console.print(f"\n{told_method(summary)}, engine {summary['engine']}.")
     if solution.objective is not None:
         end = "converged" if solution.converged else "not converged"
-        console.print(f"Objective {solution.objective:,.4f} after {solution.sweeps} sweeps, {end}, in {found.seconds:.2f} s.")
+        sweeps = counted(solution.sweeps, "sweep")
+        console.print(f"Objective {solution.objective:,.4f} after {sweeps}, {end}, in {result.seconds:.2f} s.")
     sure = found.tally.sure / found.tally.items
     console.print(f"{sure:.1%} of the items have a probability of at least 0.95; {summary['n_tied']:,} are tied.")
     if "error_rate" in summary:
-        extra = f", RMSE {summary['rmse']:.4f}, MAE {summary['mae']:.4f}" if "rmse" in summary else ""
-        console.print(f"Against the truth of {summary['truth_items']:,} items: error {summary['error_rate']:.2%}{extra}.")
+        console.print(told_score(summary))
     for note in [*report.notes, *summary["notes"]]:
         console.print(f"Note: {note}")
     console.print()
-    counts = spool.worker_counts
-    judged = np.flatnonzero(counts >= min(ENOUGH, counts.max()))
-    workers = Table("worker", "labels", "accuracy", title="Least reliable workers", title_justify="left")
-    for i in judged[np.argsort(found.accuracy[judged], kind="stable")][:5]:
-        workers.add_row(shown(spool.workers[int(i)].as_py()), f"{counts[i]:,}", f"{found.accuracy[i]:.3f}")
-    console.print(workers)
+    print_workers(console, result)
     measure = "difficulty" if solution.model is not None and solution.model.item is not None else "entropy"
     items = Table("item", "labels", "label", "probability", measure, title="Hardest items", title_justify="left")
     for hard, item, n_labels, label, probability in found.tally.hardest:
         items.add_row(shown(item), f"{n_labels:,}", shown(label), f"{probability:.3f}", f"{hard:.3f}")
     console.print(items)
     if out is None:
-        console.print("Nothing was written; give --out DIR for the tables.")
+        console.print("No tables were written; give --out DIR for them.")
     else:
         console.print(f"Wrote labels, posterior, workers and items (.{form}) and summary.json to {out}.")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from crowdassay.cli.engines import Job
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from crowdassay.estimators.from_spark import SparkResult
 
 # What the engine cannot do with labels that never pass by in order, and the values that do not ask for it.
-NOT_HERE = {"repeats": "keep", "missing": None, "pseudonymise": False}
+NOT_HERE = {"repeats": "keep", "missing": (), "pseudonymise": False}
 READERS = {".csv": ",", ".tsv": "\t"}
 URI = re.compile(r"^([a-zA-Z][\w+.-]+):/(?!/)")  # what a path makes of s3://bucket
 
@@ -25,18 +23,24 @@ URI = re.compile(r"^([a-zA-Z][\w+.-]+):/(?!/)")  # what a path makes of s3://buc
 def run(job: Job) -> int:
     """Fit labels in Spark, let executors write the tables, and print the summary."""
     from crowdassay.cli import large
+    from crowdassay.cli.aggregate import show_more
     from crowdassay.cli.progress import progress_line
     from crowdassay.cli.reading import class_list
-    from crowdassay.engines.spark_session import open_session
+    from crowdassay.engines.spark_session import is_local, open_session
     from crowdassay.estimators.from_spark import fit_frame
+    from crowdassay.io.workspace import workspace
 
     options = job.options
     check(options)
     job.estimator.check_solves()
-    with progress_line(quiet=options["quiet"] or options["as_json"]) as (progress, announce):
+    with ExitStack() as stack:
+        progress, announce = stack.enter_context(progress_line(quiet=options["quiet"] or options["as_json"]))
         if announce is not None:
             announce("Starting Spark ...")
         spark = open_session()
+        spool = None if options["temp_dir"] is None else place(spark, options["temp_dir"])
+        if spool is not None and is_local(spark):  # what a crash leaves there the next run removes
+            spool = str(stack.enter_context(workspace(spool)))
         found = fit_frame(
             job.estimator,
             read_frame(spark, job.labels),
@@ -47,19 +51,15 @@ def run(job: Job) -> int:
             gold=options["gold"],
             truth=options["truth"],
             allow_drops=options["allow_drops"],
-            spool=None if options["temp_dir"] is None else place(spark, options["temp_dir"]),
+            spool=spool,
             source=", ".join(job.labels),
         )
+        stack.enter_context(closing(found))
         summary = {**large.summarise(found, job), "engine": "spark"}  # type: ignore[arg-type]  # alike in all it reads
         if options["out"] is not None:
             write(found, summary, place(spark, options["out"]), options["form"], raw=options["raw"])
-        if not (options["quiet"] or options["as_json"]):
-            found = replace(found, tally=replace(found.tally, hardest=found.hardest()))
-    if options["as_json"]:
-        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
-    elif not options["quiet"]:
-        large.print_summary(found, summary, options["out"], options["form"])  # type: ignore[arg-type]
-    found.close()
+    show_more(found.result, found.against if found.labels.truth else None, options)
+    large.tell(found, summary, options)  # type: ignore[arg-type]
     return int(options["strict"] and not found.converged)
 
 

@@ -18,7 +18,7 @@ TIE = 1e-9  # probabilities closer than this are the same
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The outcome of one fit.
 
@@ -112,9 +112,20 @@ class Result:
         """Charts of the result, such as ``result.chart.workers()``: a `crowdassay.report.gallery.Gallery`."""
         return import_module("crowdassay.report.gallery").Gallery(self)
 
+    def score(self, truth: Any, *, ordered: bool | None = None) -> dict[str, Any]:
+        """Compare the labels with the truth, a file, a frame, a mapping or class codes: `crowdassay.metrics.scores.score`.
+
+        The dictionary holds ``error_rate`` and, for classes in order, ``rmse`` and ``mae``; items given as gold are left out.
+        """
+        return dict(import_module("crowdassay.metrics.scores").score(self, truth, ordered=ordered))
+
     def report(self, path: Any, *, truth: Any = None, title: str | None = None) -> None:
         """Write the report, one HTML file that opens offline; truth as a file, a frame, a mapping or class codes."""
         import_module("crowdassay.report.build").write_report(self, path, truth=truth, title=title)
+
+    def __repr__(self) -> str:
+        state = "" if self.objective is None else f", {'converged' if self.converged else 'not converged'}"
+        return f"Result({self.method}, {self.labels.n_items:,} items, mean probability {self.probability.mean():.3f}{state})"
 
     def _repr_html_(self) -> str:
         return str(import_module("crowdassay.report.tables").result_html(self))

@@ -102,13 +102,16 @@ class FilesEngine:
             engine.restart(kept.reshape(-1, self._kept))
         return engine
 
-    def each(self, work: Callable[[int], T]) -> Iterator[T]:
-        """Call ``work`` with the number of every block and yield the results in order, few at a time in memory."""
+    def each(self, work: Callable[[int], T], *, spare: int = 1) -> Iterator[T]:
+        """Call ``work`` with the number of every block and yield the results in order, few at a time in memory.
+
+        ``spare`` results may wait, so that no thread does while one is looked at; 0 saves memory where results are large.
+        """
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[Future[T]] = deque()
             for number in range(len(self.spool.sizes)):
                 waiting.append(pool.submit(work, number))
-                if len(waiting) > self.threads:
+                if len(waiting) >= self.threads + spare:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -147,7 +150,7 @@ class BlockEngine(LocalEngine):
 
     def __init__(self, labels: Labels, *, light: bool | None = None, **options: Any) -> None:
         super().__init__(labels, **options)
-        self._blocks = [(0, labels.n_items)]
+        self._blocks = self._counted = [(0, labels.n_items)]
         self._all_light = light
 
     def _light(self, model: Model) -> bool:

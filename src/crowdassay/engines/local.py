@@ -91,10 +91,9 @@ class LocalEngine:
     @cached_property
     def cells(self) -> NDArray[np.uint32]:
         """Worker and label of every label in one number, shape (n_labels,)."""
-        cells = self.labels.worker.astype(np.uint32)
-        cells *= np.uint32(self.n_classes)
-        cells += self.labels.label.astype(np.uint16)
-        return cells
+        cells = self.labels.worker * np.int32(self.n_classes)  # what overflows is right again without a sign
+        cells += self.labels.label
+        return cells.view(np.uint32)
 
     @cached_property
     def classes(self) -> Any:

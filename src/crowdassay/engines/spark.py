@@ -79,4 +79,4 @@ class SparkEngine:
 
     def close(self) -> None:
         """Let Spark forget the blocks."""
-        self.data.blocks.unpersist()
+        self.data.close()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import IntArray
 from crowdassay.data.labels import MAX_CLASSES, ImportReport
 from crowdassay.engines.spark_gold import attach, known_classes
-from crowdassay.engines.spark_session import check_driver, run, use_this_python
+from crowdassay.engines.spark_session import check_driver, remove_folder, run, use_this_python
 from crowdassay.engines.spark_tasks import BLOCKS, Pack
 from crowdassay.errors import DataError
 from crowdassay.io.classes import arrange_classes
@@ -50,6 +50,8 @@ class SparkLabels:
     report : ImportReport
     truth : dict, optional
         Where there is a truth: how many of its items have labels, and how many have none.
+    folder : str, optional
+        Where the blocks lie, if that is a folder of ours.
     """
 
     blocks: Any
@@ -64,12 +66,17 @@ class SparkLabels:
     label_type: str
     report: ImportReport
     truth: dict[str, int] | None = None
+    folder: str | None = None
     frame: ClassVar[str] = "spark"
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """Classes as text, in order."""
         return tuple(str(value) for value in self.classes.to_pylist())
+
+    def close(self) -> None:
+        """Let Spark forget the blocks, and remove their folder."""
+        forget(self.blocks, self.folder)
 
 
 def encode_frame(
@@ -107,7 +114,7 @@ def encode_frame(
         By default one for every two million labels, or more where Spark is set to shuffle into more.
     spool : str, optional
         A folder that driver and executors reach. The blocks are written there as Parquet and read back, which cuts their
-        history; without, Spark keeps them in memory and on local disks.
+        history, and stay there until `SparkLabels.close`; without, Spark keeps them in memory and on local disks.
     tables : float
         How many arrays of the size workers x classes^2 the driver is going to hold at a time, as `Estimator.tables` says.
     source : str
@@ -153,8 +160,8 @@ def encode_frame(
             notes.append(f"Gold items left out, {'without labels' if reason == 'unknown_items' else 'of no class'}: {count:,}.")
     coded = coded.select(*ROLES, "gold", "truth")
     packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
-    blocks = keep(packed, spool)
-    sizes = run(lambda: blocks.select("n_items", "n_labels", "n_gold").toArrow())
+    folder = None if spool is None else f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
+    blocks, sizes = keep(packed, folder)
     natural = not is_text(class_values.type) or all(number_of(text) is not None for text in class_values.to_pylist())
     report = ImportReport(
         source=source,
@@ -178,16 +185,30 @@ def encode_frame(
         label_type="string" if is_text(class_values.type) else schema["label"],
         report=report,
         truth=found.get("truth"),
+        folder=folder,
     )
 
 
-def keep(blocks: Any, spool: str | None) -> Any:
-    """Keep the blocks where executors find them at every sweep: in memory and on their disks, or in a folder."""
-    if spool is None:
-        return blocks.persist()
-    folder = f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
-    run(lambda: blocks.write.parquet(folder))
-    return blocks.sparkSession.read.parquet(folder)
+def keep(blocks: Any, folder: str | None) -> tuple[Any, pa.Table]:
+    """Keep the blocks where executors find them at every sweep, in memory and on their disks or in a folder; return sizes."""
+    try:
+        if folder is None:
+            blocks = blocks.persist()
+        else:
+            run(lambda: blocks.write.parquet(folder))
+            blocks = blocks.sparkSession.read.parquet(folder)
+        return blocks, run(lambda: blocks.select("n_items", "n_labels", "n_gold").toArrow())
+    except BaseException:
+        forget(blocks, folder)
+        raise
+
+
+def forget(blocks: Any, folder: str | None) -> None:
+    """Let Spark forget the blocks, and remove their folder."""
+    if folder is None:
+        blocks.unpersist()
+    else:
+        remove_folder(blocks.sparkSession, folder)
 
 
 def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dict[str, str]]:

@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from crowdassay.errors import CrowdassayError, DataError, MissingExtraError
@@ -14,6 +15,7 @@ from crowdassay.memory import available_memory, parse_size, shown_size
 
 T = TypeVar("T")
 
+COLLECTED = 3  # tables of the size workers x classes^2 that come to the driver in one job
 CONNECT_BYTES = 100 * 10**6  # of one message to a Connect server, as it is set by default, less some room
 
 SEND = (
@@ -93,6 +95,23 @@ def use_this_python(spark: Any) -> None:
         spark.sparkContext.pythonExec = sys.executable
 
 
+def remove_folder(spark: Any, folder: str) -> None:
+    """Remove a folder that Spark has written, wherever it lies; over Connect, if executors have it on a disk of theirs."""
+    if is_connect(spark):
+        run(lambda: spark.range(1).mapInArrow(partial(_remove, folder), "removed boolean").toArrow())
+        return
+    path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(folder)
+    run(lambda: path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True))
+
+
+def _remove(folder: str, batches: Iterable[Any]) -> Iterator[Any]:
+    import pyarrow as pa  # noqa: PLC0415  on an executor
+
+    for _ in batches:
+        shutil.rmtree(folder.removeprefix("file:"), ignore_errors=True)
+        yield pa.RecordBatch.from_pydict({"removed": [True]})
+
+
 def run(job: Callable[[], T]) -> T:
     """Run something on Spark; what goes wrong is said in a sentence, with the remedy where one is known."""
     try:
@@ -128,8 +147,8 @@ def check_driver(n_workers: int, n_classes: int, tables: float, spark: Any) -> N
         raise DataError(f"{size}, and Spark Connect takes {shown_size(CONNECT_BYTES)}; take a classic session, or {remedy}.")
     most = spark.conf.get("spark.driver.maxResultSize", "1g")
     allowed = parse_size(most.strip().upper().rstrip("B") + "iB") if most.strip()[-1].isalpha() else int(most)
-    if allowed and table > 0.8 * allowed:
+    if allowed and COLLECTED * table > 0.8 * allowed:
         raise DataError(
-            f"{size}, and Spark's driver collects at most {shown_size(allowed)}; raise spark.driver.maxResultSize and "
-            f"spark.driver.memory, or {remedy}."
+            f"{size} each, of which {COLLECTED} come at a time, and Spark's driver collects at most {shown_size(allowed)}; "
+            f"raise spark.driver.maxResultSize and spark.driver.memory, or {remedy}."
         )

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import WIDEST_ITEM_TABLE, Result, find_winners
+from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.base import Weights
 from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import LocalEngine, log_softmax
@@ -90,42 +89,6 @@ def block_result(judged: Judgement, method: str, solution: Solution) -> Result:
         judged.labels, method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
         expand=solution.model.item.tables if solution.model and solution.model.item else None, difficulty=judged.difficulty,
     )  # fmt: skip
-
-
-def block_items_table(result: Result) -> pa.Table:
-    """Tabulate a block's items as `Result.items_table` does, less the columns that need all labels at a time."""
-    labels = result.labels
-    n_labels = np.diff(labels.starts)
-    votes = labels.votes()[np.arange(labels.n_items), result.code]
-    columns: dict[str, Any] = {
-        "item": labels.items,
-        "n_labels": n_labels,
-        "probability": result.probability,
-        "entropy": result.entropy,
-        "vote_share": votes / np.maximum(n_labels, 1),
-    }
-    if result.difficulty is not None:
-        columns["difficulty"] = result.difficulty
-    if result.tau is not None and labels.n_classes**2 <= WIDEST_ITEM_TABLE:
-        columns |= cell_columns("tau", result.tau, labels.class_names)
-    return pa.table(columns)
-
-
-def workers_table(
-    workers: pa.Array, classes: tuple[str, ...], counts: IntArray, confusion: FloatArray, accuracy: FloatArray, sigma: Any
-) -> pa.Table:
-    """Tabulate the workers as `Result.workers_table` does, less the columns that need all labels at a time."""
-    columns = {"worker": workers, "n_labels": counts, "accuracy": accuracy, **cell_columns("confusion", confusion, classes)}
-    return pa.table(columns | ({} if sigma is None else cell_columns("sigma", sigma, classes)))
-
-
-def cell_columns(name: str, tables: FloatArray, classes: tuple[str, ...]) -> dict[str, FloatArray]:
-    """Name the columns of flattened tables ``name:true:observed``."""
-    return {
-        f"{name}:{true}:{observed}": np.ascontiguousarray(tables[:, c, k])
-        for c, true in enumerate(classes)
-        for k, observed in enumerate(classes)
-    }
 
 
 def average_difficulty(item: Basis, average: FloatArray, posterior: FloatArray, phi: Any) -> FloatArray:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.data.result import Result
-from crowdassay.insight.tables import worker_tables
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.data.labels import Labels
 from crowdassay.kernels.agreement import order_by_worker
 from crowdassay.kernels.pairs import compare_tables
 
@@ -32,7 +31,7 @@ class Pair:
     excess: float
 
 
-def find_copies(result: Result, counted: BoolArray) -> tuple[list[Pair], int]:
+def find_copies(labels: Labels, code: IntArray, counted: BoolArray, tables: FloatArray | None) -> tuple[list[Pair], int]:
     """Return the pairs of workers that look like copies, the clearest first, and how many pairs were compared.
 
     Given its class, two workers are taken to answer an item independently, each by their own table. The excess of their
@@ -41,11 +40,16 @@ def find_copies(result: Result, counted: BoolArray) -> tuple[list[Pair], int]:
 
     Parameters
     ----------
-    result : Result
+    labels : Labels
+    code : ndarray of int, shape (n_items,)
+        The class found for each item.
     counted : ndarray of bool, shape (n_labels,)
         Labels that take part: no repeats.
+    tables : ndarray of shape (n_workers, n_classes, n_classes) or None
+        Every worker's table; without, nothing can be said.
     """
-    labels = result.labels
+    if tables is None:
+        return [], 0
     often = np.bincount(labels.worker[counted], minlength=labels.n_workers) >= LEAST_SHARED
     kept = counted & often[labels.worker]
     size = np.bincount(labels.label_item[kept], minlength=labels.n_items)
@@ -54,8 +58,7 @@ def find_copies(result: Result, counted: BoolArray) -> tuple[list[Pair], int]:
     used = np.zeros(labels.n_items, bool)
     used[by_size[meetings <= MOST_MEETINGS]] = True
     kept &= used[labels.label_item]
-    tables = worker_tables(labels, result.posterior)
-    if tables is None or not kept.any():
+    if not kept.any():
         return [], 0
     item, worker, label = labels.label_item[kept], labels.worker[kept], labels.label[kept]
     starts = np.zeros(labels.n_items + 1, np.int64)
@@ -66,7 +69,7 @@ def find_copies(result: Result, counted: BoolArray) -> tuple[list[Pair], int]:
     histogram, rows = np.zeros(len(edges) + 1, np.int64), np.full((KEPT, 6), -np.inf)
     by_worker, order = order_by_worker(worker, labels.n_workers)
     n_pairs = compare_tables(
-        starts, worker, label, result.code, order, by_worker, item, tables, LEAST_SHARED, slots, edges, histogram, rows
+        starts, worker, label, code, order, by_worker, item, tables, LEAST_SHARED, slots, edges, histogram, rows
     )
     if not n_pairs:
         return [], 0

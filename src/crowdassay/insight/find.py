@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,26 +9,46 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
-from crowdassay.insight.connection import Connection, connect
+from crowdassay.estimators.confusion import observed_counts
 from crowdassay.insight.copies import Pair, find_copies
-from crowdassay.insight.intervals import accuracy_interval, confusion_interval, difficulty_interval
+from crowdassay.insight.intervals import accuracy_interval, confusion_interval
+from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.notes import write_notes
-from crowdassay.insight.tables import crowd_table, first_judgements, worker_tables
-from crowdassay.insight.verdicts import ENOUGH, Tally, beyond_chance, judge, tally
-from crowdassay.insight.worth import SETTLED, Worth, most_worth, worth_table
-
-CLEAR = 1.645  # standard deviations above chance from which labels, or a worker, have something to say
+from crowdassay.insight.passes import CLEAR, Learned, Measure, Seen, compared
+from crowdassay.insight.tables import first_judgements
+from crowdassay.insight.totals import Totals
+from crowdassay.insight.verdicts import ENOUGH, Tally, judge
+from crowdassay.insight.worth import Worth, most_worth, worth_table
 
 
 @dataclass(frozen=True, eq=False)
-class Insight:
+class Whole:
+    """What is known of all items where a result holds a few of them.
+
+    Attributes
+    ----------
+    totals : Totals
+    unsure : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected counts of Q (1 - Q), by worker and answer; Q are the class probabilities.
+    sample : Labels
+        Labels of items drawn at random, or of all items where these are few.
+    """
+
+    totals: Totals
+    unsure: FloatArray
+    sample: Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Insight(ItemInsight):
     """What can be said about workers and items, and what cannot.
 
     Attributes
     ----------
-    connection : Connection
+    n_labels : ndarray of int, shape (n_workers,)
     tally : Tally
     beyond_chance : float
         How far all workers agree above chance, in standard deviations.
@@ -39,12 +58,17 @@ class Insight:
     verdicts : list of str
     crowd : ndarray of shape (n_classes, n_classes)
         Pooled confusion of the workers who agree better than chance.
+    counts : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected labels by worker, true and observed class.
     copies : list of Pair, int
         Pairs of workers that look like copies, and the number of pairs compared.
+    gold : bool
+        Whether the class of any item is known.
+    whole : Whole or None
+        What is known of all items, where ``result`` holds a few of them.
     """
 
-    result: Result
-    connection: Connection
+    n_labels: IntArray
     tally: Tally
     beyond_chance: float
     estimable: BoolArray
@@ -54,7 +78,10 @@ class Insight:
     high: FloatArray
     verdicts: list[str]
     crowd: FloatArray
+    counts: FloatArray
     copies: tuple[list[Pair], int]
+    gold: bool
+    whole: Whole | None = None
 
     @cached_property
     def evidence(self) -> list[str]:
@@ -78,26 +105,6 @@ class Insight:
         return names
 
     @cached_property
-    def standings(self) -> list[str]:
-        """For each item: known, unidentifiable, tied, settled (probability at least 0.95) or open."""
-        result, group = self.result, self.connection.item
-        names = np.where(result.probability >= SETTLED, "settled", "open").astype(object)
-        names[result.tied] = "tied"
-        names[(group < 0) | ~self.connection.identified[group]] = "unidentifiable"
-        names[result.labels.gold >= 0] = "known"
-        return list(names)
-
-    @cached_property
-    def difficulty(self) -> tuple[FloatArray, FloatArray, list[str]]:
-        """Limits of every item's difficulty, and whether it is hard, easy, ordinary, or has too few labels to tell."""
-        result, labels = self.result, self.result.labels
-        low, high = difficulty_interval(labels.votes(), result.posterior)
-        mean = 1 - result.posterior[labels.label_item, labels.label].mean()
-        names = np.where(low > mean, "hard", np.where(high < mean, "easy", "ordinary")).astype(object)
-        names[np.diff(labels.starts) < ENOUGH] = "too few labels"
-        return low, high, list(names)
-
-    @cached_property
     def worth(self) -> list[Worth]:
         """Unsettled items by what another label gains."""
         return most_worth(self.result, self.crowd)
@@ -109,14 +116,36 @@ class Insight:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
-        return write_notes(self.result.labels, self.connection, self.verdicts, self.copies[0], chance=self.chance)
+        found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
+        return (*write_notes(*found, chance=self.chance, gold=self.gold), *self._sampled())
+
+    @cached_property
+    def totals(self) -> Totals:
+        """What is counted over all items."""
+        return Totals.of(self) if self.whole is None else self.whole.totals
+
+    @property
+    def sample(self) -> Labels:
+        """Labels to measure agreement by: all of them, or a sample where they are not in memory."""
+        return self.result.labels if self.whole is None else self.whole.sample
+
+    @cached_property
+    def unsure(self) -> FloatArray:
+        """What is missing about ``counts`` because classes are not known, see `confusion_interval`."""
+        weights = self.result.posterior
+        return observed_counts(self.result.labels, weights * (1 - weights)) if self.whole is None else self.whole.unsure
+
+    def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
+        counts = self.counts[workers]
+        return *confusion_interval(counts, self.unsure[workers]), counts
 
     def confusion_table(self) -> pa.Table:
         """Tabulate worker, true class, observed class, share with a 95 % interval, and the expected number of labels."""
         labels = self.result.labels
         columns = ("share", "share_low", "share_high", "labels")
-        values = zip(columns, (table.ravel() for table in confusion_interval(self.result)), strict=True)
-        worker, true, observed = (pa.array(code.ravel()) for code in np.indices(self.result.confusion.shape))
+        values = zip(columns, (table.ravel() for table in self.confusion()), strict=True)
+        worker, true, observed = (pa.array(code.ravel()) for code in np.indices(self.counts.shape))
         names = {
             "worker": labels.workers.take(worker),
             "true": labels.classes.take(true),
@@ -127,7 +156,15 @@ class Insight:
     @property
     def chance(self) -> bool:
         """Whether the labels agree no better than chance."""
-        return bool(self.connection.shared.any()) and self.beyond_chance < CLEAR
+        return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR
+
+    def _sampled(self) -> list[str]:
+        if self.whole is None or self.sample.n_labels == self.totals.labels:
+            return []
+        return [
+            f"Copies were looked for among {self.sample.n_labels:,} labels of {self.sample.n_items:,} items drawn at random, "
+            "as there are too many for memory: pairs with few common items may be missed."
+        ]
 
 
 def find(result: Result) -> Insight:
@@ -138,29 +175,47 @@ def find(result: Result) -> Insight:
     >>> sorted(set(find(MajorityVote().fit(labels).result_).verdicts))
     ['informative', 'spammer', 'unclear']
     """
-    first = first_judgements(result.labels)
-    with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
-        copies = pool.submit(find_copies, result, first)
-        return _find(result, first, copies.result)
-
-
-def _find(result: Result, first: BoolArray, copies: Callable[[], tuple[list[Pair], int]]) -> Insight:
     labels = result.labels
-    connection = connect(labels)
-    counted = first & connection.shared[labels.label_item]
-    weights = result.posterior
-    votes = tally(labels, counted, crowd_table(labels, weights))
-    clear = votes.above_chance > CLEAR
-    crowd = crowd_table(labels, weights, clear if clear.any() else None)
-    tables = worker_tables(labels, weights)
-    found = tally(labels, counted, crowd, tables, None if tables is None else weights.mean(axis=0) + 1e-9)
-    estimable = (connection.worker >= 0) & connection.identified[connection.worker]
-    total = beyond_chance(votes)
-    if total < CLEAR:
-        estimable = np.zeros_like(estimable)
-    share, low, high, effective = accuracy_interval(result)
+    seen = Seen.of(labels)
+    measure = Measure(seen.links.connection(), seen.answers, Learned.of(result, seen.answers))
+    with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
+        copies = pool.submit(find_copies, labels, result.code, first_judgements(labels), measure.tables)
+        tally = measure.comparison.tally(measure.comparison.add_up(labels, compared(labels)))
+        return conclude(result, measure, tally, seen.links.counts[:, 0], copies.result(), gold=bool((labels.gold >= 0).any()))
+
+
+def conclude(
+    result: Result,
+    measure: Measure,
+    tally: Tally,
+    n_labels: IntArray,
+    copies: tuple[list[Pair], int],
+    *,
+    gold: bool,
+    whole: Whole | None = None,
+) -> Insight:
+    """Draw the conclusions from what was summed over all labels; without ``whole`` the result holds all items."""
+    counts, estimable = measure.learned.counts, measure.estimable()
+    right = np.einsum("icc->i", counts)
+    share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, measure.learned.unsure)
     # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
     accuracy = np.where((low <= result.accuracy) & (result.accuracy <= high), result.accuracy, share)
-    low, high = np.where(estimable, low, 0.0), np.where(estimable, high, 1.0)
-    verdicts = judge(found, estimable)
-    return Insight(result, connection, found, total, estimable, accuracy, effective, low, high, verdicts, crowd, copies())
+    return Insight(
+        result=result,
+        connection=measure.connection,
+        mean_difficulty=measure.mean_difficulty,
+        n_labels=n_labels,
+        tally=tally,
+        beyond_chance=measure.beyond_chance,
+        estimable=estimable,
+        accuracy=accuracy,
+        effective=effective,
+        low=np.where(estimable, low, 0.0),
+        high=np.where(estimable, high, 1.0),
+        verdicts=judge(tally, estimable),
+        crowd=measure.crowd,
+        counts=counts,
+        copies=copies,
+        gold=gold,
+        whole=whole,
+    )

@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy.special import betaincinv
 
-from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.result import Result
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.arrays import FloatArray
+from crowdassay.estimators.confusion import normalise
 
 CONFIDENCE = 0.95
 
@@ -26,47 +25,43 @@ def share_interval(share: FloatArray, n: FloatArray, confidence: float = CONFIDE
     return np.minimum(betaincinv(a, b, tail), share), np.maximum(betaincinv(a, b, 1 - tail), share)
 
 
-def accuracy_interval(result: Result, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def accuracy_interval(
+    n: FloatArray, right: FloatArray, unsure: FloatArray, confidence: float = CONFIDENCE
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     r"""Return the share of each worker's labels that are right, its limits, and the effective number of labels behind them.
 
     .. math::  \hat p_i = \frac{1}{n_i} \sum_n r_n, \qquad
                n_i^{\text{eff}} = n_i - \sum_n \frac{r_n (1 - r_n)}{\hat p_i (1 - \hat p_i)}
 
-    Shape (n_workers,) each. r is the probability that a label is right, after the fit. The effective number is how many labels
-    on items of known class would tell as much about the worker: what the labels would tell, less what is missing because the
-    classes are not known (Louis 1982), the other workers taken as fitted.
+    Shape (n_workers,) each. r is the probability that a label is right, after the fit; ``right`` is its sum over the worker's
+    ``n`` labels, ``unsure`` that of r (1 - r). The effective number is how many labels on items of known class would tell as
+    much about the worker: what the labels would tell, less what is missing because the classes are not known (Louis 1982), the
+    other workers taken as fitted.
 
     References
     ----------
     T. A. Louis. Finding the observed information matrix when using the EM algorithm. 1982.
     """
-    labels = result.labels
-    n = np.bincount(labels.worker, minlength=labels.n_workers).astype(np.float64)
-    right = result.posterior[labels.label_item, labels.label]
-    share = np.bincount(labels.worker, right, labels.n_workers) / np.maximum(n, 1)
+    share = right / np.maximum(n, 1)
     p = (share * n + 0.5) / (n + 1)  # at 0 or 1 the information would be infinite
-    missing = np.bincount(labels.worker, right * (1 - right), labels.n_workers) / (p * (1 - p))
-    effective = np.maximum(n - missing, 0.0)
+    effective = np.maximum(n - unsure / (p * (1 - p)), 0.0)
     return share, *share_interval(share, effective, confidence), effective
 
 
 def confusion_interval(
-    result: Result, workers: IntArray | slice = slice(None), confidence: float = CONFIDENCE
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    r"""Return confusion tables from the fit's expected counts, their limits, and the counts.
+    counts: FloatArray, unsure: FloatArray, confidence: float = CONFIDENCE
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    r"""Return confusion tables from the fit's expected counts, and their limits; (n_workers, n_classes, n_classes) each.
 
-    Each (n_workers, n_classes, n_classes), of all workers or of those chosen by code. A cell p(c, k) is a share of the worker's
-    labels on items of class c. Their number is the sum of the class weights Q; what is missing about it
-    is :math:`\sum_n Q_{nc} (1 - Q_{nc}) (1[x_n = k] - p)^2 / (p (1 - p))`, as in `accuracy_interval`.
+    A cell p(c, k) is a share of the worker's labels on items of class c. Their number is the sum of the class weights Q; what
+    is missing about it is :math:`\sum_n Q_{nc} (1 - Q_{nc}) (1[x_n = k] - p)^2 / (p (1 - p))`, as in `accuracy_interval`.
+    ``counts`` sums Q by answer, ``unsure`` Q (1 - Q).
     """
-    labels, weights = result.labels, result.posterior
-    counts = observed_counts(labels, weights)[workers]
     n = counts.sum(axis=2, keepdims=True)
-    unsure = observed_counts(labels, weights * (1 - weights))[workers]
     p = (counts + 0.5) / (n + 1)
     missing = (unsure * (1 - p) ** 2 + (unsure.sum(axis=2, keepdims=True) - unsure) * p**2) / (p * (1 - p))
     share = normalise(counts)[0]
-    return share, *share_interval(share, np.maximum(n - missing, 0.0), confidence), counts
+    return share, *share_interval(share, np.maximum(n - missing, 0.0), confidence)
 
 
 def difficulty_interval(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crowdassay.data.labels import Labels
+from crowdassay.arrays import IntArray
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
@@ -15,13 +15,22 @@ MANY = 0.2  # share of the labels given by adversaries from which the classes ma
 
 
 def write_notes(
-    labels: Labels, connection: Connection, verdicts: Sequence[str], copies: Sequence[Pair], *, chance: bool
+    n_labels: IntArray,
+    connection: Connection,
+    verdicts: Sequence[str],
+    copies: Sequence[Pair],
+    *,
+    chance: bool,
+    gold: bool,
 ) -> tuple[str, ...]:
-    """Return notes on what cannot be identified, groups apart, chance, swapped classes, spammers and copies."""
+    """Return notes on what cannot be identified, groups apart, chance, swapped classes, spammers and copies.
+
+    ``n_labels`` (n_workers,) counts each worker's labels; ``gold`` says whether the class of any item is known.
+    """
     return (
-        *_unidentified(labels, connection),
+        *_unidentified(connection),
         *_groups(connection),
-        *([CHANCE] if chance else _flagged(labels, verdicts)),
+        *([CHANCE] if chance else _flagged(n_labels, verdicts, gold=gold)),
         *_copies(copies),
     )
 
@@ -32,17 +41,17 @@ CHANCE = (
 )
 
 
-def _unidentified(labels: Labels, connection: Connection) -> list[str]:
+def _unidentified(connection: Connection) -> list[str]:
     alone = ~connection.identified
     if not alone.any():
         return []
     if alone.all():
-        who = "There is only one worker" if labels.n_workers == 1 else "No item has labels by two workers"
+        who = "There is only one worker" if len(connection.worker) == 1 else "No item has labels by two workers"
         return [
             f"{who}, so nothing shows who is right: probabilities are unidentifiable and rest on the method's assumptions, and "
             "worker quality is not estimable. Let others label some of the items, or give items of known class (--gold)."
         ]
-    items = int(alone[connection.item[connection.item >= 0]].sum())
+    items = int(connection.items[alone].sum())
     workers = int(alone[connection.worker[connection.worker >= 0]].sum())
     return [
         f"{items:,} items and {workers:,} workers share nothing with the others: the items' probabilities are unidentifiable "
@@ -61,9 +70,8 @@ def _groups(connection: Connection) -> list[str]:
     ]
 
 
-def _flagged(labels: Labels, verdicts: Sequence[str]) -> list[str]:
+def _flagged(n_labels: IntArray, verdicts: Sequence[str], *, gold: bool) -> list[str]:
     names = np.asarray(verdicts, dtype=object)
-    n_labels = np.bincount(labels.worker, minlength=labels.n_workers)
     notes = []
     spammers, adversaries = names == SPAMMER, names == ADVERSARY
     if spammers.any():
@@ -74,7 +82,7 @@ def _flagged(labels: Labels, verdicts: Sequence[str]) -> list[str]:
         notes.append(
             f"Verdict adversary: {_workers(adversaries)} with {n_labels[adversaries].sum():,} labels, given against the others."
         )
-        if n_labels[adversaries].sum() >= MANY * n_labels.sum() and not (labels.gold >= 0).any():
+        if n_labels[adversaries].sum() >= MANY * n_labels.sum() and not gold:
             notes.append(
                 "So many labels are against the others that the classes may be swapped: if those workers are right, the "
                 "others are wrong. A few items of known class (--gold) would settle it."

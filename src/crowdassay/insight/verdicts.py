@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.kernels.agreement import share_out
 from crowdassay.kernels.others import compare_with_others
@@ -56,35 +56,60 @@ class Tally:
         return np.asarray((self.agreed - middle) / np.sqrt(np.maximum(self.halfway_variance, 1e-12)))
 
 
-def tally(
-    labels: Labels, counted: BoolArray, crowd: FloatArray, tables: FloatArray | None = None, prior: FloatArray | None = None
-) -> Tally:
-    r"""Compare every worker with the others over the labels that count (n_labels,).
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    r"""What workers are compared with.
 
-    With ``tables`` (n_workers, n_classes, n_classes) and a class ``prior`` the others' class weights are
+    With tables and a class prior the others' class weights are
 
     .. math::  q_{ij}(c) \propto \pi_c \prod_{i' \neq i} p_{i'}(c, x_{i'j}),
 
-    without they are vote shares; one-hot where the class is known. ``crowd`` (n_classes, n_classes) is a typical table.
+    without they are vote shares; one-hot where the class is known.
+
+    Attributes
+    ----------
+    answers : ndarray of int, shape (n_workers, n_classes)
+        How often each worker gives which answer, over all labels that count.
+    crowd : ndarray of shape (n_classes, n_classes)
+        The table of a typical worker.
+    log_p : ndarray of shape (n_workers, n_classes, n_classes) or None
+    log_prior : ndarray of shape (n_classes,) or None
     """
-    n_workers, n_classes, votes = labels.n_workers, labels.n_classes, tables is None
-    cells = labels.worker.astype(np.int64) * n_classes + labels.label
-    answers = np.bincount(cells[counted], minlength=n_workers * n_classes).reshape(n_workers, n_classes)
-    n = answers.sum(axis=1)
-    size = np.maximum(n, 1)
-    sums = np.zeros((n_workers, 5))
-    first, second = np.zeros((n_workers, n_classes)), np.zeros((n_workers, n_classes))
-    weight, _ = share_out(labels.starts, labels.worker, n_workers)
-    log_p = np.zeros((1, n_classes, n_classes)) if tables is None else np.log(tables)
-    log_prior = np.zeros(n_classes) if prior is None else np.log(prior)
-    compare_with_others(
-        labels.starts, labels.worker, labels.label, weight, labels.gold, counted, log_p, log_prior, votes,
-        answers / size[:, None], crowd, sums, first, second,
-    )  # fmt: skip
-    agreed, chance, typical, squares, halfway = sums.T
-    spread = (answers * second).sum(axis=1) - n * squares - (answers * first**2).sum(axis=1) / size + chance**2
-    variance = np.maximum(spread, 0.0) / np.maximum(n - 1, 1)
-    return Tally(n.astype(np.float64), agreed, chance, typical, variance, halfway)
+
+    answers: IntArray
+    crowd: FloatArray
+    log_p: FloatArray | None = None
+    log_prior: FloatArray | None = None
+
+    def add_up(self, labels: Labels, counted: BoolArray) -> FloatArray:
+        """Return the sums that a tally is made of, over the labels that count (n_labels,): (n_workers, 5 + 2 n_classes)."""
+        n_workers, n_classes, votes = labels.n_workers, labels.n_classes, self.log_p is None
+        habit = self.answers / np.maximum(self.answers.sum(axis=1, keepdims=True), 1)
+        sums, first, second = (np.zeros((n_workers, size)) for size in (5, n_classes, n_classes))
+        weight, _ = share_out(labels.starts, labels.worker, n_workers)
+        log_p = np.zeros((1, n_classes, n_classes)) if self.log_p is None else self.log_p
+        log_prior = np.zeros(n_classes) if self.log_prior is None else self.log_prior
+        compare_with_others(
+            labels.starts, labels.worker, labels.label, weight, labels.gold, counted, log_p, log_prior, votes,
+            habit, self.crowd, sums, first, second,
+        )  # fmt: skip
+        return np.column_stack([sums, first, second])
+
+    def tally(self, sums: FloatArray) -> Tally:
+        """Return what the sums of all labels say."""
+        agreed, chance, typical, squares, halfway = sums[:, :5].T
+        first, second = np.split(sums[:, 5:], 2, axis=1)
+        n = self.answers.sum(axis=1)
+        own = (self.answers * first**2).sum(axis=1) / np.maximum(n, 1)
+        spread = (self.answers * second).sum(axis=1) - n * squares - own + chance**2
+        variance = np.maximum(spread, 0.0) / np.maximum(n - 1, 1)
+        return Tally(n.astype(np.float64), agreed, chance, typical, variance, halfway)
+
+
+def count_answers(labels: Labels, counted: BoolArray) -> IntArray:
+    """Count how often each worker gives which answer, over the labels that count (n_labels,): (n_workers, n_classes)."""
+    cells = labels.worker[counted].astype(np.int64) * labels.n_classes + labels.label[counted]
+    return np.bincount(cells, minlength=labels.n_workers * labels.n_classes).reshape(labels.n_workers, labels.n_classes)
 
 
 def beyond_chance(votes: Tally) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.result import Result
 
 SETTLED = 0.95  # probability from which a label counts as settled
@@ -46,10 +46,7 @@ def most_worth(result: Result, crowd: FloatArray, *, size: int = LOOKED_AT, seed
     gains nothing, as it cannot overturn the others, which is why the best number of labels decides.
     """
     unsure = 1 - result.probability
-    unsure[result.labels.gold >= 0] = 0.0
-    order = np.argsort(-unsure, kind="stable")
-    size = min(size, max(1, ROOM // (DRAWS * result.labels.n_classes)))
-    chosen = order[: int(min(size, (unsure > 1 - SETTLED).sum()))]
+    chosen = least_sure(result, size)
     sure = look_ahead(result.posterior[chosen], crowd, np.random.default_rng(seed))
     gain = sure[:, 1:] - sure[:, :1]
     rate = (gain / np.arange(1, MOST_LABELS + 1)).max(axis=1)
@@ -58,7 +55,16 @@ def most_worth(result: Result, crowd: FloatArray, *, size: int = LOOKED_AT, seed
         Worth(int(j), float(unsure[j]), max(float(rate[n]), 0.0), int(enough[n].argmax()) + 1 if enough[n].any() else None)
         for n, j in enumerate(chosen)
     ]
-    return sorted(found, key=lambda worth: (-worth.rate, -worth.expert, worth.item))
+    return sorted(found, key=lambda worth: (-round(worth.rate, 9), -round(worth.expert, 9), worth.item))
+
+
+def least_sure(result: Result, size: int = LOOKED_AT) -> IntArray:
+    """Return the unsettled items, the least sure first, as many as are looked at."""
+    unsure = 1 - result.probability
+    unsure[result.labels.gold >= 0] = 0.0
+    order = np.argsort(-np.round(unsure, 9), kind="stable")  # rounding errors are no reason to come first
+    size = min(size, max(1, ROOM // (DRAWS * result.labels.n_classes)))
+    return np.asarray(order[: int(min(size, (unsure > 1 - SETTLED).sum()))])
 
 
 def worth_table(result: Result, worth: list[Worth]) -> pa.Table:

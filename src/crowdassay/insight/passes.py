@@ -1,0 +1,135 @@
+"""What is summed over labels to judge the workers, so that blocks of items can be looked at one after the other.
+
+Three passes: which labels there are (`Seen`), what the fit makes of them (`Learned`), and how each worker compares with the
+others (`Measure.comparison`). Labels in memory are one block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result
+from crowdassay.estimators.confusion import observed_counts
+from crowdassay.insight.connection import Connection, Links, shared_items
+from crowdassay.insight.tables import crowd_table, first_judgements, worker_tables
+from crowdassay.insight.verdicts import Comparison, Tally, beyond_chance, count_answers
+
+CLEAR = 1.645  # standard deviations above chance from which labels, or a worker, have something to say
+
+
+def compared(labels: Labels) -> BoolArray:
+    """Mark the labels by which workers are compared, shape (n_labels,): no repeats, of items that show something."""
+    return np.asarray(first_judgements(labels) & shared_items(labels)[labels.label_item])
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Which labels there are: how workers are linked, and how often each gives which answer (n_workers, n_classes)."""
+
+    links: Links
+    answers: IntArray
+
+    @classmethod
+    def of(cls, labels: Labels) -> Seen:
+        """Look at some labels."""
+        return cls(Links.of(labels), count_answers(labels, compared(labels)))
+
+    def join(self, other: Seen) -> Seen:
+        """Return what was seen in both."""
+        return Seen(self.links.join(other.links), self.answers + other.answers)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a fit makes of labels.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected labels by worker, true and observed class.
+    unsure : ndarray of shape (n_workers,)
+        The sum of r (1 - r), r the probability that a label is right.
+    votes : ndarray of shape (n_workers, 5 + 2 n_classes)
+        How workers compare with the votes of the others, see `Comparison.add_up`.
+    mass : ndarray of shape (n_classes,)
+        Expected number of items of each class.
+    """
+
+    counts: FloatArray
+    unsure: FloatArray
+    votes: FloatArray
+    mass: FloatArray
+
+    @classmethod
+    def of(cls, result: Result, answers: IntArray) -> Learned:
+        """Learn from some items; ``answers`` (n_workers, n_classes) are those to all items."""
+        labels = result.labels
+        right = result.posterior[labels.label_item, labels.label]
+        unsure = np.asarray(np.bincount(labels.worker, right * (1 - right), labels.n_workers), float)
+        votes = Comparison(answers, np.eye(labels.n_classes)).add_up(labels, compared(labels))
+        return cls(observed_counts(labels, result.posterior), unsure, votes, result.posterior.sum(axis=0))
+
+    def join(self, other: Learned) -> Learned:
+        """Return what was learned from both."""
+        return Learned(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """What workers and items are measured by, once all labels have passed twice.
+
+    Attributes
+    ----------
+    connection : Connection
+    answers : ndarray of int, shape (n_workers, n_classes)
+    learned : Learned
+    """
+
+    connection: Connection
+    answers: IntArray
+    learned: Learned
+
+    @cached_property
+    def votes(self) -> Tally:
+        """How workers compare with the votes of the others."""
+        return Comparison(self.answers, np.eye(self.answers.shape[1])).tally(self.learned.votes)
+
+    @cached_property
+    def beyond_chance(self) -> float:
+        """How far all workers agree above chance, in standard deviations."""
+        return beyond_chance(self.votes)
+
+    @cached_property
+    def crowd(self) -> FloatArray:
+        """Pooled confusion of the workers who agree better than chance, shape (n_classes, n_classes)."""
+        clear = self.votes.above_chance > CLEAR
+        return crowd_table(self.learned.counts[clear] if clear.any() else self.learned.counts)
+
+    @cached_property
+    def tables(self) -> FloatArray | None:
+        """Every worker's table, none of its cells 0; None where they are too many."""
+        return worker_tables(self.learned.counts)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """What workers are compared with to judge them."""
+        if self.tables is None:
+            return Comparison(self.answers, self.crowd)
+        mass = self.learned.mass
+        return Comparison(self.answers, self.crowd, np.log(self.tables), np.log(mass / mass.sum() + 1e-9))
+
+    @cached_property
+    def mean_difficulty(self) -> float:
+        """The expected share of all labels that are wrong."""
+        counts = self.learned.counts
+        return float(1 - np.einsum("icc->", counts) / counts.sum())
+
+    def estimable(self) -> BoolArray:
+        """Mark the workers whose quality can be estimated, shape (n_workers,)."""
+        group = self.connection.worker
+        return np.asarray((group >= 0) & self.connection.identified[group] & (self.beyond_chance >= CLEAR))

@@ -1,0 +1,127 @@
+"""What is counted over all items, so that a report can be made without all of them at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.result import Result
+from crowdassay.insight.items import ItemInsight
+from crowdassay.insight.worth import SETTLED
+from crowdassay.metrics.calibration import calibration
+from crowdassay.metrics.scores import without_gold
+
+BINS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Counts over items.
+
+    Attributes
+    ----------
+    items, labels, tied : int
+    settled : int
+        Items whose label is at least 95 % sure, or known.
+    unsettled : int
+        Items whose label is less sure, and not known.
+    wrong, variance : float
+        Expected number of wrong labels, and its variance where items are independent.
+    bins : ndarray of int, shape (20,)
+        Items by the probability of their label.
+    mass : ndarray of shape (n_classes,)
+        Expected number of items of each class.
+    given : ndarray of int, shape (n_classes,)
+        Labels of each class.
+    """
+
+    items: int
+    labels: int
+    tied: int
+    settled: int
+    unsettled: int
+    wrong: float
+    variance: float
+    bins: IntArray
+    mass: FloatArray
+    given: IntArray
+
+    @classmethod
+    def of(cls, insight: ItemInsight) -> Totals:
+        """Count some items."""
+        result, labels = insight.result, insight.result.labels
+        wrong = np.where(labels.gold >= 0, 0.0, 1 - result.probability)
+        place = np.clip(np.ceil(result.probability * BINS - 1e-9).astype(np.int64) - 1, 0, BINS - 1)
+        return cls(
+            items=labels.n_items,
+            labels=labels.n_labels,
+            tied=int(result.tied.sum()),
+            settled=sum(name in ("settled", "known") for name in insight.standings),
+            unsettled=int(((result.probability < SETTLED) & (labels.gold < 0)).sum()),
+            wrong=float(wrong.sum()),
+            variance=float((wrong * (1 - wrong)).sum()),
+            bins=np.bincount(place, minlength=BINS),
+            mass=result.posterior.sum(axis=0),
+            given=np.bincount(labels.label, minlength=labels.n_classes),
+        )
+
+    def join(self, other: Totals) -> Totals:
+        """Return the counts over both."""
+        return Totals(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Against:
+    """A result beside the truth.
+
+    Attributes
+    ----------
+    records : list of dict
+        As `crowdassay.metrics.calibration.calibration` returns them.
+    cells : ndarray of int, shape (n_classes, n_classes)
+        Items by true class and label found.
+    gold : int
+        Items left out, since the fit was told their class.
+    """
+
+    records: list[dict[str, Any]]
+    cells: IntArray
+    gold: int = 0
+
+    @classmethod
+    def of(cls, result: Result, truth: np.ndarray) -> Against:
+        """Compare with class codes (n_items,), -1 where unknown."""
+        told = int(((truth >= 0) & (result.labels.gold >= 0)).sum())
+        truth = without_gold(result.labels, truth)
+        size, known = result.labels.n_classes, truth >= 0
+        cells = np.bincount(truth[known] * size + result.code[known], minlength=size * size)
+        return cls(calibration(result, truth), cells.reshape(size, size), told)
+
+    def join(self, other: Against) -> Against:
+        """Return what both sets of items give together."""
+        both = zip(self.records, other.records, strict=True)
+        return Against([_pool(one, more) for one, more in both], self.cells + other.cells, self.gold + other.gold)
+
+    @property
+    def known(self) -> int:
+        """Number of items whose truth is known."""
+        return int(self.cells.sum())
+
+    def mean(self, name: str) -> float:
+        """Return the mean of a column of the records over all items."""
+        return float(sum(row["items"] * row[name] for row in self.records if row["items"]) / self.known)
+
+
+def _pool(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return a bin's record over both sets of items."""
+    if not (one["items"] and other["items"]):
+        return one if one["items"] else other
+    items = one["items"] + other["items"]
+    means = {
+        name: (one["items"] * one[name] + other["items"] * other[name]) / items
+        for name in ("mean_probability", "error_rate", "mean_square_error")
+    }
+    return {**one, "items": items, **means}
