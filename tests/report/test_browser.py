@@ -38,6 +38,13 @@ def hostile(tmp_path_factory):
     return path
 
 
+# The elements that reach further to the right than the text does.
+BEYOND = """chosen => {
+    const right = one => one.getBoundingClientRect().right, edge = right(document.querySelector('main'));
+    return [...document.querySelectorAll(chosen)].filter(one => right(one) > edge).map(one => one.className);
+}"""
+
+
 @pytest.fixture
 def look(browser):
     """Open a page without a network; whatever it says, asks for or pops up is a failure."""
@@ -94,7 +101,7 @@ def test_a_tooltip_shows_on_a_worker(look, plain):
     page.locator("#chart-workers svg .mark-symbol.role-mark path").first.hover()
     tooltip = page.locator("#vg-tooltip-element")
     tooltip.wait_for(state="visible")
-    assert "95 % interval" in tooltip.inner_text()
+    assert "95% interval" in tooltip.inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -116,3 +123,24 @@ def test_it_prints(look, plain, tmp_path):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.pdf(path=tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_paper_cuts_nothing_off(look, plain):
+    """Paper is narrower than the screen that charts were drawn for, and printing does not draw them again."""
+    page = look(plain, width=1200)
+    page.evaluate("window.addEventListener('resize', event => event.stopImmediatePropagation(), true)")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 690, "height": 900})
+    assert page.evaluate(BEYOND, ".chart svg, table, .card") == []
+
+
+@pytest.mark.parametrize("width", [390, 790])
+def test_no_table_has_to_be_scrolled(look, hostile, width):
+    page = look(hostile, width=width)
+    assert page.evaluate(BEYOND, "table") == []
+
+
+def test_a_screen_reader_is_told_what_a_chart_shows(look, plain):
+    told = look(plain).locator(".chart").evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
+    assert len(set(told)) == len(told) > 6
+    assert "Points: accuracy of each worker against the number of labels given" in told

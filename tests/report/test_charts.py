@@ -22,6 +22,12 @@ def test_charts_are_saved(tmp_path, name, start):
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
+def test_a_picture_is_read_on_a_dark_page_too():
+    chart = calibration_chart(RECORDS)
+    assert "currentColor" in str(chart)  # in a page of ours the ink is the page's
+    assert "currentColor" not in render_svg(chart)  # a picture brings its own white, and its own ink
+
+
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(FileError, match=r"\.svg or \.png"):
         check_chart(tmp_path / "a.gif")

@@ -35,7 +35,7 @@ def test_a_report_is_written_beside_the_tables(run, simulated, tmp_path):
         (["--report", "report.pdf"], "must end in .html"),
         (["--report-title", "Ducks"], "goes with --report"),
         (["--report", "/proc/nowhere/report.html"], "/proc"),
-        (["--report", "report.html", "--engine", "files"], "in memory"),
+        (["--report", "report.pdf", "--engine", "files"], "must end in .html"),
     ],
 )
 def test_a_report_that_cannot_be_is_refused_at_once(run, simulated, options, words):

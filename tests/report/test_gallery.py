@@ -67,12 +67,21 @@ def test_records_add_up(fitted):
     assert [record["objective"] for record in found["convergence"].records] == list(result.history)
 
 
+def test_only_workers_with_equally_many_labels_are_drawn_apart():
+    items = [f"i{j}" for j in range(30)] * 3
+    workers = ["ann"] * 30 + ["bob"] * 30 + ["cy"] * 30
+    labels = ([*items, *items[:12]], [*workers, *["dot"] * 12], [0, 1] * 51)
+    at = {record["worker"]: record["at"] for record in MajorityVote().fit(labels).result_.chart.workers().records}
+    assert at["dot"] == 12
+    assert len({at["ann"], at["bob"], at["cy"]}) == 3
+
+
 def test_what_cannot_be_drawn_is_said(fitted):
     with pytest.raises(ParameterError, match="no worker 'nobody'"):
         fitted[0].chart.confusion("nobody")
     with pytest.raises(DataError, match="no history"):
         MajorityVote().fit(fitted[0].labels).result_.chart.convergence()
-    with pytest.raises(DataError, match="gamma auto"):
+    with pytest.raises(DataError, match="gamma='auto'"):
         fitted[0].chart.selection()
     with pytest.raises(DataError, match="nothing to compare"):
         fitted[0].chart.calibration(np.full(100, -1))

@@ -110,6 +110,7 @@ def test_json_in_a_script_reads_back(value):
 
 def test_names_are_shortened_and_keep_their_direction_to_themselves():
     assert short("x" * 10_000) == "x" * 39 + "…"
+    assert short("https://example.org/a/very/long/path/263/image.png") == "https://example.org/a/very…263/image.png"
     assert short("\u202eabc") == "\N{REPLACEMENT CHARACTER}abc"
     assert short("שלום") == "\N{FIRST STRONG ISOLATE}שלום\N{POP DIRECTIONAL ISOLATE}"
     assert short("👩‍👧") == "👩‍👧"

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from crowdassay import __version__
+from crowdassay.arrays import IntArray
 from crowdassay.data.result import Result
 from crowdassay.errors import FileError
+from crowdassay.insight.totals import Against
+from crowdassay.io.values import counted
 from crowdassay.io.write import check_writable, write_bytes
-from crowdassay.metrics.calibration import calibration, calibration_error
-from crowdassay.metrics.scores import error_rate
+from crowdassay.metrics.calibration import calibration_error
 from crowdassay.report import overview, sections
 from crowdassay.report.chart import Chart, converter
-from crowdassay.report.charts import confusion_chart
+from crowdassay.report.charts import calibration_chart, classes_chart, confusion_chart
 from crowdassay.report.html import asset, render, templates
-from crowdassay.report.records import common_classes
+from crowdassay.report.records import class_records, common_classes
 from crowdassay.report.text import distinct, short
 
 FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
@@ -42,38 +44,38 @@ def write_report(
     ----------
     result : Result
     path : str or Path
-    truth : path, frame, mapping or ndarray of int of shape (n_items,), optional
-        Known classes to compare with; codes are -1 where unknown.
+    truth : path, frame, mapping, ndarray of int of shape (n_items,), or Against, optional
+        Known classes to compare with, codes being -1 where unknown; or what a comparison of all items has found.
     title : str, optional
     notes : sequence of str
         What else the reader should know.
     """
     path = Path(path)
     check_report(path)
-    known = result.chart.match(truth)
-    write_bytes(build_report(result, truth=known, title=title, notes=notes).encode(), path)
+    write_bytes(build_report(result, truth=truth, title=title, notes=notes).encode(), path)
 
 
-def build_report(
-    result: Result, *, truth: np.ndarray | None = None, title: str | None = None, notes: Sequence[str] = ()
-) -> str:
+def build_report(result: Result, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()) -> str:
     """Return the report as HTML."""
-    if truth is not None and not (truth >= 0).any():
-        truth = None
-    labels, found = result.labels, result.insight
+    if not isinstance(truth, Against | None):
+        truth = Against.of(result, result.chart.match(truth))
+    against = truth if truth is not None and truth.known else None
+    if truth is not None and truth.gold and against is None:
+        notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
+    labels, found, totals = result.labels, result.insight, result.insight.totals
     flagged, flagged_note = sections.flagged_workers(result)
     worth, worth_note = sections.worth_items(result)
     hardest, measure = sections.hardest_items(result)
     return render(
         asset("report.html"),
-        _charts(result, truth),
+        _charts(result, against),
         title=short(title or f"Report on {labels.report.source}", 120),
-        subtitle=f"{labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers, "
-        f"{labels.n_classes:,} classes, method {result.method}.",
-        cards=overview.cards(result, truth),
+        subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
+        f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}, method {result.method}.",
+        cards=overview.cards(result, against),
         steps=overview.next_steps(result),
-        notes=list(dict.fromkeys([*labels.report.notes, *result.notes, *notes, *found.notes])),
-        truth=None if truth is None else {"text": _against(result, truth)},
+        notes=overview.worth_knowing([*labels.report.notes, *result.notes, *notes, *found.notes]),
+        truth=None if against is None else {"text": _beside(against)},
         flagged=flagged,
         flagged_note=flagged_note,
         copies=sections.copied_workers(result),
@@ -86,9 +88,11 @@ def build_report(
     )
 
 
-def _charts(result: Result, truth: np.ndarray | None) -> dict[str, Chart]:
+def _charts(result: Result, against: Against | None) -> dict[str, Chart]:
     chart = result.chart
-    found = {"confidence": chart.confidence(), "confusion": chart.confusion(), "classes": chart.classes(truth)}
+    rows, classes, note = class_records(result, None if against is None else against.cells.sum(axis=1))
+    found = {"confidence": chart.confidence(), "confusion": chart.confusion()}
+    found["classes"] = Chart(classes_chart(rows, classes), note)
     if result.insight.estimable.any():
         found["workers"] = chart.workers()
     disputed = chart.items()
@@ -98,18 +102,17 @@ def _charts(result: Result, truth: np.ndarray | None) -> dict[str, Chart]:
         found["convergence"] = chart.convergence()
     if result.selection is not None:
         found["selection"] = chart.selection()
-    if truth is not None:
-        found |= {"calibration": chart.calibration(truth), "truth": _truth_chart(result, truth)}
+    if against is not None:
+        found["calibration"] = Chart(calibration_chart(against.records))
+        found["truth"] = _truth_chart(result, against.cells)
     for name, one in found.items():
         bare = {key: value for key, value in one.spec.items() if key != "title"}  # the page has headings of its own
         found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
     return found
 
 
-def _truth_chart(result: Result, truth: np.ndarray) -> Chart:
-    labels, known = result.labels, truth >= 0
-    size = labels.n_classes
-    counts = np.bincount(truth[known] * size + result.code[known], minlength=size * size).reshape(size, size)
+def _truth_chart(result: Result, counts: IntArray) -> Chart:
+    labels = result.labels
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     classes = common_classes(result)
     names = distinct([labels.class_names[c] for c in classes])
@@ -128,11 +131,9 @@ def _truth_chart(result: Result, truth: np.ndarray) -> Chart:
     return Chart(confusion_chart(records, names, [], axes=("label found", "true class"), unit="items", largest=360))
 
 
-def _against(result: Result, truth: np.ndarray) -> str:
-    known = int((truth >= 0).sum())
-    rows: list[dict[str, Any]] = calibration(result, truth)
+def _beside(against: Against) -> str:
     return (
-        f"Of the {known:,} items whose class is known, {error_rate(result.winners, truth):.2%} are labelled wrong; "
-        f"{1 - result.probability[truth >= 0].mean():.2%} were expected to be. How sure and how right differ by "
-        f"{calibration_error(rows):.3f} on average."
+        f"Of the {against.known:,} items whose class is known{overview.told(against)}, {against.mean('error_rate'):.2%} are "
+        f"labelled wrong; {1 - against.mean('mean_probability'):.2%} were expected to be. How sure and how right differ by "
+        f"{calibration_error(against.records):.3f} on average."
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from crowdassay.errors import FileError, MissingExtraError
 from crowdassay.io.write import check_writable, write_bytes, write_json
+from crowdassay.report.theme import INK
 
 VERSION = "5.20"
 ENDINGS = (".svg", ".png", ".html", ".json")
@@ -82,7 +83,17 @@ def save_chart(spec: dict[str, Any], path: Path) -> None:
 
 
 def _on_white(spec: dict[str, Any]) -> dict[str, Any]:
-    return {**spec, "background": "white", "padding": 12}
+    look = {**spec.get("config", {}), "font": "Arial, 'Liberation Sans', Helvetica, sans-serif"}  # whose widths are known here
+    return {**_in_black(spec), "background": "white", "padding": 12, "config": _in_black(look)}
+
+
+def _in_black(part: Any) -> Any:
+    """Return a specification whose ink does not follow a page, which may be a dark one; data stay as they are."""
+    if isinstance(part, dict):
+        return {name: value if name == "data" else _in_black(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_in_black(value) for value in part]
+    return "black" if part == INK else part
 
 
 def converter() -> Any:

@@ -11,9 +11,10 @@ Spec = dict[str, Any]
 Records = list[dict[str, Any]]
 
 
-def _chart(title: str, records: Records, width: int = 560, height: int = 300, **rest: Any) -> Spec:
-    head = {"$schema": SCHEMA, "title": title, "width": width, "height": height, "data": {"values": records}}
-    return {**head, **rest, "config": CONFIG}
+def _chart(title: str, says: str, records: Records, width: int = 560, height: int = 300, **rest: Any) -> Spec:
+    """Return a chart; a screen reader reads out what it `says`."""
+    head = {"$schema": SCHEMA, "title": title, "description": says, "width": width, "height": height}
+    return {**head, "data": {"values": records}, **rest, "config": CONFIG}
 
 
 def _share(field: str, title: str | None, **more: Any) -> Spec:
@@ -34,7 +35,7 @@ def _tooltip(**titles: Any) -> list[Spec]:
 def confidence_chart(records: Records) -> Spec:
     """Return how many items have which probability, settled ones in another colour."""
     most = max(record["items"] for record in records)
-    axis = {"format": "~s", "tickCount": min(most, 6)}
+    axis = {"format": ",.0f", "tickCount": min(most, 6), "tickMinStep": 1}
     bars = {
         "mark": {"type": "rect", "cornerRadiusTopLeft": 2, "cornerRadiusTopRight": 2},
         "encoding": {
@@ -51,7 +52,7 @@ def confidence_chart(records: Records) -> Spec:
             "tooltip": _tooltip(bin="probability", items=("items", ",")),
         },
     }
-    return _chart("How sure the labels are", records, layer=[bars])
+    return _chart("How sure the labels are", "Bars: how many items have which probability", records, layer=[bars])
 
 
 def workers_chart(records: Records, mean: float | None) -> Spec:
@@ -59,7 +60,7 @@ def workers_chart(records: Records, mean: float | None) -> Spec:
     present = [name for name in VERDICTS if any(record["verdict"] == name for record in records)]
     least, most = (bound(record["labels"] for record in records) if records else 1 for bound in (min, max))
     scale = {"type": "log" if most > 5 * least else "linear", "domain": [least * 0.8, most * 1.2], "nice": False}
-    axis = {"format": "~s", "tickCount": 6, "labelOverlap": True}
+    axis = {"format": ",.0f", "tickCount": 6, "labelOverlap": True}
     x = {"field": "at", "type": "quantitative", "title": "labels given", "scale": scale, "axis": axis}
     if most < 1.3 * least:  # all have given about as many: side by side they can be told apart
         x = {
@@ -75,11 +76,11 @@ def workers_chart(records: Records, mean: float | None) -> Spec:
         "scale": {"domain": present, "range": [VERDICTS[name] for name in present]},
     }
     hover = _tooltip(
-        worker="worker", labels=("labels", ","), accuracy=("accuracy", ".1%"), interval="95 % interval",
+        worker="worker", labels=("labels", ","), accuracy=("accuracy", ".1%"), interval="95% interval",
         verdict="verdict", evidence="evidence",
     )  # fmt: skip
     limits = {
-        "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.45},
+        "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": min(0.45, max(0.1, 45 / max(len(records), 1)))},  # not a wall
         "encoding": {"x": x, "y": _share("low", "accuracy"), "y2": {"field": "high"}, "color": colour},
     }
     points = {
@@ -94,7 +95,9 @@ def workers_chart(records: Records, mean: float | None) -> Spec:
             "encoding": {"y": _share("accuracy", None), "tooltip": _tooltip(accuracy=("mean accuracy of labels", ".1%"))},
         }
         layers.insert(0, line)
-    return _chart("Workers", records, height=340, layer=layers)
+    return _chart(
+        "Workers", "Points: accuracy of each worker against the number of labels given", records, height=340, layer=layers
+    )
 
 
 def confusion_chart(
@@ -117,7 +120,7 @@ def confusion_chart(
         "true": down,
         "observed": across,
         "share": ("share", ".1%"),
-        "interval": "95 % interval",
+        "interval": "95% interval",
         "labels": (unit, ",.1f"),
     }
     hover = _tooltip(**{name: text for name, text in fields.items() if any(name in record for record in records[:1])})
@@ -133,7 +136,7 @@ def confusion_chart(
     }
     layers = [cells]
     if len(classes) <= 12:
-        white = {"condition": {"test": "datum.share > 0.7", "value": "white"}, "value": INK}
+        white = {"condition": {"test": "datum.share > 0.95", "value": "white"}, "value": INK}  # whichever is easier to read
         text = {"field": "share", "type": "quantitative", "format": ".0%"}
         layers.append({"mark": {"type": "text"}, "encoding": {"x": x, "y": y, "text": text, "color": white, "tooltip": hover}})
     chosen: dict[str, Any] = {}
@@ -143,7 +146,7 @@ def confusion_chart(
             "params": [{"name": "chosen", "value": 0, "bind": bind}],
             "transform": [{"filter": "datum.worker == chosen"}],
         }
-    return _chart(title, records, width=size, height=size, **chosen, layer=layers)
+    return _chart(title, f"Heat map: share of each {across} by {down}", records, size, size, **chosen, layer=layers)
 
 
 def classes_chart(records: Records, classes: list[str]) -> Spec:
@@ -165,7 +168,9 @@ def classes_chart(records: Records, classes: list[str]) -> Spec:
             "tooltip": _tooltip(**{"class": "class", "of": "of", "share": ("share", ".1%")}),
         },
     }
-    return _chart("Classes", records, height=max(28 * len(classes) * len(present) // 2, 80), layer=[bars])
+    return _chart(
+        "Classes", "Bars: how common each class is", records, height=max(14 * len(classes) * len(present), 80), layer=[bars]
+    )
 
 
 def items_chart(records: Records, items: list[str], classes: list[str]) -> Spec:
@@ -181,7 +186,9 @@ def items_chart(records: Records, items: list[str], classes: list[str]) -> Spec:
             ),
         },
     }
-    return _chart("The most disputed items", records, height=max(22 * len(items), 60), layer=[bars])
+    return _chart(
+        "The most disputed items", "Bars: how many workers said what", records, height=max(22 * len(items), 60), layer=[bars]
+    )
 
 
 def _names(field: str, names: list[str]) -> str:
@@ -201,7 +208,7 @@ def convergence_chart(records: Records) -> Spec:
             "tooltip": _tooltip(step=("step", "d"), objective=("objective", ",.4f")),
         },
     }
-    return _chart("How the fit converged", records, height=220, layer=[line])
+    return _chart("How the fit converged", "Line: the objective after every step", records, height=220, layer=[line])
 
 
 def selection_chart(records: Records) -> Spec:
@@ -217,7 +224,9 @@ def selection_chart(records: Records) -> Spec:
             "tooltip": _tooltip(candidate="candidate", score=("score", ".5f")),
         },
     }
-    return _chart("What was tried", records, height=max(24 * len(names), 60), layer=[points])
+    return _chart(
+        "What was tried", "Points: the score of every candidate", records, height=max(24 * len(names), 60), layer=[points]
+    )
 
 
 def calibration_chart(records: Records) -> Spec:
@@ -253,4 +262,11 @@ def calibration_chart(records: Records) -> Spec:
         "mark": {"type": "text", "dy": -14, "opacity": 0.75},
         "encoding": {"x": sure, "y": right, "text": {"field": "items", "type": "quantitative", "format": ","}},
     }
-    return _chart("Calibration", rows, width=270, height=270, layer=[honest, points, counts])
+    return _chart(
+        "Calibration",
+        "Points: how often labels are right against how sure they are",
+        rows,
+        270,
+        270,
+        layer=[honest, points, counts],
+    )

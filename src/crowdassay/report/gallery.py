@@ -11,6 +11,7 @@ from crowdassay.data.result import Result
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
+from crowdassay.metrics.scores import without_gold
 from crowdassay.report import charts, records
 from crowdassay.report.chart import Chart
 
@@ -52,7 +53,9 @@ class Gallery:
 
     def classes(self, truth: Any = None) -> Chart:
         """Show how common each class is among labels, items and, if given, the truth."""
-        rows, classes, note = records.class_records(self.result, self.match(truth))
+        codes = self.match(truth)
+        truths = None if codes is None else np.bincount(codes[codes >= 0], minlength=self.result.labels.n_classes)
+        rows, classes, note = records.class_records(self.result, truths)
         return Chart(charts.classes_chart(rows, classes), note)
 
     def items(self, size: int = 15) -> Chart:
@@ -70,7 +73,7 @@ class Gallery:
         """Show the scores of what was tried, where a parameter was chosen from the data."""
         chosen = self.result.selection
         if chosen is None:
-            raise DataError("Nothing was chosen from the data in this fit; --gamma auto and crowdassay.select do that.")
+            raise DataError("Nothing was chosen from the data in this fit; gamma='auto' and crowdassay.select do that.")
         best = max(row["score"] for row in chosen["rows"])
         rows = [{**row, "chosen": row["score"] == best} for row in chosen["rows"]]
         keep = ("candidate", "score", "chosen")
@@ -79,8 +82,9 @@ class Gallery:
     def calibration(self, truth: Any) -> Chart:
         """Show how often labels are right against how sure they are; truth as a file, a frame, a mapping or class codes."""
         codes = self.match(truth)
+        codes = None if codes is None else without_gold(self.result.labels, codes)
         if codes is None or not (codes >= 0).any():
-            raise DataError("The truth holds no item of these labels, so there is nothing to compare with.")
+            raise DataError("The truth holds no item of these labels that was not given as gold; there is nothing to compare.")
         return Chart(charts.calibration_chart(calibration(self.result, codes)))
 
     def match(self, truth: Any) -> np.ndarray | None:

@@ -8,12 +8,13 @@ from typing import Any
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 th, td { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #8884; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; white-space: nowrap; }
 td { font-variant-numeric: tabular-nums; }
 .note { opacity: 0.7; margin: 0.2rem 0; }
 figure { background: white; display: inline-block; margin: 0; padding: 1rem; }
+svg { max-width: 100%; height: auto; }
 """
 COLUMNS = ("paper", "ours", "difference", "converged", "gamma")
 
@@ -23,6 +24,7 @@ def reproduction_page(tables: list[dict[str, Any]], calibration_svg: str | None)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>The paper's tables</title><style>{STYLE}</style></head><body>",
         "<h1>Regularized Minimax Conditional Entropy for Crowdsourcing: the tables</h1>",
         "<p><b>ours</b> follows the paper's protocol: gamma by 5-fold likelihood cross-validation, Algorithm 1 stopped when no "

@@ -8,8 +8,8 @@ import numpy as np
 
 from crowdassay.arrays import IntArray
 from crowdassay.data.result import Result
-from crowdassay.estimators.confusion import observed_counts
-from crowdassay.insight.intervals import confusion_interval
+from crowdassay.insight.items import disputed
+from crowdassay.insight.totals import BINS
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
 from crowdassay.insight.worth import SETTLED
 from crowdassay.report.text import distinct, short
@@ -17,7 +17,6 @@ from crowdassay.report.text import distinct, short
 MOST_WORKERS = 1500  # points of the workers' chart
 MOST_CELLS = 12_000  # cells of all heat maps together
 MOST_CLASSES = 25
-BINS = 20
 SPREAD, GOLDEN = 0.12, 0.618034  # workers with as many labels are drawn a little apart
 
 Records = list[dict[str, Any]]
@@ -26,8 +25,7 @@ Records = list[dict[str, Any]]
 def confidence_records(result: Result) -> Records:
     """Count the items in bins of the probability of their label, from the lowest there can be to 1."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
-    place = np.clip(np.ceil(result.probability * BINS - 1e-9).astype(np.int64) - 1, 0, BINS - 1)
-    counts = np.bincount(place, minlength=BINS)
+    counts = result.insight.totals.bins
     first = min(int(BINS / result.labels.n_classes), int(np.flatnonzero(counts)[0]))
     return [
         {
@@ -45,7 +43,7 @@ def confidence_records(result: Result) -> Records:
 def worker_records(result: Result) -> tuple[Records, str]:
     """Return a record for every worker whose accuracy can be estimated, those flagged always, and a note on the rest."""
     found, labels = result.insight, result.labels
-    n_labels = np.bincount(labels.worker, minlength=labels.n_workers)
+    n_labels = found.n_labels
     verdicts = np.asarray(found.verdicts, dtype=object)
     shown = np.flatnonzero(found.estimable & (n_labels > 0))
     notes = []
@@ -57,12 +55,13 @@ def worker_records(result: Result) -> tuple[Records, str]:
         )
         shown = sample_workers(shown, np.isin(verdicts, (SPAMMER, ADVERSARY)))
     place = np.argsort(np.argsort(found.accuracy[shown], kind="stable"))
+    apart = SPREAD * (np.bincount(n_labels[shown])[n_labels[shown]] > 1)
     return [
         {
             "worker": short(labels.workers[int(i)].as_py()),
             "place": int(rank),
             "labels": int(n_labels[i]),
-            "at": round(float(n_labels[i] * (1 + SPREAD * ((rank * GOLDEN) % 1 - 0.5))), 2),
+            "at": round(float(n_labels[i] * (1 + spread * ((rank * GOLDEN) % 1 - 0.5))), 2),
             "accuracy": round(float(found.accuracy[i]), 4),
             "low": round(float(found.low[i]), 4),
             "high": round(float(found.high[i]), 4),
@@ -70,7 +69,7 @@ def worker_records(result: Result) -> tuple[Records, str]:
             "verdict": str(verdicts[i]),
             "evidence": found.evidence[i],
         }
-        for i, rank in zip(shown, place, strict=True)
+        for i, rank, spread in zip(shown, place, apart, strict=True)
     ], " ".join(notes)
 
 
@@ -90,10 +89,10 @@ def confusion_records(result: Result, chosen: list[int], *, crowd: bool) -> tupl
     note = (
         "" if len(classes) == labels.n_classes else f"The {len(classes)} most common of {labels.n_classes:,} classes are shown."
     )
-    share, low, high, counts = confusion_interval(result, np.array(chosen, np.int64))
+    share, low, high, counts = result.insight.confusion(np.array(chosen, np.int64))
     tables: list[tuple[str, Any, Any, Any, Any]] = []
     if crowd:
-        total = observed_counts(labels, result.posterior).sum(axis=0)
+        total = result.insight.counts.sum(axis=0)
         rows = total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
         tables.append(("the crowd", rows, None, None, total))
     tables += [(short(labels.workers[i].as_py()), share[n], low[n], high[n], counts[n]) for n, i in enumerate(chosen)]
@@ -116,29 +115,25 @@ def confusion_records(result: Result, chosen: list[int], *, crowd: bool) -> tupl
 
 def common_classes(result: Result) -> list[int]:
     """Return the classes that are found most often, in class order."""
-    mass = result.posterior.sum(axis=0)
+    mass = result.insight.totals.mass
     return sorted(int(c) for c in np.argsort(-mass, kind="stable")[:MOST_CLASSES])
 
 
 def busiest_workers(result: Result) -> tuple[list[int], str]:
     """Return as many workers as there is room for, most labels first, and a note if some are left out."""
-    labels = result.labels
-    n_labels = np.bincount(labels.worker, minlength=labels.n_workers)
+    labels, n_labels = result.labels, result.insight.n_labels
     room = max(1, MOST_CELLS // min(labels.n_classes, MOST_CLASSES) ** 2)
     order = np.argsort(-n_labels, kind="stable")[:room]
     note = "" if room >= labels.n_workers else f"The {room:,} workers with most labels of {labels.n_workers:,} can be chosen."
     return [int(i) for i in order if n_labels[i]], note
 
 
-def class_records(result: Result, truth: np.ndarray | None) -> tuple[Records, list[str], str]:
-    """Return the share of each class among labels, items and truths."""
-    labels, classes = result.labels, common_classes(result)
-    shares = {
-        "labels given": np.bincount(labels.label, minlength=labels.n_classes) / labels.n_labels,
-        "items found": result.posterior.mean(axis=0),
-    }
-    if truth is not None and (truth >= 0).any():
-        shares["truth"] = np.bincount(truth[truth >= 0], minlength=labels.n_classes) / (truth >= 0).sum()
+def class_records(result: Result, truths: IntArray | None) -> tuple[Records, list[str], str]:
+    """Return the share of each class among labels, items and, counted by class (n_classes,), truths."""
+    labels, classes, totals = result.labels, common_classes(result), result.insight.totals
+    shares = {"labels given": totals.given / totals.labels, "items found": totals.mass / totals.items}
+    if truths is not None and truths.any():
+        shares["truth"] = truths / truths.sum()
     names = distinct([labels.class_names[c] for c in classes])
     note = (
         "" if len(classes) == labels.n_classes else f"The {len(classes)} most common of {labels.n_classes:,} classes are shown."
@@ -149,15 +144,6 @@ def class_records(result: Result, truth: np.ndarray | None) -> tuple[Records, li
         for of, share in shares.items()
     ]
     return records, names, note
-
-
-def disputed(result: Result, size: int) -> list[int]:
-    """Return the items whose votes are spread most evenly, by entropy of the votes; those with a single label come last."""
-    votes = result.labels.votes()
-    total = np.maximum(votes.sum(axis=1), 1)
-    share = votes / total[:, None]
-    entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
-    return [int(j) for j in np.lexsort((-total, -np.round(entropy, 9)))[:size] if entropy[j] > 0]
 
 
 def item_records(result: Result, size: int) -> tuple[Records, list[str], list[str]]:

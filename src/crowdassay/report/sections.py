@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from crowdassay.data.result import Result
+from crowdassay.insight.items import hardness
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER, WEAK
+from crowdassay.io.values import counted
 from crowdassay.report.text import short
 
 SHOWN = 12
@@ -19,7 +21,7 @@ Rows = list[dict[str, Any]]
 def flagged_workers(result: Result) -> tuple[Rows, str]:
     """Return adversaries, spammers and weak workers, those with most labels first, and a note on how many are left out."""
     found, labels = result.insight, result.labels
-    n_labels = np.bincount(labels.worker, minlength=labels.n_workers)
+    n_labels = found.n_labels
     rank = {ADVERSARY: 0, SPAMMER: 1, WEAK: 2}
     chosen = sorted(
         (i for i, name in enumerate(found.verdicts) if name in rank), key=lambda i: (rank[found.verdicts[i]], -n_labels[i], i)
@@ -74,8 +76,7 @@ def worth_items(result: Result) -> tuple[Rows, str]:
 
 def hardest_items(result: Result) -> tuple[Rows, str]:
     """Return the items that workers get wrong most, or are least sure, who said what about them, and the measure's name."""
-    labels = result.labels
-    hard = result.entropy if result.difficulty is None else result.difficulty
+    labels, hard = result.labels, hardness(result)
     chosen = [int(j) for j in np.argsort(-hard, kind="stable")[:SHOWN] if labels.starts[j + 1] > labels.starts[j]]
     rows = [
         {
@@ -112,7 +113,7 @@ def model_facts(result: Result) -> dict[str, Any]:
     """Return what was fitted, with which parameters, and how it ended."""
     end = "converged" if result.converged else "did not converge: raise --max-sweeps"
     objective = "" if result.objective is None else f" at an objective of {result.objective:,.4f}"
-    text = f"The method {result.method} {end} after {result.sweeps:,} sweeps{objective}."
+    text = f"The method {result.method} {end} after {counted(result.sweeps, 'sweep')}{objective}."
     chosen = result.selection
     return {
         "text": text if result.sweeps else f"The method {result.method} takes one pass over the labels.",

@@ -9,6 +9,7 @@ import numpy as np
 
 from crowdassay.data.result import Result
 from crowdassay.insight.worth import SETTLED
+from crowdassay.io.values import counted
 from crowdassay.metrics.agreement import Agreement
 from crowdassay.report.text import short
 
@@ -43,8 +44,9 @@ def result_html(result: Result) -> str:
         for i in np.argsort(-n_labels, kind="stable")[:ROWS]
     ]
     return (
-        f"<p><b>{escape(result.method)}</b>: {labels.n_labels:,} labels of {labels.n_items:,} items by "
-        f"{labels.n_workers:,} workers; {settled:.0%} of the items are settled.</p>"
+        f"<p><b>{escape(result.method)}</b>: {counted(labels.n_labels, 'label')} of "
+        f"{counted(labels.n_items, 'item')} by {counted(labels.n_workers, 'worker')}; {settled:.0%} of the items are "
+        "settled.</p>"
         f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{table('Least sure items', ITEMS, items)}"
         f"{table('Busiest workers', WORKERS, workers)}</div>"
         + "".join(f"<p>{escape(note)}</p>" for note in (*result.notes, *found.notes))
@@ -74,7 +76,7 @@ def agreement_html(found: Agreement) -> str:
 MEASURES = ("measure", "value", "interval", "")
 LEAST = ("worker", "items", "agreement", "")
 ITEMS = ("item", "label", "probability", "standing")
-WORKERS = ("worker", "labels", "accuracy", "95 % interval", "verdict")
+WORKERS = ("worker", "labels", "accuracy", "95% interval", "verdict")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

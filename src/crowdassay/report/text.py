@@ -13,14 +13,17 @@ RIGHT_TO_LEFT = ("R", "AL", "AN")
 def short(value: object, width: int = WIDTH) -> str:
     r"""Return a name fit for a chart or a page; raw values stay in the tables.
 
-    Characters that do not print, among them those that turn the direction of writing, are replaced. Right-to-left names are
-    wrapped in isolates, so that they do not reorder what stands beside them.
+    Paths and addresses begin alike, so they lose their middle; other names lose their end. Characters that do not print,
+    among them those that turn the direction of writing, are replaced. Right-to-left names are wrapped in isolates, so that
+    they do not reorder what stands beside them.
 
     >>> short("a" * 50), short("new\nline")
     ('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…', 'new�line')
     """
     text = str(value)
-    text = text if len(text) <= width else text[: width - 1] + "…"
+    if len(text) > width:
+        tail = width // 3 if "/" in text else 0
+        text = text[: width - 1 - tail] + "…" + text[len(text) - tail :]
     text = "".join(char if char.isprintable() or char == JOINER else "\N{REPLACEMENT CHARACTER}" for char in text)
     if any(unicodedata.bidirectional(char) in RIGHT_TO_LEFT for char in text):
         return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
