@@ -33,7 +33,7 @@ ROWS = {
     7: ("19-digit ids, leading zeros, `1e5`, `NA`, `None`, `null` as ids", "Ids stay text, byte for byte"),
     8: (
         "UTF-8 BOM, UTF-16, Latin-1, NUL bytes, lone surrogates",
-        "BOM handled; UTF-16 named; else the error names line and byte; NUL refused with its line",
+        "UTF-8 and UTF-16 read, with or without BOM; else the error names line and byte; NUL refused with its line",
     ),
     9: (
         "Ragged rows, unclosed quote, embedded newlines, mixed line ends, `;` or tab separators",
@@ -41,7 +41,7 @@ ROWS = {
     ),
     10: (
         "Truncated JSON, JSONL or Parquet",
-        "Error with the line, or naming the file; JSONL keeps its good lines only with `--skip-bad`",
+        "Error with the line or byte; JSONL keeps its good lines only with `--skip-bad`",
     ),
     11: ("One class only", 'Labels returned with a "degenerate: one class" note; agreement undefined, not 1'),
     12: ("One worker, or one label per item", "Falls back to priors; said to be unidentifiable, worker quality not estimable"),

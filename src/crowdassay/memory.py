@@ -21,7 +21,7 @@ def parse_size(text: str) -> int:
     found = SIZE.fullmatch(text)
     if not found or found[2].upper() not in UNITS or not float(found[1]):
         raise ParameterError(f"Memory is given as a number and a unit, such as 1GB or 800MB, not '{text}'.")
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    return int(min(float(found[1]) * UNITS[found[2].upper()], UNLIMITED))
 
 
 def shown_size(size: float) -> str:

@@ -22,7 +22,7 @@ from crowdassay.compat.crowdkit import (
     Wawa,
     ZeroBasedSkill,
 )
-from crowdassay.errors import MissingExtraError
+from crowdassay.errors import DataError, MissingExtraError
 
 SIGNATURES = {
     "MajorityVote": {"default_skill": None, "on_missing_skill": "error"},
@@ -326,3 +326,15 @@ def test_pandas_is_asked_for_by_name(monkeypatch):
         KOS().fit([])
     code = "import sys, crowdassay.compat.crowdkit; assert 'pandas' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", sorted(set(crowdkit.__all__) - {"GoldMajorityVote"}))
+def test_one_class_gaps_and_what_is_no_frame(name):
+    make = getattr(crowdkit, name)
+    frame = pd.DataFrame({"task": ["a", "a", "b"], "worker": ["x", "y", "x"], "label": [1, 1, 1]})
+    if name != "KOS":  # which needs two
+        assert make().fit_predict(frame).to_dict() == {"a": 1, "b": 1}
+    with pytest.raises(DataError, match=r"Rows without a task, worker or label: 1; leave them out"):
+        make().fit_predict(frame.assign(label=[1, None, 0]))
+    with pytest.raises(DataError, match="A pandas DataFrame of task, worker and label is needed, not a list"):
+        make().fit_predict([1, 2, 3])

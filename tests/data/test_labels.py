@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -91,3 +93,35 @@ def test_votes_are_the_same_however_many_labels_there_are(monkeypatch):
 def test_codes_of_different_lengths_are_refused():
     with pytest.raises(DataError, match="differ in length: 2 items, 1 workers, 2 labels"):
         Labels.from_codes(np.array([0, 1]), np.array([0]), np.array([0, 1]), **WORDS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"starts": np.array([0, 2])}, "one more place in starts"),
+        ({"starts": np.array([0, 2, 5])}, "must rise from 0"),
+        ({"starts": np.array([0, 5, 4])}, "must rise from 0"),
+        ({"label": np.array([0, 1, 0], np.int16)}, "must rise from 0"),
+        ({"worker": np.array([0, 1, 0, 2], np.int32)}, "worker codes must lie between 0 and 1"),
+        ({"label": np.array([0, -1, 0, 1], np.int16)}, "label codes must lie between 0 and 1"),
+        ({"worker": np.zeros(4)}, "array of whole numbers"),
+        ({"gold": np.array([0], np.int32)}, "2 gold codes"),
+        ({"gold": np.array([0, 2], np.int32)}, "gold codes must lie between -1 and 1"),
+    ],
+)
+def test_what_kernels_would_stumble_over_is_refused(change, message):
+    labels = Labels.from_codes(np.array([1, 0, 1, 0]), np.array([1, 1, 0, 0]), np.array([0, 1, 1, 0]), **WORDS)
+    with pytest.raises(DataError, match=message):
+        replace(labels, **change)
+
+
+@pytest.mark.parametrize("gold", [[0, 1], np.array([0.5, 1.0]), np.array([0, 2]), np.array([0])])
+def test_gold_that_is_no_code_for_each_item_is_refused(gold):
+    labels = Labels.from_codes(np.array([1, 0]), np.array([1, 1]), np.array([0, 1]), **WORDS)
+    with pytest.raises(DataError, match="Gold must hold one code for each of 2 items"):
+        labels.with_gold(gold)
+
+
+def test_codes_must_be_whole_numbers():
+    with pytest.raises(DataError, match="item codes must be a one-dimensional array of whole numbers"):
+        Labels.from_codes([1, 0], np.array([1, 1]), np.array([0, 1]), **WORDS)

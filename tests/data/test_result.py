@@ -49,3 +49,8 @@ def test_worker_and_item_tables_of_a_model_carry_its_parameters():
 def test_a_class_called_item_does_not_hide_the_items():
     table = MajorityVote().fit(([1, 2], ["a", "b"], ["item", "other"])).posterior_
     assert table.column_names == ["item", "class:item", "other"]
+
+
+def test_a_result_is_shown_in_one_line():
+    result = MajorityVote().fit((["a", "a", "b"], ["v", "w", "v"], [0, 1, 0])).result_
+    assert repr(result) == "Result(majority, 2 items, mean probability 0.750)"

@@ -5,10 +5,12 @@ import pickle
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, OneCoin, load_model, simulate
-from crowdassay.errors import DataError, FileError, NotFittedError, ParameterError
+from crowdassay.errors import CrowdassayError, DataError, FileError, NotFittedError, ParameterError
+from crowdassay.estimators.saved import _canonical, _digest
 from crowdassay.model.structures import reference_sets
 
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]
@@ -105,3 +107,49 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="structure is an object"):
         MinimaxEntropy(structure=reference_sets(3, [[0], [1, 2]])).fit(LABELS).save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def sealed(folder, change=None, **tables):
+    """Change a model and make its checksums right again, as another hand could."""
+    for name, table in tables.items():
+        pq.write_table(table, folder / f"{name}.parquet")
+    head = json.loads((folder / "model.json").read_text())
+    head = {name: value for name, value in {**head, **(change or {})}.items() if name != "checksum"}
+    head["files"] = {path.name: _digest(path.read_bytes()) for path in folder.glob("*.parquet")}
+    (folder / "model.json").write_text(json.dumps({**head, "checksum": _digest(_canonical(head))}))
+
+
+@pytest.mark.parametrize("code", [-1, 8, 2**31 - 1])
+def test_codes_that_point_nowhere_never_reach_compiled_code(saved, code):
+    labels = pq.read_table(saved / "labels.parquet")
+    sealed(saved, labels=labels.set_column(0, "worker", pa.array(np.full(len(labels), code, np.int64))))
+    with pytest.raises(DataError, match="do not fit together"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("name", ["classes", "workers", "items", "labels"])
+def test_tables_of_other_lengths_and_columns_are_refused(saved, name):
+    table = pq.read_table(saved / f"{name}.parquet")
+    for other in (pa.concat_tables([table, table]), table.slice(1), table.remove_column(0), table.slice(0, 0)):
+        if other.num_rows > len(table) and name == "workers":
+            continue  # workers without labels do no harm
+        sealed(saved, **{name: other})
+        with pytest.raises(DataError, match="do not fit together"):
+            load_model(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": 3},
+        {"report": {"rows_read": {}}},
+        {"settings": {"smoothing": "much"}},
+        {"settings": {"no_such": 1}},
+        {"population": {"mean": [[1.0]], "concentration": [1.0, 2.0], "decay": 0.0, "shared": True}},
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_are_refused(saved, change):
+    sealed(saved, change)
+    with pytest.raises(CrowdassayError):
+        load_model(saved)

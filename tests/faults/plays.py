@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 
@@ -17,14 +18,11 @@ from crowdassay.io.formats.look import look
 from crowdassay.io.formats.record import Wanted
 from crowdassay.io.formats.registry import FORMATS, PLAIN, read, recognise
 from crowdassay.io.repeats import POLICIES
+from faults import tables
 
 ROWS = [("0", "1", "1"), ("0", "2", "0"), ("1", "1", "0"), ("1", "2", "0")]
 TOOLS = (None, PLAIN, *FORMATS)
-# Names by the kind of reader: DuckDB is slow to start, so that the others are played by themselves as well.
-NAMES = {
-    "table": ("a.csv", "a.tsv", "a.txt", "a.csv.gz", "a.parquet", "a.jsonl", "a.json"),
-    "export": ("a.json", "a.jsonl", "a.manifest", "a.zip", "a.npy"),
-}
+NAMES = ("a.json", "a.jsonl", "a.manifest", "a.zip", "a.npy")
 WRITERS = (
     exports.label_studio, exports.label_studio_min, exports.label_studio_csv, exports.prodigy, exports.doccano,
     exports.doccano_csv, exports.argilla, exports.argilla_flat, exports.mturk, exports.sagemaker_manifest, exports.toloka,
@@ -36,7 +34,7 @@ TARGETS = ("table", "export", "labels")
 def play(target: str, data: bytes, folder: Path) -> str:
     """Play one case; return 'read' or 'refused'. The first bytes choose how the rest is read."""
     try:
-        labels = play_labels(data) if target == "labels" else play_file(NAMES[target], data, folder, export=target == "export")
+        labels = {"labels": play_labels, "export": play_export, "table": play_table}[target](data, folder)
     except CrowdassayError as error:
         if "\n" in str(error):
             raise AssertionError(f"more than one line: {error!r}") from error
@@ -46,21 +44,13 @@ def play(target: str, data: bytes, folder: Path) -> str:
     return "read"
 
 
-def play_file(names: tuple[str, ...], data: bytes, folder: Path, *, export: bool) -> Labels | None:
-    """Write the bytes to a file and read it."""
+def play_export(data: bytes, folder: Path) -> Labels | None:
+    """Write the bytes to a file and read it as what a tool exports."""
     first, second, third, *_ = [*data[:3], 0, 0, 0]
-    path = folder / names[first % len(names)]
-    # Most changes make bytes that are no UTF-8, or ask for the wrong tool, and nothing further is tried.
-    as_is = export or third & 16 or path.suffix == ".parquet"
-    body = data[3:] if as_is else data[3:].decode("utf-8", errors="replace").encode()
-    path.write_bytes(gzip.compress(body, 1) if path.suffix == ".gz" and third & 1 else body)
-    tool = TOOLS[second % len(TOOLS)] if export or third & 32 else None
-    if third & 2 and not export:
-        read_truth(path)
-        return None
+    path = folder / NAMES[first % len(NAMES)]
+    path.write_bytes(data[3:])
+    tool = TOOLS[second % len(TOOLS)]
     question, missing, policy = "tone" if third & 4 else None, "-1" if third & 8 else None, POLICIES[third >> 6]
-    if not export:
-        return read_labels(path, format=tool, missing=missing, repeats=policy, question=question)
     seen = look(path)
     name = recognise(seen) if tool in {None, PLAIN} else tool
     if name == PLAIN:
@@ -69,7 +59,36 @@ def play_file(names: tuple[str, ...], data: bytes, folder: Path, *, export: bool
     return encode(rows.item, rows.worker, rows.label, repeats=policy)
 
 
-def play_labels(data: bytes) -> Labels:
+def play_table(data: bytes, folder: Path) -> Labels | None:
+    """Make a table of the bytes, write it to a file and read it: by the slow reader, by DuckDB, or by both, who must agree."""
+    choices = tables.Choices(data)
+    readers = choices.rarely(("slow", "both", "duckdb"))  # DuckDB is slow to start
+    as_truth, policy = choices.number(8) == 1, choices.rarely(POLICIES)
+    missing, tool = choices.rarely((None, "-1")), choices.rarely((None, PLAIN, *FORMATS))
+    name, body = tables.table(choices)
+    path = folder / name
+    path.write_bytes(gzip.compress(body, 1) if path.suffix == ".gz" and choices.number(8) != 1 else body)
+    if as_truth:
+        read_truth(path)
+        return None
+
+    def read_it(*, quickly: bool) -> Labels:
+        with mock.patch("crowdassay.io.scan.has_duckdb", return_value=quickly):
+            return read_labels(path, format=tool, missing=missing, repeats=policy)
+
+    if "json" in name or readers == "duckdb":
+        return read_it(quickly=True)
+    labels = read_it(quickly=False)
+    if readers == "both":
+        again = read_it(quickly=True)
+        assert again.report == labels.report
+        for vocabulary in ("items", "workers", "classes"):
+            assert getattr(again, vocabulary).to_pylist() == getattr(labels, vocabulary).to_pylist()
+        assert again.label.tolist() == labels.label.tolist()
+    return labels
+
+
+def play_labels(data: bytes, _: Path) -> Labels:
     """Make three columns of the bytes, mixed in type, and encode them."""
     policy, kind, *_ = [*data[:2], 0, 0]
     cells = data[2:].split(b"\x1f")
@@ -125,10 +144,14 @@ def seeds(target: str, folder: Path) -> list[bytes]:
             for p in range(8)
             for k in range(0, 256, 37)
         ]
+    if target == "table":
+        return [
+            bytes([reader, 0, 0, 0, 0, kind]) + bytes(range(1, 90)) for reader in (0, 1, 2) for kind in range(len(tables.KINDS))
+        ]
     found = []
     for writer in WRITERS:
         path = writer(ROWS, folder)
-        for position, name in enumerate(NAMES[target]):
+        for position, name in enumerate(NAMES):
             if path.suffix == Path(name).suffix:
                 found.append(bytes([position, 0, 0]) + path.read_bytes())
                 found.append(bytes([position, 0, 4]) + path.read_bytes())

@@ -95,7 +95,7 @@ def test_row_05_conflicting_judgements(put):
     assert "the last in row order was kept" in plain.report.notes[0]
     dated = "item,worker,label,when\na,w,x,2024-05-01T10:00:00+02:00\na,w,y,2024-05-01T09:00:00Z\na,v,x,2024-01-01T00:00:00Z\n"
     assert read_labels(put(dated, "d.csv"), repeats="last", time_column="when").label.tolist() == [1, 0]
-    with pytest.raises(ParameterError, match="--repeats first or last"):
+    with pytest.raises(ParameterError, match="`repeats` first or last"):
         read_labels(path, time_column="created_at")
 
 
@@ -120,9 +120,11 @@ def test_row_07_ids_stay_text(put):
 
 def test_row_08_encodings(put, refusal):
     assert read_labels(put(b"\xef\xbb\xbf" + GOOD.encode())).report.columns["item"] == "item"
-    assert "UTF-16" in refusal(put(GOOD.encode("utf-16")))
-    assert "NUL" in refusal(put(GOOD.encode("utf-16-le")))
-    assert "line 6 (byte 44)" in refusal(put((GOOD + "c,é,x\n").encode("latin-1")))
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):  # without a mark, both ends
+        assert read_labels(put(GOOD.encode(encoding))).n_labels == 4
+    assert "broken at byte 84 (truncated data)" in refusal(put(GOOD.encode("utf-16")[:-1]))
+    line = refusal(put((GOOD + "c,é,x\n").encode("latin-1")))
+    assert "line 6 (byte 44); re-save it as UTF-8 (in Windows-1252 that byte is 'é')." in line
     assert "line 6" in refusal(put(GOOD + "c,\0v,x\n"))
     lone = '{"item": "\\ud800", "worker": "w", "label": "x"}\n'
     assert "Line 1 of 'a.jsonl' is not valid JSON (half of a surrogate pair)" in refusal(put(lone, "a.jsonl"))
@@ -146,14 +148,20 @@ def test_row_10_truncated(put, refusal, run):
     assert "Line 15 of 'a.jsonl' is not valid JSON" in refusal(path)
     code, out, _ = run("aggregate", path, "--skip-bad")
     assert code == 0
-    assert "Left out 1 rows: not valid JSON." in out
+    assert "Left out 1 row: not valid JSON." in out
     assert "Lines that are not valid JSON were left out: 15." in out
     labels = read_labels(put(gzip.compress(lines[:-20].encode()), "a.jsonl.gz"), skip_bad=True)
     assert (labels.n_labels, labels.report.rows_read, labels.report.source) == (14, 15, "a.jsonl.gz")
     assert "'b.json' is cut off" in refusal(put(json.dumps(records)[:-30], "b.json"))
     assert "JSONL" in refusal(put(GOOD), "--skip-bad", code=2)
     pq.write_table(pa.Table.from_pylist(records), path.with_name("a.parquet"))
-    assert "not a complete Parquet file" in refusal(put(path.with_name("a.parquet").read_bytes()[:-40], "b.parquet"))
+    whole = path.with_name("a.parquet").read_bytes()
+    for cut in (whole[:-40], whole[:9], whole[:-8] + b"\xff\xff\xff\x0fPAR1", whole[:4] + bytes(len(whole) - 12) + whole[-8:]):
+        line = refusal(put(cut, "b.parquet"))
+        assert "'b.parquet' is not a complete Parquet file: it " in line
+        assert f" {len(cut):,}" in line
+    assert "does not begin with PAR1; if it is text, end its name in .csv" in refusal(put(GOOD, "b.parquet"))
+    assert "it is empty" in refusal(put("", "b.parquet"))
 
 
 def test_row_18_gold(put, refusal, run):

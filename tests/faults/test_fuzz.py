@@ -1,5 +1,6 @@
 """What fuzzing found, played again, and a little fuzzing of its own."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def test_whatever_is_changed_is_read_or_refused(target, data, tmp_path):
         end = data.draw(st.integers(start, min(start + 9, len(case))))
         case[start:end] = data.draw(st.binary(max_size=9))
     plays.play(target, bytes(case), tmp_path)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.binary(min_size=6, max_size=120))
+def test_any_table_is_read_or_refused(data, tmp_path):
+    plays.play("table", data, tmp_path)
+
+
+def test_most_tables_made_of_bytes_are_read(tmp_path):
+    """Else fuzzing would see little but refusals."""
+    generator = random.Random(0)
+    told = [plays.play("table", generator.randbytes(60), tmp_path) for _ in range(80)]
+    assert told.count("read") >= 32
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -69,7 +69,7 @@ def test_given_classes_are_compared_as_text_and_keep_the_type():
 
 
 def test_a_label_outside_the_classes_is_named_with_its_count():
-    with pytest.raises(DataError, match=r"'maybe' \(rows: 3\).*'no', 'yes'.*--classes") as error:
+    with pytest.raises(DataError, match=r"'maybe' \(rows: 3\).*'no', 'yes'.*`classes`") as error:
         arrange(["no", "never", "maybe"], ["no", "yes"])
     assert "not among them: 1" in str(error.value)
 

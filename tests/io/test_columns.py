@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from crowdassay.errors import ColumnError
-from crowdassay.io.columns import WORDS, find_columns
+from crowdassay.io.columns import LAST, WORDS, find_columns
 
 ROLES = ("item", "worker", "label")
 
@@ -21,6 +21,11 @@ def choose(*names, roles=ROLES, **given):
         ("HITId", "WorkerId", "Response"),
         ("_unit_id", "_worker_id", "judgment"),
         ("question", "rater", "vote"),
+        ("prompt", "model", "score"),
+        ("id", "annotator_email", "grade"),
+        ("image_url", "worker name", "preference"),
+        ("conversation_id", "judge", "score"),
+        ("text", "LLM", "verdict"),
     ],
 )
 def test_names_people_use_are_found_in_any_order(names):
@@ -31,6 +36,12 @@ def test_names_people_use_are_found_in_any_order(names):
 def test_an_earlier_word_wins():
     assert choose("question", "task", "user", "worker", "answer", "label") == ["task", "worker", "label"]
     assert choose("item_id", "item", "worker", "label")[0] == "item"
+
+
+def test_words_of_many_meanings_are_a_last_resort():
+    assert choose("id", "text", "score", "task_id", "model", "user", "label") == ["task_id", "user", "label"]
+    assert choose("id", "text", "image_url", "model", "annotator_email", "score") == ["image_url", "annotator_email", "score"]
+    assert choose("id", "score", roles=("item", "truth")) == ["id", "score"]
 
 
 def test_the_id_of_an_annotation_is_no_label():
@@ -48,7 +59,7 @@ def test_truth_words_win_over_label_words_in_truth_files():
 
 
 def test_two_equal_matches_name_both_and_the_option():
-    with pytest.raises(ColumnError, match=r"'task_id', 'taskId'.*--item-column"):
+    with pytest.raises(ColumnError, match=r"'task_id', 'taskId'.*`item_column`"):
         choose("task_id", "taskId", "worker", "label")
 
 
@@ -56,11 +67,19 @@ def test_a_missing_column_is_named_with_the_nearest_and_the_option():
     with pytest.raises(ColumnError) as error:
         choose("item", "wroker", "label")
     assert str(error.value) == (
-        "No worker column found among 'item', 'wroker', 'label'; the nearest is 'wroker'; name it with --worker-column."
+        "No worker column found among 'item', 'wroker', 'label'; the nearest is 'wroker'; name it with `worker_column`."
     )
+    assert error.value.message.endswith("name it with --worker-column.")
     with pytest.raises(ColumnError) as error:
         choose("item", "x", "label")
     assert "nearest" not in str(error.value)
+
+
+def test_every_missing_column_has_its_option_named():
+    with pytest.raises(ColumnError) as error:
+        choose("item", "a", "b")
+    assert error.value.message.startswith("No worker or label column found among 'item', 'a', 'b'; name them with ")
+    assert error.value.message.endswith("name them with --worker-column and --label-column.")
 
 
 def test_a_column_of_another_role_is_never_the_nearest():
@@ -101,5 +120,10 @@ def test_a_given_name_must_be_unique():
 
 
 def test_no_word_stands_for_two_roles():
-    words = [word for role in ROLES for word in WORDS[role]]
+    words = [word for role in ROLES for word in (*WORDS[role], *LAST[role])]
     assert len(words) == len(set(words))
+
+
+def test_two_columns_of_one_name_cannot_be_told_apart():
+    with pytest.raises(ColumnError, match="several columns named 'label'; rename all but one"):
+        find_columns(["item", "worker", "label", "label"], ["item", "worker", "label"], {})

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from crowdassay.errors import DataError
 from crowdassay.io.delimited import Dialect, read_slowly, sniff
+from crowdassay.io.files import read_labels
+from crowdassay.io.ingest import Reading, spool_files
 
 
 def write(tmp_path, text):
@@ -36,7 +38,7 @@ def test_sniff(tmp_path, text, separator, header):
 
 
 def test_blank_lines_before_the_header_are_noticed(tmp_path):
-    assert sniff(write(tmp_path, "\n  \r\na,b\n1,2\n")) == Dialect(",", ["a", "b"], starts_blank=True)
+    assert sniff(write(tmp_path, "\n  \r\na,b\n1,2\n")) == Dialect(",", ["a", "b"], starts_blank=True, skip=2)
     with pytest.raises(DataError, match=r"no labels found: .* is blank"):
         sniff(write(tmp_path, "\n \n"))
 
@@ -94,3 +96,18 @@ def test_bad_bytes_name_the_line(tmp_path):
     path = write(tmp_path, b"a,b\n1,\xe9\n")
     with pytest.raises(DataError, match=r"line 2 \(byte 6\)"):
         read_slowly(path, sniff(path), [0])
+
+
+@pytest.mark.parametrize("first", ["", "sep=;\n", "SEP=;\r\n", '"sep=;"\n', "\ufeffsep=;\n"])
+@pytest.mark.parametrize("rest", ["item;worker;label\na;v;x\nb;w;y\n", "\n  \nitem;worker;label\na;v;x\nb;w;y\n"])
+def test_blank_lines_and_excels_line_that_names_the_separator_are_left_out(tmp_path, first, rest):
+    path = tmp_path / "labels.csv"
+    path.write_bytes((first + rest).encode())
+    labels = read_labels(path)
+    assert (labels.items.to_pylist(), labels.class_names) == (["a", "b"], ("x", "y"))
+    (tmp_path / "spool").mkdir()
+    spool = spool_files([path], tmp_path / "spool", Reading({}), memory=10**9, threads=1)
+    assert (spool.n_labels, spool.classes.to_pylist()) == (2, ["x", "y"])
+    path.write_bytes((first + rest + "c;w\n").encode())
+    with pytest.raises(DataError, match=rf"Line {(first + rest).count(chr(10)) + 1} of 'labels.csv' has 2 fields"):
+        read_labels(path)

@@ -49,7 +49,7 @@ def test_values_seen_only_in_dropped_rows_leave_no_trace():
 
 def test_a_note_when_most_rows_are_dropped():
     rows = [("a", "w", "x"), ("a", "v", "y"), *[("a", "u", None)] * 3]
-    with pytest.raises(DataError, match=r"More than half of the 5 rows .*missing label: 3.*--allow-drops"):
+    with pytest.raises(DataError, match=r"More than half of the 5 rows .*missing label: 3.*allow_drops=True"):
         encoded(rows)
     report = encoded(rows, allow_drops=True).report
     assert "More than half of the rows were dropped (missing label: 3)" in report.notes[0]
@@ -87,7 +87,7 @@ def test_repeats(policy, kept):
 
 
 def test_repeats_as_an_error_name_the_first_pair():
-    with pytest.raises(DataError, match=r"worker 'w' on item 'a'.*3 such rows.*--repeats"):
+    with pytest.raises(DataError, match=r"worker 'w' on item 'a'.*3 such rows.*`repeats`"):
         encoded(REPEATED, repeats="error")
     assert encoded(REPEATED[1:4], repeats="error").report.repeats == 0
 

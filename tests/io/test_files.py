@@ -145,7 +145,7 @@ def test_only_blank_is_missing(tmp_path):
         ("a.csv", HEAD + b"a,w,x\na,w\n", r"Line 3 of 'a.csv' has 2 fields, not the 3 of the header; correct it"),
         ("a.csv", HEAD + b'a,w,x\na,"w,x\n', "line 3 of 'a.csv' has a quote that is not closed"),
         ("a.csv", HEAD + b"a,w,x\na,\xe9,x\n", r"'a.csv' is not UTF-8 text at line 3 \(byte 26\); re-save it as UTF-8"),
-        ("a.csv", HEAD.decode().encode("utf-16"), "UTF-16"),
+        ("a.csv", HEAD.decode().encode("utf-16"), "holds a header only"),
         ("a.csv", HEAD + b"a,w,x\na,\0v,y\n", r"worker in line 3 of 'a.csv' holds a NUL byte \('\\x00v'\)"),
         ("a.csv.gz", HEAD, "not a complete gzip file"),
         ("a.csv.gz", gzip.compress(HEAD + b"a,w,x\n" * 90_000)[:-30], "not a complete gzip file"),
@@ -166,7 +166,9 @@ def test_no_file_a_folder_and_other_extensions(tmp_path):
         read_labels(tmp_path / "gone.csv")
     with pytest.raises(FileError, match="is a folder"):
         read_labels(tmp_path)
-    for name in ("a.xlsx", "a", "a.parquet.gz", "a.gz"):
+    with pytest.raises(FileError, match=r"'a\.xlsx' is a spreadsheet; save it as CSV UTF-8"):
+        read_labels(write(tmp_path, "a.xlsx", b"x"))
+    for name in ("a.doc", "a", "a.parquet.gz", "a.gz"):
         with pytest.raises(FileError, match=r"\.csv, \.tsv, \.txt, \.parquet, \.jsonl, \.ndjson, \.json"):
             read_labels(write(tmp_path, name, b"x"))
 

@@ -181,7 +181,7 @@ def test_what_is_wrong_is_said(tmp_path, spooled):
     with pytest.raises(DataError, match="all 1 rows miss a value"):
         spooled(path)
     path.write_text("item,worker,label\na,u,yes\nb,,no\nc,,no\n")
-    with pytest.raises(DataError, match="--allow-drops"):
+    with pytest.raises(DataError, match="allow_drops=True"):
         spooled(path)
     path.write_text("item,worker,label\na,u,yes\nb\0,u,no\n")
     with pytest.raises(DataError, match="NUL"):
@@ -214,3 +214,11 @@ def test_block_size_follows_the_tables():
     assert spools.block_size(10, 2) == spools.LEAST_BLOCK
     assert spools.block_size(10**6, 10) == spools.MOST_BLOCK
     assert Path(spools.LABELS).suffix == ".parquet"
+
+
+def test_json_that_holds_no_objects(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("[[1, 2], [3]]")
+    (tmp_path / "spool").mkdir()
+    with pytest.raises(DataError, match="it needs one JSON object per label"):
+        spool_files([path], tmp_path / "spool", Reading({}), memory=10**9, threads=1)

@@ -28,10 +28,16 @@ def test_sequences(values, expected):
     assert sequence_column(values, "item").to_pylist() == expected
 
 
-@pytest.mark.parametrize("values", ["abc", {"a": 1}, np.ones((2, 2))])
+@pytest.mark.parametrize("values", ["abc", {"a": 1}, np.ones((2, 2)), 1, None])
 def test_what_is_no_flat_sequence(values):
     with pytest.raises(DataError, match="The items must be"):
         sequence_column(values, "item")
+
+
+@pytest.mark.parametrize("make", [list, lambda x: np.array(x, object), lambda x: pd.Series(x, dtype=object)])
+def test_half_a_surrogate_pair_is_no_text(make):
+    with pytest.raises(DataError, match=r"Row 2 holds half of a surrogate pair \('\\ud800'\)"):
+        sequence_column(make(["a", "\ud800"]), "item")
 
 
 def test_what_is_no_frame():

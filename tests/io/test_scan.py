@@ -92,3 +92,32 @@ def test_without_duckdb_tables_are_read_all_the_same_and_the_rest_is_refused(tmp
     (tmp_path / "b.parquet").write_bytes(b"no")
     with pytest.raises(DataError, match="not a complete Parquet file"):
         read(tmp_path / "b.parquet")
+
+
+def test_parquet_is_the_same_without_duckdb(tmp_path, monkeypatch):
+    """Dates and bytes are text in both, a folder's name adds no column, and damage is one sentence."""
+    folder = tmp_path / "label=3"
+    folder.mkdir()
+    path = folder / "a.parquet"
+    days = pa.array([0, 1], pa.int32()).cast(pa.date32())
+    pq.write_table(pa.table({"when": days, "label": pa.array([b"x", b"y"]), "item": ["i", "j"]}), path)
+    for names in ({}, {"item": "when"}):
+        known = read(path, **names)
+        assert isinstance(known[0][0][0], str)
+        with monkeypatch.context() as patch:
+            patch.setattr("crowdassay.io.scan.has_duckdb", lambda: False)
+            assert read(path, **names) == known
+    data = path.read_bytes()
+    path.write_bytes(data[:-200] + b"\xff" * 180 + data[-20:])  # the footer, which Arrow calls an OSError
+    for there in (True, False):
+        monkeypatch.setattr("crowdassay.io.scan.has_duckdb", lambda there=there: there)
+        with pytest.raises(DataError, match=r"is damaged, in its footer \(bytes [0-9,]+ to [0-9,]+\)"):
+            read(path)
+
+
+@pytest.mark.parametrize("shift", ["", "x"])
+def test_duckdb_cuts_its_messages_within_a_character(tmp_path, shift):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"item": "{shift}{"é" * 200}", "label": "x", "label": "y"}}\n', "utf-8")
+    with pytest.raises(DataError, match="could not be read as JSON records"):
+        read(path)

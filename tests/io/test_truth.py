@@ -85,7 +85,7 @@ def test_the_same_label_written_twice_is_no_conflict():
 
 
 def test_a_label_that_is_no_class():
-    with pytest.raises(DataError, match=r"item '1' the label 'maybe'.*\('no', 'yes'\).*--classes"):
+    with pytest.raises(DataError, match=r"item '1' the label 'maybe'.*\('no', 'yes'\).*`classes`"):
         match_truth(labels_of(), {"2": "no", "1": "maybe"})
     assert match_truth(labels_of(), {"2": "no", "9": "maybe"})[1] == {"items": 1, "unknown_items": 1}
 

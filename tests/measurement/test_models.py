@@ -179,6 +179,11 @@ def test_refusals():
         Rasch().fit(data)
     with pytest.raises(DataError, match="whole numbers from 0"):
         RatingScale().fit((data[0], data[1], data[2] - 1))
+    for score in ("inf", "1e400", "1000000", "nan"):
+        with pytest.raises(DataError, match="at most 1000"):
+            PartialCredit().fit((["a", "a", "b", "b"], ["u", "v", "u", "v"], ["0", score, "1", "0"]))
+    with pytest.raises(ParameterError, match="not a int"):
+        Rasch.from_fit(5)
     with pytest.raises(DataError, match="No response has the score 1"):
         RatingScale(prior=None).fit((data[0], data[1], 2 * (data[2] > 0)))
     labels, _ = simulate(np.random.default_rng(0), n_items=10, n_workers=4, labels_per_item=1)

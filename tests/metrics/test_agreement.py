@@ -260,8 +260,12 @@ def test_nonsense_is_refused():
         agreement(labels, "ratio")
     with pytest.raises(ParameterError, match="resamples"):
         agreement(labels, resamples=-1)
-    with pytest.raises(ParameterError, match="confidence"):
-        agreement(labels, confidence=95)
+    for confidence in (95, "0.95", float("nan")):
+        with pytest.raises(ParameterError, match="confidence"):
+            agreement(labels, confidence=confidence)
+    for seed in (-1, 1.5, "a"):
+        with pytest.raises(ParameterError, match="seed must be a whole number"):
+            agreement(labels, seed=seed)
     with pytest.raises(DataError, match="needs classes that are numbers"):
         agreement(labels, "interval")
 

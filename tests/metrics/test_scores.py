@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from crowdassay import MajorityVote
+from crowdassay.io.frames import as_labels
 from crowdassay.metrics.scores import distance_errors, error_rate
 
 
@@ -19,3 +21,20 @@ def test_distances_are_positions_on_the_scale():
     root, absolute = distance_errors(winners, np.array([2, 1]))
     assert root == pytest.approx(np.sqrt((4 + 0.5) / 2))
     assert absolute == pytest.approx((2 + 0.5) / 2)
+
+
+def test_a_class_that_was_given_is_not_scored():
+    items, workers, labels = list("aabbcc"), list("vwvwvw"), [0, 0, 1, 1, 2, 2]
+    data = as_labels((items, workers, labels))
+    truth = {"a": 1, "b": 1, "c": 0, "elsewhere": 0}
+    free = MajorityVote().fit(data).result_.score(truth)
+    assert free == {
+        "error_rate": pytest.approx(2 / 3), "rmse": pytest.approx((5 / 3) ** 0.5), "mae": 1.0,
+        "truth_items": 3, "truth_items_gold": 0, "truth_items_without_labels": 1,
+    }  # fmt: skip
+    told = MajorityVote().fit(data.with_gold(np.array([1, -1, -1]))).result_
+    assert told.score(truth)["error_rate"] == 0.5
+    assert told.score(np.array([1, 1, 0]))["truth_items_gold"] == 1
+    nothing = told.score({"a": 1})
+    assert (nothing["error_rate"], nothing["rmse"], nothing["truth_items"]) == (None, None, 0)
+    assert "rmse" not in told.score(truth, ordered=False)

@@ -39,8 +39,40 @@ def test_ordinal_labels_stay_near_the_truth():
 
 
 @pytest.mark.parametrize(
-    "options", [{"n_items": 0}, {"n_classes": 1}, {"labels_per_item": 30}, {"spammers": 2.0}, {"worker_spread": -1.0}]
+    "options",
+    [
+        {"n_items": 0},
+        {"n_items": 2.5},
+        {"n_items": None},
+        {"n_items": 10**12},
+        {"n_items": 10**13},
+        {"n_workers": 10**11},
+        {"n_classes": 1},
+        {"n_classes": 1001},
+        {"labels_per_item": 30},
+        {"labels_per_item": 2.5},
+        {"spammers": 2.0},
+        {"spammers": float("nan")},
+        {"worker_spread": -1.0},
+        {"worker_spread": float("nan")},
+        {"item_spread": 1e308},
+        {"skill": float("inf")},
+        {"skill": "high"},
+    ],
+    ids=str,
 )
 def test_nonsense_is_refused(options):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=r"^[^\n]*\.$"):
         simulate(np.random.default_rng(0), **options)
+
+
+def test_what_would_not_fit_into_memory_is_said(monkeypatch):
+    monkeypatch.setattr("crowdassay.model.simulate.available_memory", lambda: 10**6)
+    with pytest.raises(ParameterError, match=r"would take 4\.8 MB of memory, and there are 1 MB; draw fewer"):
+        simulate(np.random.default_rng(0), n_items=20_000, n_workers=30)
+
+
+@pytest.mark.parametrize("generator", [0, None, np.random.RandomState(0)], ids=str)
+def test_only_a_generator_draws(generator):
+    with pytest.raises(ParameterError, match="default_rng"):
+        simulate(generator)

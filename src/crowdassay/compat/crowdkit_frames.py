@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.errors import MissingExtraError, NotFittedError
+from crowdassay.errors import DataError, MissingExtraError, NotFittedError
 
 COLUMNS = ["task", "worker", "label"]
 
@@ -53,6 +53,17 @@ class Coded:
         return pandas().DataFrame(posterior, index=self.tasks, columns=self.classes.rename("label"))
 
 
+def three_columns(data: Any) -> Any:
+    """Return the columns that are needed; crowd-kit's own answer to gaps in them depends on the method."""
+    if not isinstance(data, pandas().DataFrame):
+        raise DataError(f"A pandas DataFrame of task, worker and label is needed, not a {type(data).__name__}.")
+    data = data[COLUMNS]
+    gaps = int(data.isna().any(axis=1).sum())
+    if gaps:
+        raise DataError(f"Rows without a task, worker or label: {gaps}; leave them out with data.dropna(subset={COLUMNS}).")
+    return data
+
+
 def code_frame(data: Any, true_labels: Any = None, classes: Any = None) -> Coded:
     """Encode a frame; a missing column is a KeyError, as in crowd-kit.
 
@@ -65,7 +76,7 @@ def code_frame(data: Any, true_labels: Any = None, classes: Any = None) -> Coded
         Classes that may not occur among the labels.
     """
     pd = pandas()
-    data = data[COLUMNS]
+    data = three_columns(data)
     item, tasks = pd.factorize(data["task"], sort=True)
     worker, workers = pd.factorize(data["worker"])
     found = pd.Index(data["label"].unique())
@@ -89,7 +100,7 @@ def share_right(data: Any, truth: Any) -> Any:
     The same answer given twice by a worker to a task counts once.
     """
     pd = pandas()
-    data = data[COLUMNS].drop_duplicates()
+    data = three_columns(data).drop_duplicates()
     data = data[data["task"].isin(truth.dropna().index)]
     right = pd.MultiIndex.from_frame(data[["task", "label"]]).isin(pd.MultiIndex.from_arrays([truth.index, truth.to_numpy()]))
     share = pd.Series(right.astype(float), index=data.index).groupby(data["worker"]).mean()

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.compat.crowdkit_errors import error_frame, start_counts
-from crowdassay.compat.crowdkit_frames import COLUMNS, Coded, code_frame, pandas
+from crowdassay.compat.crowdkit_frames import Coded, code_frame, pandas, three_columns
 from crowdassay.data.result import find_winners
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import ParameterError
@@ -53,7 +53,7 @@ class DawidSkene(_Tabled):
         initial_error : pandas.DataFrame, optional
             By worker and observed label, a column for each true label; see ``initial_error_strategy``.
         """
-        data = data[COLUMNS]
+        data = three_columns(data)
         if not len(data):
             self._keep_nothing()
             return self
@@ -122,7 +122,7 @@ class OneCoinDawidSkene(_Plain):
 
     def fit(self, data: Any) -> Self:
         """Fit a frame of task, worker and label."""
-        data = data[COLUMNS]
+        data = three_columns(data)
         if not len(data):
             self._keep_nothing()
             return self
@@ -163,20 +163,22 @@ class GLAD(_Plain):
         coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index)
         if self.labels_priors is not None and np.ptp(np.asarray(self.labels_priors, dtype=float)) > 1e-9:
             raise ParameterError("GLAD here takes all labels as equally probable beforehand: leave labels_priors out.")
+        ability = _common("alphas_priors_mean", self.alphas_priors_mean)
+        easiness = _common("betas_priors_mean", self.betas_priors_mean)
         result = (
             glad.GLAD(
-                ability=_common("alphas_priors_mean", self.alphas_priors_mean),
-                easiness=_common("betas_priors_mean", self.betas_priors_mean),
+                ability=ability,
+                easiness=easiness,
                 max_sweeps=max(self.n_iter * self.m_step_max_iter, 1),
                 tolerance=min(self.tol, 1e-9),
             )
             .fit(coded.labels)
             .result_
         )
-        assert result.sigma is not None and result.phi is not None  # noqa: PT018
         self._keep(coded, result.posterior)
-        self.alphas_ = coded.series(result.sigma[:, 0, 0], coded.workers, "alpha")
-        self.betas_ = coded.series(result.phi[:, 0], coded.tasks, "beta")
+        # Of a single class nothing is learned.
+        self.alphas_ = coded.series(ability if result.sigma is None else result.sigma[:, 0, 0], coded.workers, "alpha")
+        self.betas_ = coded.series(easiness if result.phi is None else result.phi[:, 0], coded.tasks, "beta")
         self.priors_ = coded.series(1.0 / len(coded.classes), coded.classes.rename("label"), "prior")
         self.loss_history_ = [value / len(data) for value in result.history]
         return self
@@ -201,7 +203,7 @@ class KOS(_Plain):
 
     def fit(self, data: Any) -> Self:
         """Fit a frame of task, worker and label."""
-        if not len(data):
+        if not len(three_columns(data)):
             self.labels_ = pandas().Series([], dtype="O", name="agg_label")
             return self
         coded = code_frame(data)
@@ -244,8 +246,10 @@ class MACE(_Plain):
             seed=self.random_state,
         ).fit(coded.labels)
         self._keep(coded, found.result_.posterior)
-        self.spamming_ = np.column_stack([1.0 - found.competence_, found.competence_])
-        self.thetas_ = found.habits_[:, coded.classes.get_indexer(data["label"].unique())]
+        knows = getattr(found, "competence_", np.ones(n_workers))  # of a single class nothing is learned
+        self.spamming_ = np.column_stack([1.0 - knows, knows])
+        habits = getattr(found, "habits_", np.ones((n_workers, 1)))
+        self.thetas_ = habits[:, coded.classes.get_indexer(data["label"].unique())]
         if self.method == "vb":
             self.theta_priors_ = np.tile([self.alpha, self.beta], (n_workers, 1))
             self.strategy_priors_ = np.full((n_workers, n_classes), found.strategy)

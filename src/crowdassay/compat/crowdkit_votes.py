@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from crowdassay.compat.crowdkit_frames import COLUMNS, code_frame, fitted, pandas, share_right
+from crowdassay.compat.crowdkit_frames import code_frame, fitted, pandas, share_right, three_columns
 from crowdassay.data.result import find_winners
 from crowdassay.errors import ParameterError
 from crowdassay.estimators import majority, mmsr, weighted_vote
@@ -22,7 +22,7 @@ class MajorityVote:
 
     def fit(self, data: Any, skills: Any = None) -> Self:
         """Fit a frame of task, worker and label; ``skills`` is a Series by worker."""
-        data = data[COLUMNS]
+        data = three_columns(data)
         if not len(data):
             self.probas_, self.labels_ = pandas().DataFrame(), pandas().Series([], dtype="O", name="agg_label")
             self.skills_ = pandas().Series([], dtype=float, name="skill")
@@ -135,7 +135,7 @@ class ZeroBasedSkill(_SelfSkilledVote):
             rate_factor=self.lr_reduce_factor,
             max_sweeps=self.n_iter,
         ).fit(coded.labels)
-        self.skills_ = coded.series(found.skills_, coded.workers, "skill")
+        self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill")  # none where all agree
         return self
 
 
@@ -169,8 +169,8 @@ class MMSR:
         """Find the skills."""
         coded = code_frame(data)
         found = mmsr.MMSR(max_sweeps=self.n_iter, tolerance=self.tol).fit(coded.labels)
-        self.skills_ = coded.series(found.skills_, coded.workers, "skill")
-        self.loss_history_ = list(found.changes_)
+        self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill")  # none where all agree
+        self.loss_history_ = list(getattr(found, "changes_", ()))
         return self
 
     def _apply(self, data: Any) -> Self:

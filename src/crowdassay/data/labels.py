@@ -95,6 +95,14 @@ class Labels:
     frame: str = "pyarrow"
 
     def __post_init__(self) -> None:
+        if len(self.starts) != len(self.items) + 1 or len(self.gold) != len(self.items):
+            raise DataError(f"There must be {len(self.items)} gold codes, one for each item, and one more place in starts.")
+        ends = len(self.worker), len(self.label), int(self.starts[-1])
+        if len(set(ends)) > 1 or self.starts[0] != 0 or np.any(self.starts[1:] < self.starts[:-1]):
+            raise DataError("starts must rise from 0 to the number of labels, with a worker and a class for each.")
+        _check_codes("worker", self.worker, len(self.workers))
+        _check_codes("label", self.label, len(self.classes))
+        _check_codes("gold", self.gold, len(self.classes), least=-1)
         for array in (self.starts, self.worker, self.label, self.gold):
             array.flags.writeable = False
 
@@ -129,8 +137,7 @@ class Labels:
                 "Is it free text or an id? Name the right column (--label-column)."
             )
         for name, codes, size in (("item", item, len(items)), ("worker", worker, len(workers)), ("label", label, len(classes))):
-            if codes.min() < 0 or codes.max() >= size:
-                raise DataError(f"The {name} codes must lie between 0 and {size - 1}.")
+            _check_codes(name, codes, size)
         ordered = not np.any(item[1:] < item[:-1])
         # Copies where nothing is sorted: the arrays are frozen, and the caller's own must not be.
         who, what = worker.astype(np.int32, copy=ordered), label.astype(np.int16, copy=ordered)
@@ -152,7 +159,8 @@ class Labels:
 
     def with_gold(self, gold: NDArray[np.integer[Any]]) -> Labels:
         """Return the same labels with known classes, codes of shape (n_items,), -1 where unknown."""
-        if gold.shape != (self.n_items,) or gold.min() < -1 or gold.max() >= self.n_classes:
+        whole = isinstance(gold, np.ndarray) and gold.dtype.kind in "iu"
+        if not whole or gold.shape != (self.n_items,) or gold.min() < -1 or gold.max() >= self.n_classes:
             raise DataError(f"Gold must hold one code for each of {self.n_items} items, -1 to {self.n_classes - 1}.")
         return replace(self, gold=np.array(gold, np.int32))
 
@@ -204,6 +212,14 @@ class Labels:
             f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
             f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
         )
+
+
+def _check_codes(name: str, codes: NDArray[np.integer[Any]], size: int, least: int = 0) -> None:
+    """Refuse codes that kernels, which check nothing, would follow out of their tables."""
+    if not isinstance(codes, np.ndarray) or codes.dtype.kind not in "iu" or codes.ndim != 1:
+        raise DataError(f"The {name} codes must be a one-dimensional array of whole numbers.")
+    if len(codes) and (codes.min() < least or codes.max() >= size):
+        raise DataError(f"The {name} codes must lie between {least} and {size - 1}.")
 
 
 def _item_major(

@@ -20,7 +20,7 @@ from crowdassay.estimators.tables import judge_by_tables
 from crowdassay.solvers.em import EPSILON
 from crowdassay.solvers.outcome import Progress
 
-MOST = 10_000
+SMALLEST, MOST = 1e-15, 10_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,8 +57,8 @@ class BeliefPropagation(Estimator):
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         check_run(self.max_sweeps, self.tolerance)
-        check_number("a", self.a, 0, strictly=True)
-        check_number("b", self.b, 0, strictly=True)
+        check_number("a", self.a, SMALLEST)
+        check_number("b", self.b, SMALLEST)
         if max(self.a, self.b) > MOST:
             raise ParameterError(f"a and b must be at most {MOST:,}: a prior as strong as that leaves labels nothing to say.")
         signs = label_signs(labels, self.method)

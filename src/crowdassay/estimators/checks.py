@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+import dataclasses
+from numbers import Integral, Real
+from typing import Any
+
 import numpy as np
 
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import listed
+from crowdassay.model.structures import Structure
 
+KINDS: dict[str, tuple[Any, str]] = {
+    "float": (Real, "a number"),
+    "int": (Integral, "a whole number"),
+    "bool": ((bool, np.bool_), "True or False"),
+    "str": (str, "text"),
+    "None": (type(None), "None"),
+    "Structure": (Structure, "a Structure"),
+}
 MOST_LEVELS = 100  # a longer range is no scale but numbers used as names
+
+
+def check_types(estimator: Any) -> None:
+    """Refuse parameters of another kind than the fields of a dataclass say, such as text where a number belongs."""
+    for field in dataclasses.fields(estimator):
+        value, kinds = getattr(estimator, field.name), str(field.type).split(" | ")
+        if not all(kind in KINDS for kind in kinds):
+            continue  # a sequence, or a class that is not ours
+        wanted = " or ".join(KINDS[kind][1] for kind in kinds)
+        good = any(isinstance(value, KINDS[kind][0]) for kind in kinds)
+        if field.name == "seed" and good:
+            wanted, good = "a whole number of at least 0", value >= 0
+        # To Python, True is a whole number.
+        if not good or (isinstance(value, bool) and "bool" not in kinds):
+            raise ParameterError(f"{field.name} must be {wanted}, not {' '.join(repr(value).split())[:60]}.")
 
 
 def check_run(max_sweeps: int, tolerance: float) -> None:
     """Refuse a number of sweeps or a tolerance that makes no sense."""
-    if not isinstance(max_sweeps, int) or max_sweeps < 1:
+    if not isinstance(max_sweeps, int | np.integer) or max_sweeps < 1:
         raise ParameterError(f"max_sweeps must be a whole number of at least 1, not {max_sweeps!r}.")
     if not 0 <= tolerance < np.inf:
         raise ParameterError(f"tolerance must be zero or a small positive number, not {tolerance!r}.")
@@ -40,7 +68,7 @@ def check_order(labels: Labels) -> None:
     if labels.report.order == "alphabetical" and labels.n_classes > 2:
         raise DataError(
             f"This method needs the order of the classes, and {listed(labels.class_names, 5)} are no numbers; "
-            "give all classes in order (--order, or classes=[...] where the labels are read)."
+            "give all classes in order with --order, where the labels are read."
         )
 
 

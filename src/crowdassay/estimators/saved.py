@@ -15,10 +15,12 @@ import pyarrow.parquet as pq
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import ImportReport, Labels
 from crowdassay.data.result import Result, find_winners
-from crowdassay.errors import DataError, FileError, ParameterError
+from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.checks import check_types
 from crowdassay.estimators.methods import METHODS
 from crowdassay.io.folder import replacing_folder
+from crowdassay.io.raw import refuse_odd_path
 from crowdassay.io.values import shown_file
 from crowdassay.io.write import write_json
 from crowdassay.solvers.population import Population
@@ -95,33 +97,50 @@ def load_model(folder: str | Path) -> Estimator:
     DataError
         If it is damaged, was changed, or comes from a newer version.
     """
+    refuse_odd_path(folder)
     folder = Path(folder)
     head = _read_head(folder)
-    tables = {name: _read_part(folder, name, head["files"]) for name in PARTS}
+    try:
+        return _assemble(head, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
+    except CrowdassayError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError, pa.ArrowException):
+        # The sums are right, so it was written like this, by another hand.
+        raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
+
+
+def _assemble(head: dict[str, Any], tables: list[pa.Table], folder: Path) -> Estimator:
     estimator = _rebuild(head, folder)
-    classes, workers, items, codes = (tables[name] for name in PARTS)
+    check_types(estimator)
+    classes, workers, items, codes = tables
+    report = dict(head["report"])
+    rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
     starts = np.zeros(len(items) + 1, np.int64)
     np.cumsum(items["n_labels"].to_numpy(), out=starts[1:])
-    labels = Labels(
-        starts,
-        codes["worker"].to_numpy().astype(np.int32),
-        codes["label"].to_numpy().astype(np.int16),
-        items["item"].combine_chunks(),
-        workers["worker"].combine_chunks(),
-        classes["class"].combine_chunks(),
-        items["gold"].to_numpy().astype(np.int32),
-        ImportReport(**{**head["report"], "notes": tuple(head["report"]["notes"])}),
-        head["frame"],
-    )
+    try:
+        labels = Labels(
+            starts,
+            codes["worker"].to_numpy().astype(np.int32),
+            codes["label"].to_numpy().astype(np.int16),
+            items["item"].combine_chunks(),
+            workers["worker"].combine_chunks(),
+            classes["class"].combine_chunks(),
+            items["gold"].to_numpy().astype(np.int32),
+            ImportReport(**{**report, "notes": tuple(report["notes"])}, rows_read=int(rows_read), rows_kept=int(rows_kept)),
+            head["frame"],
+        )
+    except DataError as error:  # says what is wrong with the codes; the caller says where
+        raise ValueError(str(error)) from error
     square = (labels.n_classes, labels.n_classes)
     posterior = _array(items["posterior"], (labels.n_classes,))
     confusion = _array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
     assert posterior is not None and confusion is not None  # noqa: PT018
+    assert np.isfinite(posterior).all() and np.isfinite(confusion).all()  # noqa: PT018
     estimator.result_ = Result(
         labels,
         head["method"],
-        head["parameters"],
+        {**head["parameters"]},
         posterior,
         find_winners(posterior),
         confusion,
@@ -194,8 +213,10 @@ def _rebuild(head: dict[str, Any], folder: Path) -> Estimator:
     if head["population"] is not None:
         population = Population(len(head["population"]["mean"]))
         for name in POPULATION:
-            value = head["population"][name]
-            setattr(population, name, np.array(value) if isinstance(value, list) else value)
+            value = np.array(head["population"][name], float)
+            if value.shape != np.shape(getattr(population, name)):
+                raise ValueError(f"a population of another size: {name}")
+            setattr(population, name, value if value.ndim else type(getattr(population, name))(value))
         estimator.__dict__["population_"] = population
     return estimator
 

@@ -14,7 +14,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import log_softmax
-from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.base import Estimator, check_classes
 from crowdassay.estimators.confusion import confusion_tables
 from crowdassay.estimators.saved import check_savable
 from crowdassay.io.frames import as_labels
@@ -52,6 +52,7 @@ def update(estimator: Estimator, data: Any) -> Update:
     check_savable(estimator)
     old = fitted.labels
     new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names)
+    check_classes(old, new)
     labels, touched = merge(old, new)
     few = take_items(labels, touched)
     posterior, phi, difficulty = estimator._solve_items(few)
@@ -90,6 +91,21 @@ def sound(result: Result) -> bool:
     counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
     pooled = np.tensordot(counts, result.confusion, axes=1)
     return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
+
+
+def count_again(old: Labels, new: Labels) -> int:
+    """Count the new labels that are among the old ones word for word: same item, worker and class."""
+    _, item_of = _join(old.items, new.items)
+    workers, worker_of = _join(old.workers, new.workers)
+    met = item_of[item_of < old.n_items]
+    known = take_items(old, met)
+    place = met[known.label_item]
+
+    def keys(item: IntArray, worker: np.ndarray, label: np.ndarray) -> np.ndarray:
+        return (item.astype(np.int64) * len(workers) + worker) * old.n_classes + label
+
+    again = np.isin(keys(item_of[new.label_item], worker_of[new.worker], new.label), keys(place, known.worker, known.label))
+    return int(again.sum())
 
 
 def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:

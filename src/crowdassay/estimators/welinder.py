@@ -15,10 +15,11 @@ from crowdassay.data.result import Result, find_winners
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator, match_workers
 from crowdassay.estimators.binary import label_signs, name_ranks, two_columns
-from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.checks import check_number, check_run
 from crowdassay.estimators.confusion import normalise
 from crowdassay.solvers.outcome import Progress
 
+NARROWEST = 1e-6  # standard deviation
 JITTER = 0.5  # spread of the workers' random starting directions
 
 
@@ -107,8 +108,7 @@ class Welinder(Estimator):
         for name, value in (("dimension", self.dimension), ("starts", 1 if self.starts is None else self.starts)):
             if not isinstance(value, int) or value < 1:
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
-        if not 0 < self.spread < np.inf:
-            raise ParameterError(f"spread must be a positive number, not {self.spread!r}.")
+        check_number("spread", self.spread, NARROWEST)
 
     def _confusion(self, labels: Labels, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Average what each worker would say over the items that worker labelled."""

@@ -17,6 +17,13 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
 
 LISTED_CHANGES = 20
+# Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
+NO_ANSWER = frozenset({
+    "n/a", "na", "nan", "null", "?", "??", "???", "-", "--", "skip", "skipped", "unsure", "not sure", "i'm not sure", "idk",
+    "don't know", "dont know", "i don't know", "i dont know", "don’t know", "i don’t know", "can't tell", "can’t tell",
+    "cannot tell", "cannot judge", "can't judge", "no answer", "refused", "weiß nicht", "weiss nicht", "ich weiß nicht",
+    "keine angabe", "k.a", "ne sait pas", "je ne sais pas", "no sé", "no se", "non so", "не знаю", "不知道",
+})  # fmt: skip
 
 
 def arrange_classes(
@@ -51,12 +58,25 @@ def arrange_classes(
     if len(vocabulary) > MAX_CLASSES:
         return vocabulary, np.arange(len(vocabulary)), []  # `Labels` refuses; ordering free text would only cost time
     values, codes, notes = _ordered_texts(vocabulary, counts) if is_text(vocabulary.type) else _ordered(vocabulary)
+    notes += _no_answers(values, codes, counts)
     if len(values) == 1:
         notes.append(
             f"Only one class, {shown(values[0].as_py())}, appears in the label column; if other classes exist but were never "
             "chosen, name them all with --classes."
         )
     return values, codes, notes
+
+
+def _no_answers(classes: pa.Array, codes: IntArray, counts: IntArray) -> list[str]:
+    """Note classes that look like what people write who do not answer."""
+    rows = np.bincount(codes, weights=counts, minlength=len(classes)).astype(int)
+    names = as_text(classes).to_pylist()
+    found = [(name, count) for name, count in zip(names, rows, strict=True) if _folded(name).strip(".!") in NO_ANSWER]
+    if not found or len(found) == len(names):
+        return []
+    which = ", ".join(f"{shown(name)} (rows: {count:,})" for name, count in found)
+    options = " ".join(f"--missing {shown(name)}" for name, _ in found)
+    return [f"Taken as a class each: {which}; if that means that no answer was given, leave such rows out with {options}."]
 
 
 def class_coder(classes: pa.Array, *, booleans: bool = False) -> Callable[[str], int]:

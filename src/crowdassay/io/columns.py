@@ -32,6 +32,14 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "weight": (),  # never guessed: it may well be what an object weighs
 }  # fmt: skip
+# Tried when none of the words above is there: they name other things as well.
+LAST: Mapping[str, tuple[str, ...]] = {
+    "item": ("prompt", "conversation", "text", "id"),
+    "worker": ("model", "llm"),
+    "label": ("score", "grade", "preference"),
+    "truth": ("score", "grade", "preference"),
+}
+SUFFIXES = {"item": ("url", "name"), "worker": ("email", "name")}  # for the words above too, when nothing better is there
 OPTIONAL = frozenset({"time", "weight"})  # roles that may stay empty
 
 
@@ -39,7 +47,7 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
     """Choose one column for every role.
 
     Case, spaces, underscores and hyphens are ignored. A word earlier in `WORDS` wins over a later one, and a plain word
-    over the same word with "id".
+    over the same word with "id"; then come words with "url", "email" or "name", and what is in `LAST`.
 
     Parameters
     ----------
@@ -65,6 +73,8 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
     free = [name for name in names if name not in chosen.values()]
     for role in roles:
         if role not in chosen and (best := _best(role, free)):
+            if len(best) > 1 and len(set(best)) == 1:
+                raise ColumnError(f"There are several columns named {shown(best[0])}; rename all but one.")
             if len(best) > 1:
                 decide = _remedy(role, roles, "choose one with", "rename the right one")
                 raise ColumnError(f"The columns {listed(best)} could both be the {role} column; {decide}.")
@@ -82,7 +92,8 @@ def _plain(name: str) -> str:
 
 def _spellings(role: str) -> list[str]:
     suffixes = ("", "id") if role in {"item", "worker"} else ("",)
-    return [word + suffix for word in WORDS[role] for suffix in suffixes]
+    tries = ((WORDS, suffixes), (WORDS, SUFFIXES.get(role, ())), (LAST, suffixes))
+    return [word + suffix for words, endings in tries for word in words.get(role, ()) for suffix in endings]
 
 
 def _best(role: str, names: Sequence[str]) -> list[str]:
@@ -122,4 +133,6 @@ def _not_found(missing: Sequence[str], roles: Sequence[str], names: Sequence[str
     nearest = max(spelled, key=spelled.__getitem__, default=None)
     hint = f"; the nearest is {shown(nearest)}" if nearest is not None and spelled[nearest] >= 0.7 else ""
     remedy = _remedy(role, roles, "name it with", "rename it")
+    if len(missing) > 1 and "truth" not in roles:
+        remedy = f"name them with {' and '.join(f'--{one}-column' for one in missing)}"
     return f"No {' or '.join(missing)} column found among {listed(names)}{hint}; {remedy}."

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from crowdassay.io.values import shown_file
 
 SEPARATORS = (",", ";", "\t", "|")
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern}', re.IGNORECASE)
 SAMPLE_CHARACTERS, SAMPLE_RECORDS = 1 << 18, 50
 LISTED_LINES = 20
 
@@ -36,19 +38,23 @@ class Dialect:
         Column names, stripped.
     starts_blank : bool
         Whether blank lines come before the header.
+    skip : int
+        Lines to leave out first: blank ones, and one that names the separator for Excel.
     """
 
     separator: str
     header: list[str]
     starts_blank: bool
+    skip: int = 0
 
 
 def sniff(path: Path) -> Dialect:
     """Choose the separator under which the first records agree best with the header."""
     with opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="") as reader:
         text = reader.read(SAMPLE_CHARACTERS)
+    named = SEPARATOR_LINE.match(text)
     blank = BLANK_LINES.match(text)
-    lead = blank.group() if blank else ""
+    lead = named.group() if named else blank.group() if blank else ""
     text = text[len(lead) :]
     if not text.strip():
         raise DataError(f"There were no labels found: {shown_file(path.name)} is blank.")
@@ -59,7 +65,7 @@ def sniff(path: Path) -> Dialect:
         refuse_bad_bytes(path)
         if any("\0" in name for name in header):
             raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
-    return Dialect(separator, header, bool(lead))
+    return Dialect(separator, header, bool(lead) and not named, skip=len(lead.splitlines()))
 
 
 def read_slowly(path: Path, dialect: Dialect, positions: Sequence[int]) -> pa.Table:
@@ -108,7 +114,7 @@ def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(text, delimiter=dialect.separator, strict=True)
         line, headed = 1, False
         try:
-            for record in reader:
+            for record in islice(reader, dialect.skip, None):
                 if headed:
                     yield line, record
                 headed = headed or bool("".join(record).strip())

@@ -15,6 +15,8 @@ from crowdassay.io.columns import find_columns
 from crowdassay.io.native import series_column
 from crowdassay.io.values import as_text, listed, shown
 
+LARGEST = 1e100  # whose square is still finite
+
 
 def read_features(features: Any) -> tuple[FloatArray, tuple[str, ...], pa.Array | None, str]:
     """Return the numbers (n_rows, n_features), their names, the items (None for an array) and the kind of frame.
@@ -87,7 +89,9 @@ def _array(features: Any) -> tuple[FloatArray, tuple[str, ...], None, str]:
 
 
 def _checked(values: FloatArray) -> FloatArray:
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST).all(axis=1))
     if len(bad):
-        raise DataError(f"The features of row {shown(int(bad[0]) + 1)} are missing or infinite; fill or drop them.")
+        raise DataError(
+            f"The features of row {shown(int(bad[0]) + 1)} are missing, infinite or beyond 1e100; fill or drop them."
+        )
     return values

@@ -22,12 +22,15 @@ from crowdassay.io.formats.pseudonyms import pseudonymise as renamed
 from crowdassay.io.formats.record import Import, Wanted
 from crowdassay.io.formats.registry import FORMATS, PLAIN, check_format, read, recognise
 from crowdassay.io.jsontext import LINES, good_lines
-from crowdassay.io.raw import is_gzipped, line_of_nul
+from crowdassay.io.raw import is_gzipped, line_of_nul, refuse_odd_path
 from crowdassay.io.scan import DELIMITED, JSON, PARQUET, scan
-from crowdassay.io.values import as_text, is_text, shown, shown_file
+from crowdassay.io.similar import similar_workers
+from crowdassay.io.transcode import as_utf8
+from crowdassay.io.values import as_text, as_tuple, is_text, shown, shown_file, without
 
 SUPPORTED = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".ndjson", ".json")
 EXPORTS = (".zip", ".manifest", ".npy")  # only as what a tool exports
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 
 
@@ -46,7 +49,7 @@ def read_labels(
     format: str | None = None,  # noqa: A002
     question: str | None = None,
     predictions: bool = False,
-    missing: str | None = None,
+    missing: str | Iterable[str] | None = None,
     use_gold: bool = False,
     pseudonymise: bool = False,
     salt: str | None = None,
@@ -80,8 +83,8 @@ def read_labels(
         Which question to take from an export that holds several.
     predictions : bool
         Take model predictions in an export as workers ``model:<version>``.
-    missing : str, optional
-        A label that stands for none given, such as -1 in Snorkel's matrix.
+    missing : str or iterable of str, optional
+        Labels that stand for none given, such as -1 in Snorkel's matrix.
     use_gold : bool
         Take known classes that the export carries as gold.
     pseudonymise : bool
@@ -105,9 +108,10 @@ def read_labels(
     """
     classes = None if classes is None else list(classes)
     check_options(classes, repeats)
-    check_format(format)
+    format = check_format(format)  # noqa: A001
     if salt is not None and not pseudonymise:
         raise ParameterError("A salt goes with --pseudonymise.")
+    refuse_odd_path(path)
     path = Path(path) if Path(path).name else Path(path).resolve()  # a dot has no name
     given = {"item": item_column, "worker": worker_column, "label": label_column}
     given |= {"time": time_column, "weight": weight_column}
@@ -115,13 +119,15 @@ def read_labels(
         raise ParameterError("--time-column goes with --repeats first or last.")
     if skip_bad and _kind(path) not in LINES:
         raise ParameterError("--skip-bad goes with JSONL files, which have one record on each line.")
+    missing = as_tuple(missing)
     wanted = Wanted(question, item_column, predictions, missing)
-    whole: AbstractContextManager[tuple[Path, list[int]]] = nullcontext((path, []))
-    if skip_bad and path.is_file():
-        whole = good_lines(path)
-    with whole as (copy, bad):
-        format, rows = _read_rows(copy, format, given, wanted, use_gold=use_gold, timed=repeats in TIMED)  # noqa: A001
-    notes = list(rows.notes)
+    with as_utf8(path) as (text, notes):
+        whole: AbstractContextManager[tuple[Path, list[int]]] = nullcontext((text, []))
+        if skip_bad and text.is_file():
+            whole = good_lines(text)
+        with whole as (copy, bad):
+            format, rows = _read_rows(copy, format, given, wanted, use_gold=use_gold, timed=repeats in TIMED)  # noqa: A001
+    notes += rows.notes
     if bad:
         rows = replace(rows, dropped={**rows.dropped, "not valid JSON": len(bad)})
         lines = ", ".join(map(str, bad[:LISTED_LINES])) + (", ..." if len(bad) > LISTED_LINES else "")
@@ -132,8 +138,7 @@ def read_labels(
         worker, note = renamed(rows.worker, salt, keep_models=predictions)
         rows = replace(rows, worker=worker)
         notes.append(note)
-    if missing is not None:
-        rows = replace(rows, label=pc.if_else(pc.equal(as_text(rows.label), missing), None, rows.label))
+    rows = replace(rows, label=without(rows.label, missing))
     if not len(rows.item) and rows.dropped:
         why = ", ".join(f"{reason}: {count}" for reason, count in rows.dropped.items())
         raise DataError(f"There were no labels found in {shown_file(path.name)}: every judgement was left out ({why}).")
@@ -142,7 +147,7 @@ def read_labels(
         *columns,
         classes=classes,
         repeats=repeats,
-        allow_drops=allow_drops or missing is not None,  # whoever says what is missing knows that much is
+        allow_drops=allow_drops or bool(missing),  # whoever says what is missing knows that much is
         time=None if rows.time is None else read_times(rows.time, path.name),
         source=path.name,
         columns=rows.columns,
@@ -161,7 +166,8 @@ def read_truth(path: str | Path, *, item_column: str | None = None, label_column
         Found by name (``item``, ``truth``, ``gold``, ``label``...) when not given.
     """
     path, kind = check_file(path)
-    table, _ = scan(path, kind, ("item", "truth"), {"item": item_column, "truth": label_column})
+    with as_utf8(path) as (text, _):
+        table, _ = scan(text, kind, ("item", "truth"), {"item": item_column, "truth": label_column})
     columns = {}
     for name, column in zip(("item", "label"), table.columns, strict=True):
         codes, vocabulary = code_column(column, name)
@@ -171,12 +177,17 @@ def read_truth(path: str | Path, *, item_column: str | None = None, label_column
 
 def check_file(path: str | Path) -> tuple[Path, str]:
     """Check that a file exists and is of a kind we read; return it with its extension, without .gz."""
+    refuse_odd_path(path)
     path = Path(path)
     if path.is_dir():
         raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.")
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
     kind = _kind(path)
+    if kind in SPREADSHEETS:
+        raise FileError(
+            f"{shown_file(path.name)} is a spreadsheet; save it as CSV UTF-8 (in Excel: Save As) and give that file."
+        )
     if kind not in SUPPORTED or (is_gzipped(path) and kind not in DELIMITED | JSON):
         raise FileError(
             f"{shown_file(path.name)} has an extension that is not supported; the supported ones are {', '.join(SUPPORTED)}, "
@@ -234,7 +245,8 @@ def _read_plain(path: Path, given: Mapping[str, str | None], *, timed: bool) -> 
     except ColumnError as error:
         if any(given.values()):
             raise
-        raise ColumnError(f"{error} If an annotation tool wrote this file, name the tool with --from.") from None
+        wide = "If every worker has a column of their own, say --from wide"
+        raise ColumnError(f"{error.message} {wide}; if an annotation tool wrote it, name the tool with --from.") from None
     if kind != PARQUET and not table.num_rows:
         raise DataError(f"There were no labels found: {shown_file(path.name)} holds a header only.")
     extra = {role: table[role] for role in ("time", "weight") if role in columns}
@@ -258,6 +270,7 @@ def _with_report(labels: Labels, name: str, rows: Import, notes: list[str], *, u
     dropped = {**rows.dropped}
     for reason, count in labels.report.dropped.items():
         dropped[reason] = dropped.get(reason, 0) + count
+    notes += similar_workers(labels.workers)
     n_gold = 0 if rows.gold is None else pc.count_distinct(rows.gold["item"]).as_py()
     if use_gold:
         if rows.gold is None:

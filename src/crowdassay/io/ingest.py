@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ from crowdassay.io.formats.pseudonyms import pseudonymise
 from crowdassay.io.ingest_blocks import Repeated, blocks_of
 from crowdassay.io.ingest_source import Source, find_source
 from crowdassay.io.scan import load_duckdb
+from crowdassay.io.similar import similar_workers
 from crowdassay.io.spool import Spool, SpoolWriter, block_size
+from crowdassay.io.transcode import utf8_copy
 from crowdassay.io.truth import match_truth, take_gold
-from crowdassay.io.values import is_text, shown, shown_file
+from crowdassay.io.values import as_tuple, is_text, shown, shown_file
 from crowdassay.memory import shown_size
 
 OURS = 350_000_000  # bytes that the interpreter and the libraries take before any label is read
@@ -43,7 +45,7 @@ class Reading:
     classes: Sequence[str] | None = None
     repeats: str = "keep"
     allow_drops: bool = False
-    missing: str | None = None
+    missing: str | Iterable[str] | None = None
     pseudonymise: bool = False
     salt: str | None = None
     gold: Path | None = None
@@ -61,9 +63,10 @@ def spool_files(paths: Sequence[Path], folder: Path, reading: Reading, *, memory
         raise ParameterError(
             f"Encoding takes at least {shown_size(LEAST)} of memory, and {shown_size(memory)} are given or free."
         )
+    paths, said = zip(*(utf8_copy(path, folder) for path in paths), strict=True)
     sources = [find_source(path, reading.columns) for path in paths]
     with _connected(folder, paths, memory, threads) as connection:
-        _load(connection, sources, reading.missing)
+        _load(connection, sources, as_tuple(reading.missing))
         rows_read, dropped = _dropped(connection, paths, allow=reading.allow_drops)
         workers = _number_workers(connection)
         classes, notes = _number_classes(connection, reading.classes)
@@ -83,9 +86,11 @@ def spool_files(paths: Sequence[Path], folder: Path, reading: Reading, *, memory
         int(np.sum(known["gold"][1] >= 0)), counts,
     )  # fmt: skip
     notes += [*more, *repeated.notes(spool)]
+    notes[:0] = [note for notes_of_one in said for note in notes_of_one]
     if reading.pseudonymise:
         workers, note = pseudonymise(workers, reading.salt, keep_models=False)
         notes.insert(0, note)
+    notes += similar_workers(workers)
     if repeated.left_out:
         dropped["repeated judgement"] = repeated.left_out
     report = ImportReport(
@@ -118,7 +123,7 @@ def _connected(folder: Path, paths: Sequence[Path], memory: int, threads: int) -
     return connection
 
 
-def _load(connection: Any, sources: Sequence[Source], missing: str | None) -> None:
+def _load(connection: Any, sources: Sequence[Source], missing: Sequence[str]) -> None:
     """Copy the three columns of all files into one table; what is missing becomes null."""
     duckdb = load_duckdb()
     kinds = [{source.types[role] for source in sources} for role in ROLES]
@@ -126,17 +131,17 @@ def _load(connection: Any, sources: Sequence[Source], missing: str | None) -> No
     columns = ", ".join(f"{role} {kind}" for role, kind in zip(ROLES, types, strict=True))
     connection.execute(f"CREATE TABLE raw ({columns})")
     values = [_present(role, kind) for role, kind in zip(ROLES, types, strict=True)]
-    if missing is not None:
-        values[2] = f"CASE WHEN label::VARCHAR = $missing THEN NULL ELSE {values[2]} END"
+    if missing:
+        values[2] = f"CASE WHEN list_contains($missing, label::VARCHAR) THEN NULL ELSE {values[2]} END"
     for source in sources:
         insert = f"INSERT INTO raw SELECT {', '.join(values)} FROM ({source.query})"  # noqa: S608
-        bound = {} if missing is None else {"missing": missing}
+        bound = {"missing": list(missing)} if missing else {}
         try:
             connection.execute(insert, {**bound, "path": glob.escape(os.path.abspath(source.path))})
             failed = source.doubtful and not connection.execute("SELECT 1 FROM raw LIMIT 1").fetchone()
         except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
-        except duckdb.Error:
+        except (duckdb.Error, UnicodeDecodeError):
             failed = True  # its message is for people who write SQL
         if failed:
             connection.register("slowly", source.read_slowly())

@@ -17,7 +17,7 @@ from crowdassay.io.delimited import Dialect, read_slowly, sniff
 from crowdassay.io.encode import ROLES
 from crowdassay.io.files import SUPPORTED, check_file
 from crowdassay.io.jsontext import LINES, check_whole, explain
-from crowdassay.io.raw import check_text, is_gzipped
+from crowdassay.io.raw import broken_parquet, check_text, is_gzipped, refuse_odd_path
 from crowdassay.io.scan import AS_IS, DELIMITED, PARQUET, load_duckdb
 from crowdassay.io.values import shown, shown_file
 
@@ -55,7 +55,7 @@ class Source:
     def read_slowly(self) -> pa.Table:
         """Read record by record what DuckDB refuses, or say what is wrong with the file."""
         if _kind(self.path) == PARQUET:
-            raise DataError(f"{shown_file(self.path.name)} is not a complete Parquet file; export or download it again.")
+            raise broken_parquet(self.path)
         if self.dialect is None:
             explain(self.path, _kind(self.path) in LINES)
         positions = [self.dialect.header.index(self.columns[role]) for role in ROLES]
@@ -69,6 +69,7 @@ def find_inputs(given: Sequence[str | Path]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for one in given:
+        refuse_odd_path(one)
         path = Path(one)
         if path.is_dir():
             inside = [file for file in sorted(path.iterdir()) if file.is_file() and _kind(file) in SUPPORTED]
@@ -109,7 +110,7 @@ def _delimited(path: Path, given: Mapping[str, str | None]) -> Source:
     chosen = ", ".join(f"c{position} AS {role}" for position, role in zip(positions, ROLES, strict=True))
     query = (
         f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', quote='\"', "  # noqa: S608
-        f"escape='\"', columns={{{types}}}, compression='{_compression(path)}', hive_partitioning=false)"
+        f"escape='\"', columns={{{types}}}, compression='{_compression(path)}', skip={dialect.skip}, hive_partitioning=false)"
     )
     return Source(path, columns, dict.fromkeys(ROLES, "VARCHAR"), query, dialect)
 
@@ -123,6 +124,8 @@ def _json(path: Path, kind: str, given: Mapping[str, str | None]) -> Source:
     names = _types(source, path)
     if names is None:
         explain(path, kind in LINES)
+    if list(names) == ["json"]:  # what DuckDB calls values that are no objects
+        raise DataError(f"There were no labels found in {shown_file(path.name)}; it needs one JSON object per label.")
     columns = _choose(list(names), given)
     chosen = ", ".join(f"{_quoted(columns[role])} ->> '$' AS {role}" for role in ROLES)
     return Source(path, columns, dict.fromkeys(ROLES, "VARCHAR"), f"SELECT {chosen} FROM {source}")  # noqa: S608
@@ -132,7 +135,7 @@ def _parquet(path: Path, given: Mapping[str, str | None]) -> Source:
     source = "read_parquet($path, binary_as_string=true, hive_partitioning=false)"
     types = _types(source, path)
     if types is None:
-        raise DataError(f"{shown_file(path.name)} is not a complete Parquet file; export or download it again.")
+        raise broken_parquet(path)
     columns = _choose(list(types), given)
     kinds = {role: types[columns[role]].upper() if types[columns[role]] in AS_IS else "VARCHAR" for role in ROLES}
     chosen = ", ".join(f"{_quoted(columns[role])}::{kinds[role]} AS {role}" for role in ROLES)
@@ -146,7 +149,7 @@ def _choose(names: Sequence[str], given: Mapping[str, str | None]) -> dict[str, 
         if any(given.values()):
             raise
         raise ColumnError(
-            f"{error} If an annotation tool wrote this file, turn it into a plain table first: crowdassay convert."
+            f"{error.message} If an annotation tool wrote this file, turn it into a plain table first: crowdassay convert."
         ) from None
 
 
@@ -162,7 +165,7 @@ def _types(source: str, path: Path) -> dict[str, str] | None:
             bound = {"path": names[1]}
             relation = connection.sql(f"SELECT * FROM {source}", params=bound)  # noqa: S608
             return {name: str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)}
-        except duckdb.Error:
+        except (duckdb.Error, UnicodeDecodeError):
             return None
 
 

@@ -49,7 +49,7 @@ def sequence_column(values: Any, role: str) -> Column:
     """Turn a list, array or series into an Arrow column; values of mixed type become text."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if isinstance(values, str | bytes | Mapping):
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         raise DataError(f"The {role}s must be a sequence of values, not {shown(values)}.")
     series = nw.from_native(values, pass_through=True, series_only=True)
     if isinstance(series, nw.Series):
@@ -59,7 +59,7 @@ def sequence_column(values: Any, role: str) -> Column:
     values = values if hasattr(values, "dtype") else list(values)
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, TypeError):
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeEncodeError):
         return _mixed(values)
 
 
@@ -67,7 +67,7 @@ def series_column(series: nw.Series[Any]) -> Column:
     """Turn a Narwhals series into an Arrow column; values of mixed type become text."""
     try:
         return series.to_arrow()
-    except (pa.ArrowException, OverflowError, TypeError):
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeEncodeError):
         return _mixed(series.to_list(), series.is_null().to_list())
 
 
@@ -85,7 +85,11 @@ def ordered_values(column: Column) -> list[Any] | None:
 def _mixed(values: Sequence[Any], missing: Sequence[bool] | None = None) -> pa.Array:
     missing = [_is_missing(value) for value in values] if missing is None else missing
     texts = [None if absent else text_of(value) for value, absent in zip(values, missing, strict=True)]
-    return pa.array(texts, pa.string())
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError as error:
+        row = texts.index(error.object)
+        raise DataError(f"Row {row + 1} holds half of a surrogate pair ({shown(error.object)}); correct it.") from None
 
 
 def _is_missing(value: Any) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -13,12 +15,14 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from crowdassay.errors import CrowdassayError, DataError, FileError
-from crowdassay.io.values import shown_file
+from crowdassay.io.values import shown, shown_file
 
 BOM = b"\xef\xbb\xbf"
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
 SMALL = 1 << 20  # bytes below which the ratio says nothing
 CHUNK = 1 << 20
+WEB = re.compile(r"[a-z][a-z0-9+]+:/+", re.IGNORECASE)
+PARQUET, SMALLEST = b"PAR1", 12  # what begins and ends a Parquet file; bytes of the least one
 MAGIC = {
     b"\xff\xfe": ("UTF-16 text", "re-save it as UTF-8"),
     b"\xfe\xff": ("UTF-16 text", "re-save it as UTF-8"),
@@ -31,6 +35,24 @@ MAGIC = {
 def is_gzipped(path: Path) -> bool:
     """Tell by its name whether a file is gzipped."""
     return path.suffix.lower() == ".gz"
+
+
+def refuse_odd_path(given: str | Path) -> None:
+    """Refuse what cannot be the path of a file or folder, and pipes and devices, which cannot be read twice."""
+    if not str(given):
+        raise FileError("The path is empty; name a file.")
+    try:
+        mode = os.stat(given).st_mode
+    except FileNotFoundError:
+        if WEB.match(str(given)):
+            raise FileError(f"{shown(given)} is not on this machine; download it first.") from None
+        return  # whoever reads it says so, and in what
+    except PermissionError:
+        raise FileError(f"{shown_file(given)} cannot be reached; check the permissions of its folder.") from None
+    except (OSError, ValueError):  # a name too long, a loop of links, a NUL
+        raise FileError(f"There is no file {shown(given)}.") from None
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise FileError(f"{shown_file(given)} is a pipe or a device; write what it gives to a file and name that.")
 
 
 @contextmanager
@@ -53,7 +75,7 @@ def check_text(path: Path) -> bool:
     """Refuse an empty file or one that is no UTF-8 text by its first bytes; tell whether it starts with a BOM."""
     with opened(path) as stream:
         start = stream.read(4)
-    _refuse_bomb(path)
+    refuse_bomb(path)
     if not start.removeprefix(BOM):
         raise DataError(f"There were no labels found: {shown_file(path.name)} is empty.")
     for magic, (kind, remedy) in MAGIC.items():
@@ -71,8 +93,40 @@ def refuse_bad_bytes(path: Path) -> None:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 where = f"line {number} (byte {offset + error.start})"
-                raise DataError(f"{shown_file(path.name)} is not UTF-8 text at {where}; re-save it as UTF-8.") from None
+                remedy = _remedy(line, error.start)
+                raise DataError(f"{shown_file(path.name)} is not UTF-8 text at {where}; {remedy}.") from None
             offset += len(line)
+
+
+def _remedy(line: bytes, position: int) -> str:
+    """Say what to do about a byte that is no UTF-8: where the whole line reads as Windows-1252, what the byte is there."""
+    text = line.decode("cp1252", errors="replace")
+    if "\ufffd" in text or not text.strip().replace("\t", "").isprintable():
+        return "if it is no text at all, export it as CSV in UTF-8"
+    return f"re-save it as UTF-8 (in Windows-1252 that byte is {shown(text[position])})"
+
+
+def broken_parquet(path: Path) -> DataError:
+    """Return an error that says where a Parquet file stops being one; its table of contents stands at the end."""
+    size = path.stat().st_size
+    with opened(path) as stream:
+        first = stream.read(4)
+        stream.seek(max(size - 8, 0))
+        last = stream.read()
+    length = int.from_bytes(last[:4], "little")
+    begins = size - 8 - length
+    remedy = "export or download it again"
+    if not size:
+        what = "is empty"
+    elif first != PARQUET:
+        what, remedy = "does not begin with PAR1", "if it is text, end its name in .csv or .jsonl"
+    elif last[4:] != PARQUET or size < SMALLEST:
+        what = f"is cut off at byte {size:,}, before its footer"
+    elif begins < len(PARQUET):
+        what = f"has {size:,} bytes but claims a footer of {length:,}"
+    else:
+        what = f"is damaged, in its footer (bytes {begins:,} to {size:,}) or in the pages before it"
+    return DataError(f"{shown_file(path.name)} is not a complete Parquet file: it {what}; {remedy}.")
 
 
 def line_of_nul(path: Path) -> int | None:
@@ -81,7 +135,7 @@ def line_of_nul(path: Path) -> int | None:
         return next((number for number, line in enumerate(stream, 1) if b"\0" in line), None)
 
 
-def _refuse_bomb(path: Path) -> None:
+def refuse_bomb(path: Path) -> None:
     """Unpack a gzipped file once, keeping nothing, before any reader does: the size it claims may be a lie."""
     packed = path.stat().st_size
     if not is_gzipped(path) or packed * 1100 < SMALL:  # deflate packs 1032 to one at best

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from crowdassay.errors import DataError, MissingExtraError
 from crowdassay.io.columns import find_columns
 from crowdassay.io.delimited import read_slowly, sniff
 from crowdassay.io.jsontext import LINES, check_whole, explain
-from crowdassay.io.raw import check_text, is_gzipped, without_bom
+from crowdassay.io.raw import broken_parquet, check_text, is_gzipped, without_bom
 from crowdassay.io.values import shown_file
 
 T = TypeVar("T")
@@ -23,7 +24,6 @@ T = TypeVar("T")
 DELIMITED = frozenset({".csv", ".tsv", ".txt"})
 JSON = LINES | {".json"}
 PARQUET = ".parquet"
-BROKEN = "{} is not a complete Parquet file; export or download it again."
 # Types that encoding understands; all others are read as text.
 AS_IS = frozenset(
     {"varchar", "boolean", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
@@ -72,7 +72,7 @@ def _scan_delimited(path: Path, roles: Sequence[str], given: Mapping[str, str | 
     query = (
         f"SELECT {', '.join(f'c{position}' for position in positions)} FROM read_csv(?, auto_detect=false, header=true, "  # noqa: S608
         f"delim='{dialect.separator}', quote='\"', escape='\"', columns={{{types}}}, "
-        f"compression='{_compression(path)}', hive_partitioning=false)"
+        f"compression='{_compression(path)}', skip={dialect.skip}, hive_partitioning=false)"
     )
     # DuckDB may take blank lines for the header and lose rows, so the slow reader confirms an empty table too.
     table = None if dialect.starts_blank or not has_duckdb() else _fetch(query, path)
@@ -109,7 +109,7 @@ def _scan_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | No
         table = _fetch(f"SELECT {chosen} FROM {source}", path)  # noqa: S608
         if table is not None:
             return table.rename_columns(list(columns)), columns
-    raise DataError(BROKEN.format(shown_file(path.name)))
+    raise broken_parquet(path)
 
 
 def _read_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
@@ -118,10 +118,21 @@ def _read_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | No
 
     try:
         columns = find_columns(pq.read_schema(path).names, roles, given)
-        table = pq.read_table(path, columns=list(columns.values()))
-    except pa.ArrowException:
-        raise DataError(BROKEN.format(shown_file(path.name))) from None
-    return table.rename_columns(list(columns)), columns
+        table = pq.read_table(path, columns=list(columns.values()), partitioning=None)
+    except (pa.ArrowException, OSError):
+        raise broken_parquet(path) from None
+    return pa.table({role: _as_duckdb_does(table[name]) for role, name in columns.items()}), columns
+
+
+def _as_duckdb_does(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Read dates and the like, and bytes that are text, as text."""
+    kind = column.type
+    if pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
+        return column.cast(pa.string())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        with suppress(pa.ArrowInvalid):  # what is no UTF-8 stays as it is, and is refused later
+            return column.cast(pa.string())
+    return column
 
 
 def _columns_of(source: str, path: Path) -> dict[str, str] | None:
@@ -163,7 +174,7 @@ def _run(query: str, path: Path, finish: Callable[[Any], T]) -> T | None:
             return finish(connection.sql(query, params=[pattern]))
         except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
-        except duckdb.Error:
+        except (duckdb.Error, UnicodeDecodeError):  # it cuts its messages at bytes, not at characters
             return None  # its message is for people who write SQL; the caller finds out what is wrong
 
 

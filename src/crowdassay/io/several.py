@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crowdassay.data.labels import Labels
 from crowdassay.io.encode import ROLES, encode
 from crowdassay.io.files import check_file
 from crowdassay.io.formats.pseudonyms import pseudonymise as renamed
 from crowdassay.io.scan import scan
-from crowdassay.io.values import as_text
+from crowdassay.io.similar import similar_workers
+from crowdassay.io.transcode import as_utf8
+from crowdassay.io.values import as_text, as_tuple, without
 
 
 def read_several(
@@ -27,7 +28,7 @@ def read_several(
     classes: Iterable[Any] | None = None,
     repeats: str = "keep",
     allow_drops: bool = False,
-    missing: str | None = None,
+    missing: str | Iterable[str] | None = None,
     pseudonymise: bool = False,
     salt: str | None = None,
 ) -> Labels:
@@ -38,20 +39,24 @@ def read_several(
     given = {"item": item_column, "worker": worker_column, "label": label_column}
     tables: list[pa.Table] = []
     columns: dict[str, str] = {}
+    notes: list[str] = []
     for path in paths:
-        table, columns = scan(*check_file(path), ROLES, given)
+        _, kind = check_file(path)
+        with as_utf8(path) as (text, said):
+            table, columns = scan(text, kind, ROLES, given)
         tables.append(table)
+        notes += said
     item, worker, label = (_joined([table[role] for table in tables]) for role in ROLES)
-    notes = []
     if pseudonymise:
         worker, note = renamed(worker, salt, keep_models=False)
         notes.append(note)
-    if missing is not None:
-        label = pc.if_else(pc.equal(as_text(label), missing), None, label)
-    source, drops = f"{len(paths)} files", allow_drops or missing is not None
+    missing = as_tuple(missing)
+    label = without(label, missing)
+    source, drops = f"{len(paths)} files", allow_drops or bool(missing)
     labels = encode(
         item, worker, label, classes=classes, repeats=repeats, allow_drops=drops, source=source, columns=columns
     )  # fmt: skip
+    notes += similar_workers(labels.workers)
     return replace(labels, report=replace(labels.report, notes=(*notes, *labels.report.notes)))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
+from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
@@ -44,6 +46,37 @@ def listed(values: Iterable[object], limit: int = 20) -> str:
     return ", ".join(quoted)
 
 
+def no_such(kind: str, given: str, known: Iterable[str]) -> str:
+    """Say that a name does not exist, which is the nearest, and which there are.
+
+    >>> no_such("method", "majoriti", ["majority", "glad"])
+    "There is no method 'majoriti'; did you mean 'majority'? The methods are majority, glad."
+    """
+    names = list(known)
+    near = get_close_matches(given.strip().lower(), names, 1)
+    hint = f"did you mean {shown(near[0])}? The {kind}s are" if near else "choose one of"
+    return f"There is no {kind} {shown(given)}; {hint} {', '.join(names)}."
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    >>> counted(1, "worker"), counted(2000, "label"), counted(2, "class")
+    ('1 worker', '2,000 labels', '2 classes')
+    """
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return no text, one or several as a tuple.
+
+    >>> as_tuple(None), as_tuple("-1"), as_tuple(["skip", "?"])
+    ((), ('-1',), ('skip', '?'))
+    """
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
 def text_of(value: Any) -> str:
     """Write one Python value as text, as `as_text` does for a whole array.
 
@@ -61,6 +94,13 @@ def text_of(value: Any) -> str:
 def as_text(values: pa.Array) -> pa.Array:
     """Write an array as text: numbers in their shortest form, booleans as true and false."""
     return values.cast(pa.string())
+
+
+def without(values: pa.Array, texts: Sequence[str]) -> pa.Array:
+    """Return an array in which values that read like one of some texts are null."""
+    if not texts:
+        return values
+    return pc.if_else(pc.is_in(as_text(values), value_set=pa.array(texts, pa.string())), None, values)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -73,6 +73,13 @@ def write_bytes(data: bytes, path: Path) -> None:
 def check_writable(folder: str | Path) -> None:
     """Raise `FileError` if results could not be written to a folder, which may not exist yet; leave nothing behind."""
     folder = Path(folder)
+    try:
+        os.lstat(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
+        raise FileError(f"{shown(folder)} cannot be a folder for results ({reason}); name another.") from None
     there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
     if not there.is_dir():
         raise FileError(f"{shown_file(there)} is a file, so results cannot go into {shown_file(folder)}; name another folder.")
@@ -90,6 +97,8 @@ def check_writable(folder: str | Path) -> None:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
+    if os.path.exists(path) and not os.path.isfile(path):  # to replace a device would break the machine
+        raise FileError(f"{shown_file(path)} could not be written (it is a folder, a pipe or a device); name another file.")
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.errors import DataError, NotFittedError, ParameterError
 from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.checks import check_types
 from crowdassay.io.frames import to_frame
 from crowdassay.io.truth import match_truth
 from crowdassay.io.values import listed
@@ -89,12 +90,15 @@ class Measurement(ABC):
         **parameters
             Of the model.
         """
+        if not isinstance(fit, Estimator | Result):
+            raise ParameterError(f"A fitted estimator or a result is needed, not a {type(fit).__name__}.")
         result = fit if isinstance(fit, Result) else fit._fitted()
         codes = result.code if truth is None else match_truth(result.labels, truth)[0]
         model = cls(**parameters)
         return model._fit(model._mark(result.labels, codes))
 
     def _fit(self, responses: Responses) -> Self:
+        check_types(self)
         for name, value in (("prior", self.prior), ("spread", self.spread)):
             if value is not None and not NARROWEST <= value < np.inf:
                 raise ParameterError(f"{name} must be None or a number of at least {NARROWEST}, not {value!r}.")

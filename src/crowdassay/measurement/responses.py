@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.labels import Labels
+from crowdassay.data.labels import MAX_CLASSES, Labels
 from crowdassay.errors import DataError
 from crowdassay.io.frames import as_labels
 from crowdassay.io.values import shown
@@ -118,6 +118,8 @@ def _whole(name: str) -> int:
         value = float(name)
     except ValueError:
         value = -1.0
-    if value < 0 or value != int(value):
-        raise DataError(f"Scores must be whole numbers from 0 up, not {shown(name)}; to mark labels use from_fit.")
+    if not (0 <= value <= MAX_CLASSES and value.is_integer()):
+        raise DataError(
+            f"Scores must be whole numbers from 0 up, at most {MAX_CLASSES}, not {shown(name)}; to mark labels use from_fit."
+        )
     return int(value)

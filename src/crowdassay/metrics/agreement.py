@@ -18,6 +18,8 @@ from crowdassay.metrics.agreement_tables import class_table, overall_table, pair
 from crowdassay.metrics.coefficients import AgreementSums, class_coefficients, fleiss, krippendorff, raw_agreement
 from crowdassay.metrics.resampling import deal_lots, percentile, resample
 
+MOST_RESAMPLES = 1_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
@@ -99,9 +101,12 @@ def agreement(
     >>> found.overall["measure"].to_pylist(), round(found.overall["value"][1].as_py(), 4)
     (['agreement', 'alpha', 'fleiss_kappa', 'cohen_kappa'], 0.4444)
     """
-    if not isinstance(resamples, int) or resamples < 0:
-        raise ParameterError(f"resamples must be a whole number of at least 0, not {resamples!r}.")
-    if not 0 < confidence < 1:
+    for name, number in (("resamples", resamples), ("seed", seed)):
+        if not isinstance(number, int | np.integer) or number < 0:
+            raise ParameterError(f"{name} must be a whole number of at least 0, not {number!r}.")
+    if resamples > MOST_RESAMPLES:
+        raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
+    if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
         raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
     labels = as_labels(data)
     generator = np.random.default_rng(seed)
@@ -120,10 +125,10 @@ def agreement(
     limits = {name: percentile(np.concatenate([part[name] for part in drawn]), confidence) if drawn else None for name in value}
     sums = _unpack(total, labels.n_classes)[1]
     only = AgreementSums(sums.classes[0], sums.spread[0], None)
-    compared = judgements.raters[judgements.raters > 1]
+    compared = judgements.workers_each[judgements.workers_each > 1]
     counts = {
         "labels": labels.n_labels,
-        "judgements": int(judgements.raters.sum()),
+        "judgements": int(judgements.workers_each.sum()),
         "items": labels.n_items,
         "workers": labels.n_workers,
         "items_compared": len(compared),

@@ -33,7 +33,7 @@ class Judgements:
 
     labels: Labels
     weight: FloatArray
-    raters: IntArray
+    workers_each: IntArray
     first: IntArray
     found: np.ndarray
     votes: FloatArray
@@ -43,9 +43,9 @@ class Judgements:
     @classmethod
     def of(cls, labels: Labels) -> Judgements:
         """Weigh and index the labels."""
-        weight, raters = share_out(labels.starts, labels.worker, labels.n_workers)
+        weight, workers_each = share_out(labels.starts, labels.worker, labels.n_workers)
         classes = count_classes(labels.starts, labels.label, weight, labels.n_classes)
-        return cls(labels, weight, raters, *classes, *order_by_worker(labels.worker, labels.n_workers))
+        return cls(labels, weight, workers_each, *classes, *order_by_worker(labels.worker, labels.n_workers))
 
 
 def positions(judgements: Judgements, level: str) -> FloatArray:
@@ -61,7 +61,7 @@ def positions(judgements: Judgements, level: str) -> FloatArray:
                 f"The ordinal level takes up to {MOST_RANKED} classes and these labels have {labels.n_classes}; "
                 "if they are numbers, use the interval level."
             )
-        shared = judgements.raters[labels.label_item] > 1
+        shared = judgements.workers_each[labels.label_item] > 1
         counts = np.bincount(labels.label, judgements.weight * shared, labels.n_classes)
         return middle_ranks(counts.astype(np.float64))
     if not labels.numeric:
@@ -80,7 +80,7 @@ def sum_lots(judgements: Judgements, level: str, x: FloatArray, lot: IntArray, n
     full = np.zeros((n_lots if level == "ordinal" else 0, labels.n_classes, labels.n_classes))
     apart = np.zeros(labels.n_items)
     add_items(
-        labels.starts, labels.worker, labels.label, j.weight, j.raters, j.first, j.found, j.votes, lot, x,
+        labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, lot, x,
         level == "nominal", sums, spread, full, apart,
     )  # fmt: skip
     return AgreementSums(sums, spread, full if level == "ordinal" else None), apart
@@ -89,10 +89,10 @@ def sum_lots(judgements: Judgements, level: str, x: FloatArray, lot: IntArray, n
 def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: FloatArray, apart: FloatArray) -> FloatArray:
     """Return for each worker what `crowdassay.kernels.agreement.compare_workers` finds, shape (n_workers, 5)."""
     j, labels = judgements, judgements.labels
-    observed = float((apart[j.raters > 1] / (j.raters[j.raters > 1] - 1)).sum())
+    observed = float((apart[j.workers_each > 1] / (j.workers_each[j.workers_each > 1] - 1)).sum())
     found = np.empty((labels.n_workers, 5))
     compare_workers(
-        j.by_worker, j.order, labels.label_item, labels.label, j.weight, j.raters, j.first, j.found, j.votes, apart, x,
+        j.by_worker, j.order, labels.label_item, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, apart, x,
         level == "nominal", np.ascontiguousarray(total.classes[MARGIN]), observed, found,
     )  # fmt: skip
     return found
@@ -130,7 +130,7 @@ def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSum
     """Compare every two workers who share items; on a sample of the items where there are too many pairs of labels."""
     j, labels = judgements, judgements.labels
     sizes = np.diff(labels.starts)
-    used = j.raters > 1
+    used = j.workers_each > 1
     if (sizes * (sizes - 1) // 2).sum() > MOST_MEETINGS:
         drawn = generator.permutation(labels.n_items)
         used[drawn[np.cumsum(sizes[drawn] * (sizes[drawn] - 1) // 2) > MOST_MEETINGS]] = False

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.result import Result
+from crowdassay.io.truth import match_truth
 
 
 def error_rate(winners: BoolArray, truth: np.ndarray) -> float:
@@ -32,6 +37,45 @@ def distance_errors(winners: BoolArray, truth: np.ndarray) -> tuple[float, float
     share, known = _shares(winners, truth)
     distance = np.abs(np.arange(winners.shape[1]) - truth[known][:, None])
     return float(np.sqrt((share * distance**2).sum(axis=1).mean())), float((share * distance).sum(axis=1).mean())
+
+
+def score(result: Result, truth: Any, *, ordered: bool | None = None) -> dict[str, Any]:
+    """Return how far the labels of a result are from the truth, items whose class the fit was told left out.
+
+    Parameters
+    ----------
+    result : Result
+    truth : str, Path, frame, mapping or ndarray of int of shape (n_items,)
+        Known classes; codes are -1 where unknown.
+    ordered : bool, optional
+        Whether the classes are a scale, so that distances mean something; by default if they are numbers or came in order.
+
+    Returns
+    -------
+    dict
+        ``error_rate``, ``rmse`` and ``mae`` where ordered, ``truth_items`` scored, ``truth_items_gold`` left out, since a
+        class that was given cannot be wrong, and ``truth_items_without_labels``. The measures are None where nothing is left.
+    """
+    codes, counts = _coded(result.labels, truth)
+    rest = without_gold(result.labels, codes)
+    n_items = int((rest >= 0).sum())
+    found: dict[str, Any] = {"error_rate": error_rate(result.winners, rest) if n_items else None}
+    if result.labels.report.order != "alphabetical" if ordered is None else ordered:
+        found["rmse"], found["mae"] = distance_errors(result.winners, rest) if n_items else (None, None)
+    return {**found, "truth_items": n_items, "truth_items_gold": int((codes >= 0).sum()) - n_items, **counts}
+
+
+def without_gold(labels: Labels, truth: np.ndarray) -> np.ndarray:
+    """Return class codes (n_items,) that are -1 also for items whose class is given: there is nothing to find out."""
+    return np.where(labels.gold >= 0, -1, truth)
+
+
+def _coded(labels: Labels, truth: Any) -> tuple[np.ndarray, dict[str, int]]:
+    """Return class codes (n_items,), and how many items of the truth have no labels."""
+    if isinstance(truth, np.ndarray) and truth.shape == (labels.n_items,) and truth.dtype.kind == "i":
+        return truth, {"truth_items_without_labels": 0}
+    codes, matched = match_truth(labels, truth)
+    return codes, {"truth_items_without_labels": matched["unknown_items"]}
 
 
 def _shares(winners: BoolArray, truth: np.ndarray) -> tuple[FloatArray, np.ndarray]:

@@ -6,9 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
+from crowdassay.data.labels import MAX_CLASSES, Labels
 from crowdassay.errors import ParameterError
+from crowdassay.memory import available_memory, shown_size
 from crowdassay.model.structures import resolve
+
+MOST = 10**12  # items or workers; memory ends long before
+STRONGEST = 1000  # in log odds: beyond, chances are 0 or 1 anyway
 
 
 def simulate(
@@ -45,13 +49,13 @@ def simulate(
     spammers : float
         Share of workers whose table is all zero: they guess.
     """
-    for name, value, least in (("items", n_items, 1), ("workers", n_workers, 1), ("classes", n_classes, 2)):
-        if value < least:
-            raise ParameterError(f"The number of {name} must be at least {least}, not {value}.")
-    if not 1 <= labels_per_item <= n_workers:
-        raise ParameterError(
-            f"labels per item must lie between 1 and the number of workers ({n_workers}), not {labels_per_item}."
-        )
+    if not isinstance(generator, np.random.Generator):
+        raise ParameterError("The first argument must be a generator, such as numpy.random.default_rng(0).")
+    _check_sizes(n_items, n_workers, n_classes, labels_per_item)
+    strengths = {"skill": skill, "spammers": spammers, "worker spread": worker_spread, "item spread": item_spread}
+    for name, value in strengths.items():
+        if not isinstance(value, int | float | np.number) or not abs(value) <= STRONGEST:
+            raise ParameterError(f"{name} must be a number of at most {STRONGEST:,}, not {value!r}.")
     if not 0 <= spammers <= 1 or worker_spread < 0 or item_spread < 0:
         raise ParameterError("spammers must be a share between 0 and 1, and the spreads must not be negative.")
     basis = resolve(structure, n_classes).basis()
@@ -76,6 +80,23 @@ def simulate(
         classes=pa.array([str(c) for c in range(n_classes)]),
     )
     return labels, truth
+
+
+def _check_sizes(n_items: int, n_workers: int, n_classes: int, each: int) -> None:
+    for name, value, least, most in (
+        ("items", n_items, 1, MOST),
+        ("workers", n_workers, 1, MOST),
+        ("classes", n_classes, 2, MAX_CLASSES),
+        ("labels per item, each by another worker,", each, 1, n_workers),
+    ):
+        if not isinstance(value, int | np.integer) or not least <= value <= most:
+            raise ParameterError(f"The number of {name} must be a whole number from {least} to {most:,}, not {value}.")
+    drawn = n_workers if each**2 > n_workers else 6 * each  # numbers for every item
+    needed, room = 8 * (n_classes**2 * (n_classes + n_workers) + n_items * drawn), available_memory()
+    if room is not None and needed > room:
+        raise ParameterError(
+            f"These labels would take {shown_size(needed)} of memory, and there are {shown_size(room)}; draw fewer."
+        )
 
 
 def _draw(generator: np.random.Generator, logits: FloatArray) -> IntArray:

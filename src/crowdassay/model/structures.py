@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -109,10 +110,11 @@ class Structure:
         )
         _, component = connected_components(links, directed=False)
         parts: list[tuple[np.ndarray, FloatArray]] = []
+        known: dict[tuple[Any, ...], FloatArray] = {}  # of many classes the blocks are alike
         for block in dict.fromkeys(component[:n_classes].tolist()):
             members = np.flatnonzero(component[:n_classes] == block)
             used = np.flatnonzero(component[n_classes:] == block)
-            parts.append((members, _visible(self.features, members, used, n_classes)))
+            parts.append((members, _visible(self.features, members, used, n_classes, known)))
         widest = max(part.shape[2] for _, part in parts)
         table = np.zeros((n_classes, n_classes, max(widest, 1)))
         offsets, widths, size = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), 0
@@ -124,16 +126,21 @@ class Structure:
         return Basis(table, offsets, widths, size)
 
 
-def _visible(features: sparse.csr_array, members: np.ndarray, used: np.ndarray, n_classes: int) -> FloatArray:
+def _visible(
+    features: sparse.csr_array, members: np.ndarray, used: np.ndarray, n_classes: int, known: dict[tuple[Any, ...], FloatArray]
+) -> FloatArray:
     """Centre a block's features over the observed class and rotate them onto their principal axes."""
     rows = (members[:, None] * n_classes + np.arange(n_classes)).ravel()
     block = np.asarray(features[rows][:, used].todense()).reshape(len(members), n_classes, len(used))
     flat = (block - block.mean(axis=1, keepdims=True)).reshape(len(rows), len(used))
     if flat.size == 0:
         return np.zeros((len(members), n_classes, 0))
-    left, scale, _ = np.linalg.svd(flat, full_matrices=False)
-    rank = int((scale > 1e-10 * max(scale[0], 1.0)).sum())
-    return (left[:, :rank] * scale[:rank]).reshape(len(members), n_classes, rank)
+    key = (flat.shape, flat.tobytes())
+    if key not in known:
+        left, scale, _ = np.linalg.svd(flat, full_matrices=False)
+        rank = int((scale > 1e-10 * max(scale[0], 1.0)).sum())
+        known[key] = (left[:, :rank] * scale[:rank]).reshape(len(members), n_classes, rank)
+    return known[key]
 
 
 def nominal(n_classes: int) -> Structure:

@@ -97,6 +97,8 @@ def cross_validate(
         Folds fitted at the same time.
     progress : callable, optional
     """
+    if seed < 0:
+        raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}.")
     fold = deal(labels, n_folds, np.random.default_rng(seed))
     done = itertools.count(1)
 

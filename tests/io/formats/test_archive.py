@@ -86,5 +86,5 @@ def test_damaged(tmp_path):
 
 @pytest.mark.parametrize("files", [{}, {"inner.zip": "PK"}, {"notes.txt": "x"}, {"a.json": '{"x": 1}'}])
 def test_a_zip_that_holds_no_export(tmp_path, files):
-    with pytest.raises(DataError, match=r"not recognised.*--from"):
+    with pytest.raises(DataError, match=r"not recognised.*`format`"):
         read_labels(doccano_zip(tmp_path / "a.zip", files))

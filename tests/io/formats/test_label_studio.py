@@ -66,7 +66,7 @@ def several(worker, tone, stars):
 
 def test_of_several_questions_one_is_asked_for(tmp_path):
     path = export(tmp_path, task(1, several("ann", "warm", 4), several("bob", "cold", 5)))
-    with pytest.raises(ParameterError, match=r"several questions \('tone', 'stars'\); choose one with --question") as error:
+    with pytest.raises(ParameterError, match=r"several questions \('tone', 'stars'\); choose one with `question`") as error:
         read_labels(path)
     assert error.value.exit_code == 2
     assert rows_of(read_labels(path, question="tone")) == ROWS

@@ -60,7 +60,7 @@ def saved(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["npy", "savetxt", "white space", "frame"])
 def test_minus_one_must_be_explained(tmp_path, kind):
     path = saved(tmp_path, kind)
-    with pytest.raises(ParameterError, match=r"holds -1.*--missing -1 if it means none, or --missing none"):
+    with pytest.raises(ParameterError, match=r"holds -1.*`missing='-1'` if it means none, or `missing='none'`"):
         read_labels(path, format="snorkel")
     absent = read_labels(path, format="snorkel", missing="-1")
     assert absent.class_names == ("0", "1")
@@ -82,7 +82,7 @@ def test_a_first_line_that_may_be_a_header_is_refused(tmp_path):
 
 
 def test_a_bare_array_needs_the_tool(tmp_path):
-    with pytest.raises(DataError, match=r"--from"):
+    with pytest.raises(DataError, match=r"`format`"):
         read_labels(saved(tmp_path, "npy"))
 
 
@@ -97,7 +97,7 @@ def test_arrays_of_objects_are_never_unpickled(tmp_path):
 
 @pytest.mark.parametrize("option", [{"question": "q"}, {"item_column": "i"}, {"predictions": True}])
 def test_options_that_a_matrix_cannot_honour_are_refused(tmp_path, option):
-    with pytest.raises(ParameterError, match=r"leave out --"):
+    with pytest.raises(ParameterError, match=r"leave out `"):
         read_labels(saved(tmp_path, "npy"), format="snorkel", missing="-1", **option)
 
 
@@ -133,7 +133,7 @@ def test_triples_that_are_none(tmp_path):
         read_labels(write(tmp_path / "a.json", '[["c", "i", "x"], ["c", "i"]]'))
     with pytest.raises(DataError, match=r"list of lists"):
         read_labels(write(tmp_path / "a.json", '[["c", "i", "x"], 7]'))
-    with pytest.raises(ParameterError, match=r"--missing"):
+    with pytest.raises(ParameterError, match=r"`missing='-1'`"):
         read_labels(write(tmp_path / "a.json", '[["c", "i", "x"], ["d", "i", -1]]'))
 
 

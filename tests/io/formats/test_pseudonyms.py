@@ -56,7 +56,7 @@ def test_models_keep_their_names_and_people_called_so_do_not(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"salt": "s"}, "--pseudonymise"), ({"salt": "", "pseudonymise": True}, "empty")]
+    ("options", "message"), [({"salt": "s"}, "`pseudonymise=True`"), ({"salt": "", "pseudonymise": True}, "empty")]
 )
 def test_a_salt_needs_its_purpose(tmp_path, options, message):
     with pytest.raises(ParameterError, match=message):

@@ -17,8 +17,9 @@ from crowdassay.io.columns import WORDS
 from crowdassay.io.delimited import sniff
 from crowdassay.io.formats.archive import members, read_members
 from crowdassay.io.jsontext import LINES, explain
-from crowdassay.io.raw import check_text, is_gzipped, opened, refuse_bad_bytes
+from crowdassay.io.raw import broken_parquet, check_text, is_gzipped, opened, refuse_bad_bytes
 from crowdassay.io.scan import DELIMITED, PARQUET
+from crowdassay.io.transcode import START, encoding_of
 from crowdassay.io.values import shown_file
 
 RECORDS = LINES | {".json", ".manifest"}
@@ -135,7 +136,7 @@ def _values_in(text: str) -> Iterator[Any]:
 
 def _inside(path: Path, name: str, data: bytes) -> Iterator[dict[str, Any]]:
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding_of(data[:START]) or "utf-8-sig")
         if name.lower().endswith(".csv"):
             yield from csv.DictReader(io.StringIO(text, newline=""))
         else:
@@ -169,7 +170,7 @@ def _parquet(path: Path) -> Iterator[Any]:
         with pq.ParquetFile(path) as file:
             yield file
     except (pa.ArrowException, OSError):
-        raise DataError(f"{shown_file(path.name)} is not a complete Parquet file; export or download it again.") from None
+        raise broken_parquet(path) from None
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:

@@ -53,8 +53,9 @@ def read_matrix(seen: Look, wanted: Wanted) -> Import:
     plain = pa.array([number_key(text.strip()) or text for text in unique.to_pylist()], pa.string())
     label = plain.take(pc.index_in(label, value_set=unique))  # 1.0 and 1.000e+00, as pandas and NumPy write, are 1
     _check_abstentions(label, wanted, seen)
-    if wanted.missing is not None:  # no judgement at all, like an empty cell
-        given = pc.not_equal(label, number_key(wanted.missing) or wanted.missing)
+    if wanted.missing:  # no judgement at all, like an empty cell
+        none = pa.array([number_key(text) or text for text in wanted.missing], label.type)
+        given = pc.invert(pc.is_in(label, value_set=none))
         kept = given.to_numpy(zero_copy_only=False)
         label, row, column = label.filter(given), row[kept], column[kept]
     item = pa.array(row).cast(pa.string()) if names is None else text_column(names, seen.path.name).take(pa.array(row))
@@ -78,7 +79,7 @@ def read_triples(seen: Look, wanted: Wanted) -> Import:
 
 
 def _check_abstentions(label: pa.Array, wanted: Wanted, seen: Look) -> None:
-    if wanted.missing is None and pc.any(pc.equal(label, ABSTAIN)).as_py():
+    if not wanted.missing and pc.any(pc.equal(label, ABSTAIN)).as_py():
         raise ParameterError(
             f"{shown_file(seen.path.name)} holds -1, which is a label in some data and means that none was given in others; "
             "say --missing -1 if it means none, or --missing none if it is a label."

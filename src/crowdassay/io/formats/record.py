@@ -31,14 +31,14 @@ class Wanted:
         Which field names the item, instead of the tool's own id.
     predictions : bool
         Whether to take model predictions as workers.
-    missing : str, optional
-        The label that stands for none given.
+    missing : tuple of str
+        Labels that stand for none given.
     """
 
     question: str | None = None
     item: str | None = None
     predictions: bool = False
-    missing: str | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

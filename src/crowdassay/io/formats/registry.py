@@ -20,7 +20,7 @@ from crowdassay.io.formats import (
 )
 from crowdassay.io.formats.look import Look
 from crowdassay.io.formats.record import Import, Wanted
-from crowdassay.io.values import listed, shown, shown_file
+from crowdassay.io.values import no_such, shown_file
 
 PLAIN = "plain"
 PREDICTING = ("label-studio", "argilla")
@@ -69,6 +69,7 @@ FORMATS = {
     "snorkel": Format("Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), None, matrices.read_matrix),
     "nltk": Format("nltk: triples of coder, item, label", JSON + TABLE, matrices.recognise_triples, matrices.read_triples),
 }
+ALIASES = {"wide": "cleanlab"}
 
 
 def recognise(seen: Look) -> str:
@@ -96,7 +97,10 @@ def read(name: str, seen: Look, wanted: Wanted) -> Import:
     return found
 
 
-def check_format(name: str | None) -> None:
-    """Refuse the name of a format that does not exist."""
-    if name is not None and name != PLAIN and name not in FORMATS:
-        raise ParameterError(f"There is no format {shown(name)}; there are {listed([PLAIN, *FORMATS])}.")
+def check_format(name: str | None) -> str | None:
+    """Return the name of a format, an alias resolved; refuse one that does not exist."""
+    if name is None or name == PLAIN or name in FORMATS:
+        return name
+    if name in ALIASES:
+        return ALIASES[name]
+    raise ParameterError(no_such("format", name, [PLAIN, *FORMATS, *ALIASES]))
