@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+import re
+
+FLAGS = ("allow-drops", "skip-bad", "predictions", "use-gold", "pseudonymise")
+VALUES = (
+    "item-column", "worker-column", "label-column", "time-column", "weight-column", "classes", "order", "repeats", "missing",
+    "question", "salt", "from", "gamma", "gammas", "max-sweeps",
+)  # fmt: skip
+RENAMED = {"from": "format", "order": "classes"}
+OPTION = re.compile(rf"--({'|'.join(sorted((*FLAGS, *VALUES), key=len, reverse=True))})(?: (wide|-1|none|auto)\b)?(?![\w-])")
+
+
+def in_python(message: str) -> str:
+    """Return a message with the names that Python has for options of the command line.
+
+    >>> in_python("Name it with --item-column, or say --allow-drops or --from wide.")
+    "Name it with `item_column`, or say `allow_drops=True` or `format='wide'`."
+    """
+
+    def parameter(found: re.Match[str]) -> str:
+        option, value = found.groups()
+        setting = "=True" if option in FLAGS else f"={value!r}" if value else ""
+        return f"`{RENAMED.get(option, option).replace('-', '_')}{setting}`"
+
+    return OPTION.sub(parameter, message)
+
 
 class CrowdassayError(Exception):
     """Base of every error the package raises on purpose.
+
+    Messages are written for the command line, which shows `message`; as text an error has the names of parameters instead.
 
     Attributes
     ----------
@@ -13,6 +40,14 @@ class CrowdassayError(Exception):
     """
 
     exit_code = 1
+
+    @property
+    def message(self) -> str:
+        """What is wrong, with the options of the command line."""
+        return " ".join(map(str, self.args))
+
+    def __str__(self) -> str:
+        return in_python(self.message)
 
 
 class DataError(CrowdassayError, ValueError):

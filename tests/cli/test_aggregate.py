@@ -78,6 +78,26 @@ def test_gold_is_kept(run, simulated, tmp_path):
     assert (labels["i2"]["label"], float(labels["i2"]["probability"])) == ("0", 1.0)
 
 
+@pytest.mark.parametrize("engine", ["local", "files"])
+def test_gold_is_no_success(run, simulated, tmp_path, engine):
+    truth, some = simulated / "truth.csv", tmp_path / "some.csv"
+    header, *rows = truth.read_text().splitlines()
+    some.write_text("\n".join([header, *rows[:10]]))
+    command = ("aggregate", simulated / "labels.csv", "--truth", truth, "--method", "majority", "--engine", engine)
+    free = json.loads(run(*command, "--json")[1])
+    told = json.loads(run(*command, "--gold", some, "--json")[1])
+    assert (told["truth_items"], told["truth_items_gold"]) == (free["truth_items"] - 10, 10)
+    out = run(*command, "--gold", some)[1]
+    assert "Left out: 10 items given as gold." in " ".join(out.split())
+    code, out, _ = run(*command, "--gold", truth, "--report", tmp_path / "report.html")
+    assert code == 0
+    assert f"Not scored: the truth knows {free['truth_items']} items, all given as gold." in " ".join(out.split())
+    assert "nothing left to score" in (tmp_path / "report.html").read_text()
+    code, _, err = run(*command, "--gold", truth, "--calibration", tmp_path / "c.svg")
+    assert code == 1
+    assert "--calibration has nothing to draw" in err
+
+
 def test_class_order_is_as_given(run, tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text(

@@ -48,6 +48,23 @@ def test_the_table_is_shown(run, simulated):
         assert words in out
 
 
+def test_what_is_better_and_which_is_best_is_said(run, simulated):
+    command = ("compare", simulated / "labels.csv", "--methods", "majority,dawid-skene,minimax")
+    truth = ("--truth", simulated / "truth.csv")
+    for extra, words, name, sign in ((truth, "Lower", "error_rate", 1), ((), "Higher", "heldout_log_likelihood", -1)):
+        table = json.loads(run(*command, *extra, "--json")[1])
+        best = min(sign * row[name] for row in table["methods"])
+        assert table["best"] == [row["method"] for row in table["methods"] if sign * row[name] == best]
+        out = " ".join(run(*command, *extra)[1].split())
+        assert out.startswith("Read ")
+        assert words in out
+        ending = "best here." if extra else "ahead;"
+        assert f"{' and '.join(table['best'])} {'are' if len(table['best']) > 1 else 'is'} {ending}" in out
+    code, _, err = run(*command, *truth, "--gold", truth[1])
+    assert code == 1
+    assert "every item of the truth is given as gold" in err
+
+
 def test_unknown_methods_are_refused(run, simulated):
     code, _, err = run("compare", simulated / "labels.csv", "--methods", "majority,magic")
     assert code == 2

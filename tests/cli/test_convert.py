@@ -34,8 +34,8 @@ def test_the_plain_form_and_the_gold_are_written(run, tmp_path, monkeypatch):
     for line in (
         "Read 4 labels of 2 items by 2 workers from assignments.tsv",
         "Read as toloka, question tone: 4 of 5 judgements kept.",
-        "Left out 1 rows: rejected.",
-        "The export itself knows the class of 1 items.",
+        "Left out 1 row: rejected.",
+        "The export itself knows the class of 1 item.",
         "Wrote 4 labels to",
     ):
         assert line in printed

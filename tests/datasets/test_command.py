@@ -23,17 +23,29 @@ def test_the_list_has_a_line_for_each(run):
     code, out, err = run()
     header, *lines = out.splitlines()
     assert (code, err) == (0, "")
-    assert header.split() == ["name", "kind", "classes", "items", "workers", "labels", "licence", "here"]
+    assert header.split() == [
+        "name",
+        "kind",
+        "classes",
+        "items",
+        "workers",
+        "labels",
+        "licence",
+        "here",
+        "can",
+        "be",
+        "fetched",
+    ]
     assert [line.split()[0] for line in lines] == list(entries())
     blue = next(line for line in lines if line.startswith("bluebirds "))
-    assert blue.split() == ["bluebirds", "binary", "2", "108", "39", "4,212", "Clear", "BSD", "(repository)", "no"]
-    assert next(line for line in lines if line.startswith("flowers ")).endswith("no, and no converter")
+    assert blue.split() == ["bluebirds", "binary", "2", "108", "39", "4,212", "Clear", "BSD", "(repository)", "no", "yes"]
+    assert next(line for line in lines if line.startswith("flowers ")).split()[-2:] == ["no", "no"]
 
 
 def test_the_list_says_what_is_here(run, pets):
-    assert run()[1].splitlines()[1].endswith("no")
+    assert run()[1].splitlines()[1].split()[-2:] == ["no", "yes"]
     run("fetch", "pets")
-    assert run()[1].splitlines()[1].endswith("yes")
+    assert run()[1].splitlines()[1].split()[-2:] == ["yes", "yes"]
 
 
 def test_the_list_as_json(run):

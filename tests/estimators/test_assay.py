@@ -9,7 +9,16 @@ from crowdassay import Assay, DawidSkene, MajorityVote, aggregate, as_labels
 from crowdassay.data.labels import Labels
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.assay_trial import STRONG, compare, every_nth_item, loose_anchor, refuse_items, sample_gain, soften
+from crowdassay.estimators.assay_trial import (
+    ALIKE,
+    STRONG,
+    compare,
+    every_nth_item,
+    loose_anchor,
+    refuse_items,
+    sample_gain,
+    soften,
+)
 from crowdassay.metrics.scores import error_rate
 from crowdassay.model.simulate import simulate
 from crowdassay.model.story import birds
@@ -151,7 +160,7 @@ def test_where_items_have_effects_the_votes_keep_their_weight():
     assert Assay().fit(labels).result_.parameters["anchor"] == 0.3
     with patch("crowdassay.estimators.assay_trial.MOST_CELLS", 1):
         refused = Assay().fit(labels).result_
-    assert refused.notes == ("Workers only: effects of the items would take too much time and memory.",)
+    assert refused.notes == (f"{ALIKE} would take too much time and memory.",)
     assert refused.parameters["anchor"] == 0.3
 
 
@@ -166,7 +175,7 @@ def test_labels_are_not_turned_round_on_weak_evidence():
     assert not compare(plain, weak).chosen
     assert "weak evidence" in compare(plain, weak).reason
     assert compare(plain, replace(effects, evidence=plain.evidence + 1.1 * needed)).chosen
-    assert "explain nothing more" in compare(plain, replace(effects, evidence=plain.evidence - 1.0)).reason
+    assert "explains the labels no better" in compare(plain, replace(effects, evidence=plain.evidence - 1.0)).reason
     same = replace(plain, evidence=plain.evidence + 1.01 * np.log(STRONG))
     assert "no label" in compare(plain, same).reason
 
@@ -205,7 +214,7 @@ def test_evidence_is_that_of_the_labels():
 
 def test_the_note_says_what_was_chosen_and_why():
     labels, _ = crowd(0, n_items=40, per_item=3, n_workers=10, effect=0.0)
-    assert Assay().fit(labels).result_.notes == ("Workers only: effects of the items explain nothing more.",)
+    assert Assay().fit(labels).result_.notes == (f"{ALIKE} explains the labels no better.",)
     assert "as asked" in Assay(items=True).fit(labels).result_.notes[0]
 
 

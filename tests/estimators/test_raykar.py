@@ -162,6 +162,8 @@ def test_refusals():
         RaykarClassifier().fit(labels, features=pa.table({"item": labels.items, "colour": ["red"] * 12}))
     with pytest.raises(DataError, match="row '3' are missing"):
         RaykarClassifier().fit(labels, features=np.where(np.arange(24.0).reshape(12, 2) == 5, np.nan, 1.0))
+    with pytest.raises(DataError, match=r"row '1' are missing, infinite or beyond 1e100"):
+        RaykarClassifier().fit(labels, features=np.full((12, 1), 1e200))
     with pytest.raises(ColumnError, match="named 'item'"):
         RaykarClassifier().fit(labels, features=table.rename_columns(["thing", "f"]))
     with pytest.raises(ParameterError, match="penalty"):

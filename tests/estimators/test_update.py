@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, simulate
+from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, as_labels, simulate
 from crowdassay.data.labels import Labels
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.update import merge, sound, take_items, update
@@ -84,6 +84,16 @@ def test_methods_that_cannot_be_updated_say_so():
     fitted = GLAD().fit(simulate(np.random.default_rng(0), n_items=20, n_workers=5)[0])
     with pytest.raises(ParameterError, match="'glad' can be neither saved nor updated"):
         fitted.partial_fit((["i1"], ["w1"], ["1"]))
+
+
+@pytest.mark.parametrize("classes", [("0", "1"), ("2", "1", "0"), ("0", "1", "2", "3", "4")])
+def test_labels_coded_by_other_classes_are_refused(classes):
+    """Their codes would be taken for other classes, or point behind the end of the workers' tables."""
+    fitted = DawidSkene().fit(LABELS)
+    before = fitted.result_
+    with pytest.raises(ParameterError, match=r"but the fit had '0', '1', '2'; encode them with classes=estimator.classes_"):
+        fitted.partial_fit(as_labels((["i1"], ["w1"], ["1"]), classes=classes))
+    assert fitted.result_ is before
 
 
 def test_exchanged_classes_are_not_gone_on_from():

@@ -57,7 +57,7 @@ def test_groups_apart_are_reported():
     assert found.verdicts[-1] == "not estimable"
     assert "not estimable" not in found.verdicts[:-1]
     assert found.standings[-3:] == ["unidentifiable"] * 3
-    assert any("3 items and 1 workers" in note for note in found.notes)
+    assert any("3 items and 1 worker share" in note for note in found.notes)
     assert any("2 groups" in note and "300, 3" in note for note in found.notes)
 
 
@@ -98,7 +98,7 @@ def test_copies_are_found_and_honest_pairs_left_alone():
     assert compared == 66
     assert found.looks_like[8:12] == ["w10", "w11", "w8", "w9"]
     assert found.looks_like[:8] == [""] * 8
-    assert any("4 workers look like copies" in note for note in found.notes)
+    assert any("Likely copies: 4 workers; 2 pairs agree" in note for note in found.notes)
     for seed in range(5):
         honest, _, _ = draw_workers(
             np.random.default_rng(seed), n_items=400, n_workers=12, labels_per_item=6, low=0.6, high=0.8

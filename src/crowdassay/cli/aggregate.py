@@ -9,6 +9,8 @@ import click
 
 from crowdassay.cli.ending import Ending
 from crowdassay.cli.engines import Job, engine_options, find_runner
+from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.reading import many_reading_options, read_many
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ FITTING = (
 MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # options that only the paper's method has
 
 
-@click.command()
+@click.command(cls=Grouped)
 @many_reading_options
 @click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
@@ -69,9 +71,8 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
     """
     from crowdassay.cli.checkpoint import check_checkpoint, finish_recording, start_recording
-    from crowdassay.cli.progress import progress_line
+    from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import summarise
-    from crowdassay.errors import ParameterError
     from crowdassay.io.tables import check_results, write_result
     from crowdassay.io.truth import match_truth, take_gold
 
@@ -80,13 +81,15 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     if options["out"] is not None:
         check_results(options["out"])
     check_pictures(options)
+    refuse_inputs(
+        [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
+        [options[name] for name in ("ask", "report", "calibration")],
+    )
     job = Job(estimator, chosen.name, chosen.ordered, labels, options)
     if run := find_runner(job):
-        for name, option in (("report", "report"), ("next", "ask"), ("checkpoint", "checkpoint")):
-            if options[option] is not None:
-                raise ParameterError(f"--{name} needs the labels in memory: leave it out, or take --engine local.")
         return run(job)
-    data = read_many(labels, options)
+    with working("Reading ...", quiet=options["quiet"]):
+        data = read_many(labels, options)
     truth = None if options["truth"] is None else match_truth(data, options["truth"], what="truth")
     known = {} if options["validation"] is None else {"validation": options["validation"]}
     if options["gold"] is not None:
@@ -100,7 +103,8 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     if options["out"] is not None or not options["quiet"]:
         summary["notes"] = [*result.insight.notes, *summary["notes"]]
     if options["out"] is not None:
-        write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+        with working("Writing ...", quiet=options["quiet"]):
+            write_result(result, summary, options["out"], options["form"], raw=options["raw"])
     show_more(result, None if truth is None else truth[0], options)
     finish_recording(progress)
     if options["save_model"] is not None:
@@ -110,17 +114,24 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
 
 
 def show_more(result: Result, truth: Any, options: dict[str, Any]) -> None:
-    """Write what was asked for beyond the tables: items to label next, the calibration, the report."""
+    """Write what was asked for beyond the tables: items to label next, the calibration, the report.
+
+    ``truth`` is known classes as codes, or a comparison with them, or None.
+    """
     if options["ask"] is not None:
         from crowdassay.io.write import write_table
 
         write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
     if options["calibration"] is not None:
-        from crowdassay.metrics.calibration import calibration
+        from crowdassay.errors import DataError
+        from crowdassay.insight.totals import Against
         from crowdassay.report.chart import save_chart
         from crowdassay.report.charts import calibration_chart
 
-        save_chart(calibration_chart(calibration(result, truth)), options["calibration"])
+        against = truth if isinstance(truth, Against) else Against.of(result, truth)
+        if not against.known:
+            raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
+        save_chart(calibration_chart(against.records), options["calibration"])
     if options["report"] is not None:
         from crowdassay.report.build import write_report
 
@@ -163,8 +174,8 @@ def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimat
 
 
 def check_pictures(options: dict[str, Any]) -> None:
-    """Refuse a chart or report that could not be written, before there is anything to draw."""
-    from crowdassay.errors import ParameterError
+    """Refuse a chart, report or model that could not be written, before there is anything to write."""
+    from crowdassay.errors import FileError, ParameterError
     from crowdassay.io.write import check_writable
 
     if options["calibration"] is not None:
@@ -174,7 +185,11 @@ def check_pictures(options: dict[str, Any]) -> None:
             raise ParameterError("--calibration needs --truth to compare with.")
         check_chart(options["calibration"])
     if options["ask"] is not None:
+        if options["ask"].suffix.lower() != ".csv":
+            raise FileError(f"'{options['ask']}' must end in .csv.")
         check_writable(options["ask"].parent)
+    if options["save_model"] is not None:
+        check_writable(options["save_model"])
     if options["report"] is not None:
         from crowdassay.report.build import check_report
 

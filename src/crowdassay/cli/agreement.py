@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SHOWN = 5
 MOST_CLASSES = 20
 
 
-@click.command()
+@click.command(cls=Grouped)
 @reading_options
 @click.option(
     "--level",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@click.command()
+@click.command(cls=Grouped)
 @reading_options
 @click.option(
     "--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'."
@@ -36,15 +37,20 @@ def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
     import sys
 
     from crowdassay.cli.progress import progress_line
+    from crowdassay.cli.summary import print_report
+    from crowdassay.errors import DataError
     from crowdassay.estimators.compare import compare as fit_all
     from crowdassay.estimators.methods import METHODS, find_method
     from crowdassay.io.truth import match_truth, take_gold
+    from crowdassay.metrics.scores import without_gold
 
     chosen = list(METHODS.values()) if methods == "all" else [find_method(name.strip()) for name in methods.split(",")]
     data = read(labels, options)
     if options["gold"] is not None:
         data = take_gold(data, options["gold"])
-    truth = None if options["truth"] is None else match_truth(data, options["truth"])[0]
+    truth = None if options["truth"] is None else without_gold(data, match_truth(data, options["truth"])[0])
+    if truth is not None and not (truth >= 0).any():
+        raise DataError("There is nothing to score: every item of the truth is given as gold; leave out --truth or --gold.")
     with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
         comparison = fit_all(
             chosen, data, heldout=truth is None, folds=options["folds"], seed=options["seed"], announce=announce
@@ -54,32 +60,52 @@ def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
     if as_json:
         click.echo(json.dumps(table, indent=2, ensure_ascii=False))
     else:
+        print_report(data)
         show(table)
 
 
 def tabulate(comparison: Comparison, truth: Any, *, ordered: bool) -> dict[str, Any]:
     """Return what --json prints."""
-    from crowdassay.metrics.scores import distance_errors, error_rate
+    from crowdassay.metrics.scores import score
 
     rows = []
     for name, result in comparison.results.items():
         row: dict[str, Any] = {"method": name}
         if truth is not None:
-            row["error_rate"] = error_rate(result.winners, truth)
-            if ordered:
-                row["rmse"], row["mae"] = distance_errors(result.winners, truth)
+            found = score(result, truth, ordered=ordered)
+            row |= {name: found[name] for name in ("error_rate", "rmse", "mae") if name in found}
         else:
             row["heldout_log_likelihood"] = comparison.heldout[name]
         rows.append({**row, "converged": result.converged, "seconds": round(result.seconds, 3)})
     disputes = comparison.disputes()
     return {
         "methods": rows,
+        "scored_by": "heldout_log_likelihood" if truth is None else "error_rate",
+        "best": best_methods(rows, truth is None),
         "refused": comparison.refused,
         "agreement": [{"a": a, "b": b, "share": share} for (a, b), share in comparison.agreement().items()],
         "n_items": len(next(iter(comparison.results.values())).code),
         "n_disputed": len(disputes),
         "disputed": disputes[:100],
     }
+
+
+def best_methods(rows: list[dict[str, Any]], heldout: bool) -> list[str]:
+    """Return the methods whose score is the best, several where they are as good."""
+    scores = [row["heldout_log_likelihood"] if heldout else -row["error_rate"] for row in rows]
+    return [row["method"] for row, score in zip(rows, scores, strict=True) if score == max(scores)]
+
+
+def verdict(table: dict[str, Any]) -> str:
+    """Say what the scores mean and who has the best."""
+    best = " and ".join(table["best"])
+    are = "are" if len(table["best"]) > 1 else "is"
+    if table["scored_by"] == "error_rate":
+        return f"Lower is better: error is the share of wrong labels on items of known class. {best} {are} best here."
+    return (
+        "Higher (nearer to 0) is better: how well labels that a method has not seen are predicted, on average by label. "
+        f"By that {best} {are} ahead; mistakes that a crowd shares are predicted well, too, and only a truth shows them."
+    )
 
 
 def show(table: dict[str, Any]) -> None:
@@ -102,6 +128,8 @@ def show(table: dict[str, Any]) -> None:
     for row in table["methods"]:
         scores.add_row(row["method"], *(names[name][1].format(row[name]) for name in columns))
     console.print(scores)
+    if len(table["methods"]) > 1:
+        console.print(verdict(table))
     unfinished = [row["method"] for row in table["methods"] if not row["converged"]]
     if unfinished:
         console.print(f"Not converged: {', '.join(unfinished)}.")

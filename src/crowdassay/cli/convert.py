@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
 
 
-@click.command()
+@click.command(cls=Grouped)
 @reading_options
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File for item,worker,label: .csv or .parquet.")
 @click.option("--gold-out", type=click.Path(path_type=Path), help="File for the gold found in the export, as item,label.")
@@ -31,6 +33,7 @@ def convert(labels: Path, out: Path, gold_out: Path | None, raw: bool, as_json: 
     forms = {path: form_of(path) for path in (out, gold_out) if path is not None}
     for path in forms:
         check_writable(path.parent)
+    refuse_inputs([labels], forms)
     data = read(labels, {**options, "use_gold": options["use_gold"] or gold_out is not None})
     write_table(plain_table(data), out, forms[out], raw=raw)
     if gold_out is not None:

@@ -21,11 +21,13 @@ def datasets(context: click.Context, as_json: bool) -> None:
     if as_json:
         _echo_json([{**entry.record(), "folder": _text(cached(entry.name))} for entry in known])
         return
-    rows: list[tuple[str, ...]] = [("name", "kind", "classes", "items", "workers", "labels", "licence", "here")]
+    rows: list[tuple[str, ...]] = [
+        ("name", "kind", "classes", "items", "workers", "labels", "licence", "here", "can be fetched")
+    ]
     for entry in known:
-        state = "yes" if cached(entry.name) else ("no" if entry.raw else "no, and no converter")
+        state = ("yes" if cached(entry.name) else "no", "yes" if entry.raw else "no")
         counts = [f"{count:,}" for count in (len(entry.classes), entry.items, entry.workers, entry.labels)]
-        rows.append((entry.name, entry.kind, *counts, entry.licence, state))
+        rows.append((entry.name, entry.kind, *counts, entry.licence, *state))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -15,10 +17,13 @@ from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
 from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.methods import methods
+from crowdassay.cli.paths import check_paths
 from crowdassay.cli.reproduce import reproduce
 from crowdassay.cli.simulate import simulate
 from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -30,11 +35,14 @@ def cli(debug: bool) -> None:
 
 for command in (aggregate, agreement, compare, convert, datasets, methods, reproduce, simulate, update):
     cli.add_command(command)
+    check_paths(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 bad data, 2 usage, 3 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(errors="replace")  # better than to end in the middle of a table
     with prompt_ending() as ending:
         sys.exit(run(given, ending))
 
@@ -49,13 +57,13 @@ def run(given: list[str], ending: Ending) -> int:
     except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo(ending.last_words(), err=True)
         return INTERRUPTED
-    except BrokenPipeError:  # whoever was reading, such as head, has seen enough
+    except (BrokenPipeError, SystemExit):  # whoever was reading, such as head, has seen enough; rich says so by an exit
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  Python flushes it once more at the end
         return 0
     except CrowdassayError as error:
         if "--debug" in given:
             raise
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {error.message}", err=True)
         return error.exit_code
     except Exception as error:  # a user is told what to do even of what we did not think of
         if "--debug" in given:
@@ -69,5 +77,7 @@ def unforeseen(error: Exception) -> str:
     kind = type(error).__name__
     if isinstance(error, MemoryError) or kind == "OutOfMemoryException":  # DuckDB's own
         return "Not enough memory for these labels and this number of classes; --engine files needs less."
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"Nothing more can be written ({os.strerror(error.errno)}); free some space."
     said = " ".join(str(error).split())[:200]
     return f"Something went wrong that should not have ({kind}: {said}); please report it with what --debug shows."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,10 +34,10 @@ OPTIONS = (
     click.option("--weight-column", help="Column of weights: labels of weight 0 are left out."),
     click.option("--allow-drops", is_flag=True, help="Go on even if more than half of the rows miss a value."),
     click.option("--skip-bad", is_flag=True, help="Leave out lines of a JSONL file that are not valid JSON."),
-    click.option("--from", "tool", help="The tool that exported LABELS, or 'plain'; recognised by content otherwise."),
+    click.option("--from", "tool", help="The tool that exported LABELS, 'plain' or 'wide'; recognised by content otherwise."),
     click.option("--question", help="Which question to take from an export that holds several."),
     click.option("--predictions", is_flag=True, help="Take model predictions in an export as workers."),
-    click.option("--missing", help="A label that stands for none given, such as -1 in a matrix."),
+    click.option("--missing", multiple=True, help="A label that stands for none given, such as -1; may be given again."),
     click.option("--use-gold", is_flag=True, help="Keep the classes that an export itself knows."),
     click.option("--pseudonymise", is_flag=True, help="Replace worker ids by salted ones."),
     click.option("--salt", help="--pseudonymise: the same salt gives the same ids again."),
@@ -73,7 +74,9 @@ def read_many(labels: Sequence[str], options: dict[str, Any]) -> Labels:
     try:
         paths = find_inputs(labels)
     except CrowdassayError:
-        paths = [single]  # whose reader says what is wrong
+        if len(labels) > 1 or not labels[0] or not os.path.isdir(single):
+            raise
+        paths = [single]  # a folder of no plain tables may be a tool's export
     if len(labels) == 1 and (paths == [single] or (single.is_dir() and _is_export(single, options["tool"]))):
         return read(single, options)
     if unfit := [name for name in ALONE if options[name]]:

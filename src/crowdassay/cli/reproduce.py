@@ -17,6 +17,7 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     import sys
 
     from crowdassay.cli.progress import progress_line
+    from crowdassay.errors import FileError
     from crowdassay.io.write import check_writable, write_bytes
     from crowdassay.report.chart import render_svg
     from crowdassay.report.charts import calibration_chart
@@ -26,6 +27,8 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
 
     numbers = [1, 2, 3, 4] if table is None else [table]
     if html is not None:
+        if html.suffix not in (".html", ".htm"):
+            raise FileError(f"'{html}' must end in .html.")
         check_writable(html.parent)
     with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
         tables, experiments = run(numbers, announce)

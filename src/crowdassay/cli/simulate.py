@@ -33,6 +33,7 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     import pyarrow as pa
 
     from crowdassay.errors import ParameterError
+    from crowdassay.io.folder import check_free
     from crowdassay.io.write import check_writable, write_table
     from crowdassay.model.simulate import simulate as draw
     from crowdassay.model.story import birds
@@ -45,6 +46,7 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
             f"--story fixes everything but --out and --seed; leave out --{given[0].removeprefix('n_').replace('_', '-')}."
         )
     check_writable(out)
+    check_free(out, ("labels.csv", "truth.csv"), "truth.csv")
     generator = np.random.default_rng(seed)
     labels, truth = birds(generator) if story else draw(generator, **options)  # type: ignore[arg-type]
     out.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,8 @@ import numpy as np
 from crowdassay import __version__
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
-from crowdassay.metrics.scores import distance_errors, error_rate
+from crowdassay.io.values import counted
+from crowdassay.metrics.scores import score
 
 ENOUGH = 5  # labels a worker must have given to be called unreliable
 WIDTH = 40
@@ -45,10 +46,7 @@ def summarise(result: Result, method: str, truth: tuple[np.ndarray, dict[str, in
         )
     if truth is not None:
         codes, matched = truth
-        summary["error_rate"] = error_rate(result.winners, codes)
-        if ordered:
-            summary["rmse"], summary["mae"] = distance_errors(result.winners, codes)
-        summary["truth_items"] = matched["items"]
+        summary |= score(result, codes, ordered=ordered)
         summary["truth_items_without_labels"] = matched["unknown_items"]
     return summary
 
@@ -60,18 +58,19 @@ def print_report(labels: Labels, *, notes: bool = True) -> None:
     console, report = Console(highlight=False, markup=False), labels.report
     columns = ", ".join(f"{role} = {shown(name)}" for role, name in report.columns.items())
     console.print(
-        f"Read {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers from {report.source} "
+        f"Read {counted(labels.n_labels, 'label')} of {counted(labels.n_items, 'item')} by "
+        f"{counted(labels.n_workers, 'worker')} from {report.source} "
         f"({columns}); classes {', '.join(map(shown, labels.class_names[:12]))}{', ...' if labels.n_classes > 12 else ''}."
     )
     if report.format != "plain":
         question = "" if report.question is None else f", question {shown(report.question)}"
         console.print(f"Read as {report.format}{question}: {report.rows_kept:,} of {report.rows_read:,} judgements kept.")
     for reason, count in report.dropped.items():
-        console.print(f"Left out {count:,} rows: {reason}.")
+        console.print(f"Left out {counted(count, 'row')}: {reason}.")
     if report.repeats:
-        console.print(f"{report.repeats:,} judgements repeat a worker and item ({report.repeats_policy}).")
+        console.print(f"Judgements that repeat a worker and item: {report.repeats:,} ({report.repeats_policy}).")
     if report.gold:
-        console.print(f"The export itself knows the class of {report.gold:,} items.")
+        console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")
     for note in report.notes if notes else ():
         console.print(f"Note: {note}")
 
@@ -83,31 +82,22 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
 
     console, labels = Console(highlight=False, markup=False), result.labels
     print_report(labels, notes=False)
-    parameters = ", ".join(f"{name} = {brief(value)}" for name, value in result.parameters.items())
-    console.print(f"\nMethod {summary['method']}{f' ({parameters})' if parameters else ''}.")
+    console.print(f"\n{told_method(summary)}.")
     end = "converged" if result.converged else "not converged"
     if result.objective is not None:
-        console.print(f"Objective {result.objective:,.4f} after {result.sweeps} sweeps, {end}, in {result.seconds:.2f} s.")
+        sweeps = counted(result.sweeps, "sweep")
+        console.print(f"Objective {result.objective:,.4f} after {sweeps}, {end}, in {result.seconds:.2f} s.")
     if result.selection is not None:
         scores = ", ".join(f"{row['candidate']}: {row['score']:.4f}" for row in result.selection["rows"])
         console.print(f"Chosen by {result.selection['criterion']}: {scores}.")
     sure = float((result.probability >= 0.95).mean())
     console.print(f"{sure:.1%} of the items have a probability of at least 0.95; {summary['n_tied']:,} are tied.")
     if "error_rate" in summary:
-        extra = f", RMSE {summary['rmse']:.4f}, MAE {summary['mae']:.4f}" if "rmse" in summary else ""
-        console.print(f"Against the truth of {summary['truth_items']:,} items: error {summary['error_rate']:.2%}{extra}.")
+        console.print(told_score(summary))
     for note in [*labels.report.notes, *summary["notes"]]:
         console.print(f"Note: {note}")
     console.print()
-    found = result.insight
-    workers = Table("worker", "labels", "accuracy", "95 % interval", "verdict", title="Least reliable workers")
-    workers.title_justify = "left"
-    for i in least_reliable(result):
-        between = f"{found.low[i]:.3f} to {found.high[i]:.3f}"
-        accuracy = f"{found.accuracy[i]:.3f}" if found.estimable[i] else "unknown"
-        count = int((labels.worker == i).sum())
-        workers.add_row(shown(labels.workers[i].as_py()), f"{count:,}", accuracy, between, found.verdicts[i])
-    console.print(workers)
+    print_workers(console, result)
     measure = "entropy" if result.difficulty is None else "difficulty"
     items = Table("item", "labels", "label", "probability", measure, title="Hardest items", title_justify="left")
     hard = result.entropy if result.difficulty is None else result.difficulty
@@ -116,9 +106,44 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
         items.add_row(shown(labels.items[j].as_py()), f"{labels.starts[j + 1] - labels.starts[j]:,}", shown(row[0]), *row[1:])
     console.print(items)
     if out is None:
-        console.print("Nothing was written; give --out DIR for the tables.")
+        console.print("No tables were written; give --out DIR for them.")
     else:
         console.print(f"Wrote labels, posterior, workers and items (.{form}) and summary.json to {out}.")
+
+
+def told_method(summary: dict[str, Any]) -> str:
+    """Say which method it was, with what can be set by an option; summary.json has the rest."""
+    from crowdassay.cli.aggregate import FITTING  # it is light, and knows the options
+
+    values = {name: value for name, value in summary["parameters"].items() if name in FITTING and value is not None}
+    parameters = ", ".join(f"{name} = {brief(value)}" for name, value in values.items())
+    return f"Method {summary['method']}{f' ({parameters})' if parameters else ''}"
+
+
+def told_score(summary: dict[str, Any]) -> str:
+    """Say how far the labels are from the truth, and how many items were left out because their class was given."""
+    gold = counted(summary["truth_items_gold"], "item")
+    if summary["error_rate"] is None:
+        return f"Not scored: the truth knows {gold}, all given as gold."
+    extra = f", RMSE {summary['rmse']:.4f}, MAE {summary['mae']:.4f}" if "rmse" in summary else ""
+    left_out = f" Left out: {gold} given as gold." if summary["truth_items_gold"] else ""
+    items = counted(summary["truth_items"], "item")
+    return f"Against the truth of {items}: error {summary['error_rate']:.2%}{extra}.{left_out}"
+
+
+def print_workers(console: Any, result: Result) -> None:
+    """Print the least reliable workers."""
+    from rich.table import Table
+
+    found = result.insight
+    workers = Table("worker", "labels", "accuracy", "95% interval", "verdict", title="Least reliable workers")
+    workers.title_justify = "left"
+    for i in least_reliable(result):
+        between = f"{found.low[i]:.3f} to {found.high[i]:.3f}"
+        accuracy = f"{found.accuracy[i]:.3f}" if found.estimable[i] else "unknown"
+        name = shown(result.labels.workers[i].as_py())
+        workers.add_row(name, f"{found.n_labels[i]:,}", accuracy, between, found.verdicts[i])
+    console.print(workers)
 
 
 def brief(value: Any) -> str:
@@ -130,7 +155,7 @@ def brief(value: Any) -> str:
 
 def least_reliable(result: Result) -> list[int]:
     """Return up to five workers of the lowest accuracy, those with too few labels to judge left out if others remain."""
-    counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
+    counts = result.insight.n_labels
     judged = np.flatnonzero(counts >= min(ENOUGH, counts.max()))
     return [int(i) for i in judged[np.argsort(result.insight.accuracy[judged], kind="stable")][:5]]
 

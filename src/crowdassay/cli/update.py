@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.reading import OPTIONS, read_many
+
+if TYPE_CHECKING:
+    from crowdassay.estimators.base import Estimator
 
 STALE = 0.1  # share of labels that the workers were not fitted to from which a refit is advised
 
@@ -16,14 +20,14 @@ def update_options(command: Any) -> Any:
     """Add the arguments and the options that say how the new labels are read."""
     arguments = (
         click.argument("model", type=click.Path(path_type=Path)),
-        click.argument("labels", nargs=-1, required=True),
+        click.argument("labels", nargs=-1),
     )
     for part in reversed([*arguments, *OPTIONS[2:]]):  # without --classes: they are the model's
         command = part(command)
     return command
 
 
-@click.command()
+@click.command(cls=Grouped)
 @update_options
 @click.option("--refit", is_flag=True, help="Fit the workers too, going on from where they are.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables of all items.")
@@ -36,54 +40,79 @@ def update_options(command: Any) -> Any:
 def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     """Add the labels in LABELS to the model in the folder MODEL, which 'crowdassay aggregate --save-model' wrote.
 
-    Only items that get labels are judged again, with the workers as they were fitted, unless --refit is given. The folder
-    holds the old model or the new one, never half of either.
+    Only items that get labels are judged again, with the workers as they were fitted, unless --refit is given; --refit alone,
+    without LABELS, fits the workers to all labels so far. The folder holds the old model or the new one, never half of either.
     """
     import json
-    import time
 
     from crowdassay.cli.summary import summarise
+    from crowdassay.errors import ParameterError
     from crowdassay.estimators.saved import load_model, save_model
     from crowdassay.estimators.update import SINCE
-    from crowdassay.estimators.update import update as take_in
     from crowdassay.io.tables import check_results, write_result
 
+    if not (labels or options["refit"]):
+        raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
     if options["out"] is not None:
         check_results(options["out"])
     estimator = load_model(model)
-    classes = list(estimator._fitted().labels.class_names)
-    new = read_many(labels, {**options, "classes": classes})
-    started = time.perf_counter()
-    done = take_in(estimator, new)
-    seconds = time.perf_counter() - started
-    sweeps = None
-    since = done.result.parameters[SINCE]
-    if options["refit"]:
-        sweeps = estimator.refresh().result_.sweeps
+    facts = add(estimator, labels, options) if labels else {}
+    sweeps = estimator.refresh().result_.sweeps if options["refit"] else None
     save_model(estimator, model)
     result = estimator.result_
     if options["out"] is not None:
         summary = summarise(result, result.method, None, ordered=False)
         write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-    facts = {
-        "n_new_labels": new.n_labels,
-        "n_touched": len(done.touched),
-        "n_changed": done.changed,
+    facts |= {
         "n_items": result.labels.n_items,
         "n_labels": result.labels.n_labels,
-        "seconds": round(seconds, 4),
         "refit_sweeps": sweeps,
-        SINCE: 0 if options["refit"] else since,
+        SINCE: result.parameters.get(SINCE, 0),
     }
     if options["as_json"]:
         click.echo(json.dumps(facts, indent=2))
     elif not options["quiet"]:
+        tell(facts, model)
+
+
+def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Take in the labels of files; return what that did."""
+    import time
+
+    from crowdassay.estimators.update import count_again
+    from crowdassay.estimators.update import update as take_in
+
+    old = estimator._fitted().labels
+    new = read_many(labels, {**options, "classes": list(old.class_names)})
+    started = time.perf_counter()
+    done = take_in(estimator, new)
+    return {
+        "n_new_labels": new.n_labels,
+        "n_known_labels": count_again(old, new),
+        "n_touched": len(done.touched),
+        "n_changed": done.changed,
+        "seconds": round(time.perf_counter() - started, 4),
+    }
+
+
+def tell(facts: dict[str, Any], model: Path) -> None:
+    """Print what happened, and what to do about labels given twice or workers left behind."""
+    from crowdassay.io.values import counted
+
+    if n_new := facts.get("n_new_labels"):
         click.echo(
-            f"Took in {new.n_labels:,} labels: judged {len(done.touched):,} items again in {seconds:.2f} s, and "
-            f"{done.changed:,} old ones changed their label. The model now holds {result.labels.n_labels:,} labels of "
-            f"{result.labels.n_items:,} items."
+            f"Took in {counted(n_new, 'label')}: judged {counted(facts['n_touched'], 'item')} again in "
+            f"{facts['seconds']:.2f} s, and the label of {counted(facts['n_changed'], 'old item')} changed. "
+            f"The model now holds {counted(facts['n_labels'], 'label')} of {counted(facts['n_items'], 'item')}."
         )
-        if sweeps is not None:
-            click.echo(f"Fitted the workers again in {sweeps} sweeps.")
-        elif since > STALE * result.labels.n_labels:
-            click.echo(f"The workers have not been fitted to {since:,} of these labels; --refit does that.")
+        if facts["n_known_labels"] == n_new:
+            click.echo(
+                "Note: The model had all of these labels already, word for word (same item, worker and label), and now counts "
+                "them twice. If they were given again by mistake, start again from a copy of the model, or from all labels."
+            )
+    since = facts["labels_since_fit"]
+    if facts["refit_sweeps"] is not None:
+        click.echo(f"Fitted the workers again in {counted(facts['refit_sweeps'], 'sweep')}.")
+    elif since > STALE * facts["n_labels"]:
+        refit = f"crowdassay update {model} --refit"
+        click.echo(f"The workers have not been fitted to {since:,} of these labels; {refit} does that.")

@@ -16,7 +16,7 @@ from crowdassay.engines.local import log_softmax
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.engines.recorded import recorded
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.assay_trial import VOTES, Trial, compare, loose_anchor, refuse_items, soften
+from crowdassay.estimators.assay_trial import ALIKE, VOTES, Trial, compare, loose_anchor, refuse_items, soften
 from crowdassay.estimators.base import Announce, Estimator, match_workers
 from crowdassay.estimators.checks import check_choice, check_number, check_run
 from crowdassay.estimators.confusion import normalise, observed_counts
@@ -24,7 +24,7 @@ from crowdassay.solvers.anchored import Anchored, fit_anchored
 from crowdassay.solvers.outcome import Progress, Solution
 
 OPENING = 3e-3  # tolerance of what the trial of the items begins with
-IN_MEMORY = "Workers only: effects of the items are tried only with all labels in memory."
+IN_MEMORY = f"{ALIKE} is tried only with all labels in memory."
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -85,10 +85,10 @@ class Assay(Estimator):
         engine = recorded(RandomItemsEngine(labels, threads=self.threads, announce=announce), progress)
         if self.items:
             found = fit_anchored(engine, items=True, precision=self.precision, **run)
-            return self._result(labels, found, Trial(True, "Workers and items, as asked."))
+            return self._result(labels, found, Trial(True, "Each item may mislead workers in its own way, as asked."))
         if self.items is False:
             plain = fit_anchored(engine, average=self.average, **run)
-            return self._result(labels, plain, Trial(False, "Workers only, as asked."))
+            return self._result(labels, plain, Trial(False, "Items were taken as alike, as asked."))
         rough = run | {"tolerance": max(self.tolerance, OPENING)}
         opening = fit_anchored(engine, average=self.average, judge=False, **rough)
         refusal = refuse_items(labels, opening, self.threads)

@@ -15,6 +15,8 @@ from crowdassay.solvers.anchored import Anchored
 
 VOTES = 0.3  # weight of the votes in the class weights, at most
 ANSWERS = 3.0  # that they are worth in each row of a worker's table where nothing speaks against the model
+EACH = "Each item may mislead workers in its own way"
+ALIKE = "Items were taken as alike: letting each mislead workers in its own way"
 STRONG = 30.0  # odds on which an item's label is turned round: very strong evidence on Jeffreys' scale
 MOST_CELLS = 20_000_000  # of the items' effects, 160 MB
 MOST_CLASSES = 10  # an item costs the fourth power of the number of classes
@@ -86,24 +88,24 @@ def compare(plain: Anchored, effects: Anchored) -> Trial:
     gain = effects.evidence - plain.evidence
     turned = int((plain.posterior.argmax(axis=1) != effects.posterior.argmax(axis=1)).sum())
     chosen = gain >= (1 + turned) * np.log(STRONG)
-    what = f"change {turned} of {len(plain.posterior)} labels" if turned else "change no label"
+    of_all = f"{turned} of {len(plain.posterior)} labels" if turned else "no label"
     if chosen:
-        return Trial(True, f"Workers and items: effects of the items {what} and the evidence for them is strong.", gain, turned)
+        return Trial(True, f"{EACH}: the evidence for that is strong, and it changes {of_all}.", gain, turned)
     if gain <= 0:
-        return Trial(False, "Workers only: effects of the items explain nothing more.", gain, turned)
-    return Trial(False, f"Workers only: effects of the items would {what} on weak evidence.", gain, turned)
+        return Trial(False, f"{ALIKE} explains the labels no better.", gain, turned)
+    return Trial(False, f"{ALIKE} would change {of_all}, on weak evidence.", gain, turned)
 
 
 def refuse_items(labels: Labels, plain: Anchored, threads: int | None) -> Trial | None:
     """Say without a fit why items have no effects; None where only a fit can tell."""
-    too_many = Trial(False, "Workers only: effects of the items would take too much time and memory.")
+    too_many = Trial(False, f"{ALIKE} would take too much time and memory.")
     if labels.n_classes > MOST_CLASSES:
         return too_many
     gain, n_items = sample_gain(labels, plain, threads)
     if gain < np.log(STRONG):
-        little = "nothing" if gain <= 0 else "hardly anything"
-        some = f" in a sample of {n_items}" if n_items < labels.n_items else ""
-        return Trial(False, f"Workers only: effects of the items explain {little} more{some}.", gain, alike=True)
+        better = "no better" if gain <= 0 else "hardly better"
+        some = f" in a sample of {n_items} items" if n_items < labels.n_items else ""
+        return Trial(False, f"{ALIKE} explains the labels {better}{some}.", gain, alike=True)
     return too_many if labels.n_items * labels.n_classes**2 > MOST_CELLS else None
 
 

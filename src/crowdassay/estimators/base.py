@@ -16,9 +16,11 @@ from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.estimators.checks import check_types
 from crowdassay.estimators.limits import check_memory, one_class
 from crowdassay.io.frames import as_labels, to_frame
 from crowdassay.io.truth import take_gold
+from crowdassay.io.values import listed
 from crowdassay.solvers.outcome import Progress, Solution
 from crowdassay.threads import one_blas_thread
 
@@ -77,6 +79,7 @@ class Estimator(ABC):
         announce : callable, optional
             Called with a sentence when there is a wait, such as the first compilation.
         """
+        check_types(self)
         if is_spark(data):
             from crowdassay.estimators.from_spark import fit_frame  # noqa: PLC0415  it builds on this file
 
@@ -173,11 +176,7 @@ class Estimator(ABC):
         if is_spark(data) or result.labels.frame == "spark":
             raise ParameterError("In Spark only the items of the fit are labelled; fit old and new labels together.")
         labels = as_labels(data, classes=result.labels.class_names) if not isinstance(data, Labels) else data
-        if labels.class_names != result.labels.class_names:
-            raise ParameterError(
-                f"These labels have the classes {', '.join(labels.class_names)} but the fit had "
-                f"{', '.join(result.labels.class_names)}; encode them with classes=estimator.classes_."
-            )
+        check_classes(result.labels, labels)
         posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
         return table(decide(result, labels, posterior)), labels.frame
 
@@ -198,12 +197,12 @@ class Estimator(ABC):
 
     @property
     def workers_(self) -> Any:
-        """Frame of worker, n_labels, accuracy, confusion and sigma."""
+        """Frame of worker, n_labels, accuracy with an interval, verdict, evidence, looks_like, confusion and sigma."""
         return to_frame(self._fitted().workers_table(), self._fitted().labels.frame)
 
     @property
     def items_(self) -> Any:
-        """Frame of item, n_labels, probability, entropy, vote_share, difficulty and tau."""
+        """Frame of item, n_labels, probability, standing, entropy, vote_share, difficulty and its verdict, and tau."""
         return to_frame(self._fitted().items_table(), self._fitted().labels.frame)
 
     @property
@@ -271,6 +270,15 @@ class Estimator(ABC):
 def decide(fitted: Result, labels: Labels, posterior: FloatArray) -> Result:
     """Return a result that holds new items' probabilities and nothing about workers."""
     return dataclasses.replace(fitted, labels=labels, posterior=posterior, winners=find_winners(posterior))
+
+
+def check_classes(fitted: Labels, new: Labels) -> None:
+    """Refuse labels whose codes stand for other classes than those of the fit."""
+    if new.class_names != fitted.class_names:
+        raise ParameterError(
+            f"These labels have the classes {listed(new.class_names)} but the fit had {listed(fitted.class_names)}; "
+            "encode them with classes=estimator.classes_."
+        )
 
 
 def match_workers(fitted: Labels, new: Labels) -> np.ndarray:

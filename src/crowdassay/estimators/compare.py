@@ -88,7 +88,7 @@ def compare(
                 scores[method.name] = selection.rows[0]["score"]
         except DataError as error:
             results.pop(method.name, None)
-            refused[method.name] = str(error)
+            refused[method.name] = error.message
     if not results:
         raise DataError("None of these methods can take these labels: " + " ".join(refused.values()))
     return Comparison(results, refused, scores)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from crowdassay.errors import ParameterError
@@ -27,7 +26,7 @@ from crowdassay.estimators.singular_vector import SingularVector
 from crowdassay.estimators.spectral import SpectralDawidSkene
 from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
 from crowdassay.estimators.welinder import Welinder
-from crowdassay.io.values import shown
+from crowdassay.io.values import no_such
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,5 @@ METHODS = {
 def find_method(name: str) -> Method:
     """Return the method of that name, or say which there are."""
     if name not in METHODS:
-        near = get_close_matches(name.strip().lower(), METHODS, 1)
-        hint = f"did you mean '{near[0]}'? The methods are" if near else "choose one of"
-        raise ParameterError(f"There is no method {shown(name)}; {hint} {', '.join(METHODS)}.")
+        raise ParameterError(no_such("method", name, METHODS))
     return METHODS[name]

@@ -10,7 +10,9 @@ from crowdassay.arrays import IntArray
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
+from crowdassay.io.values import counted
 
+ABOUT_WORKERS = ("Verdict spammer:", "Verdict adversary:", "Likely copies:")  # how notes begin that tables say in full
 MANY = 0.2  # share of the labels given by adversaries from which the classes may be swapped
 
 
@@ -54,8 +56,8 @@ def _unidentified(connection: Connection) -> list[str]:
     items = int(connection.items[alone].sum())
     workers = int(alone[connection.worker[connection.worker >= 0]].sum())
     return [
-        f"{items:,} items and {workers:,} workers share nothing with the others: the items' probabilities are unidentifiable "
-        "and the workers' quality is not estimable."
+        f"{counted(items, 'item')} and {counted(workers, 'worker')} share nothing with the others: the items' probabilities "
+        "are unidentifiable and the workers' quality is not estimable."
     ]
 
 
@@ -75,13 +77,9 @@ def _flagged(n_labels: IntArray, verdicts: Sequence[str], *, gold: bool) -> list
     notes = []
     spammers, adversaries = names == SPAMMER, names == ADVERSARY
     if spammers.any():
-        notes.append(
-            f"Verdict spammer: {_workers(spammers)} with {n_labels[spammers].sum():,} labels, given regardless of the class."
-        )
+        notes.append(f"Verdict spammer: {_workers(spammers, n_labels)}, given regardless of the class.")
     if adversaries.any():
-        notes.append(
-            f"Verdict adversary: {_workers(adversaries)} with {n_labels[adversaries].sum():,} labels, given against the others."
-        )
+        notes.append(f"Verdict adversary: {_workers(adversaries, n_labels)}, given against the others.")
         if n_labels[adversaries].sum() >= MANY * n_labels.sum() and not gold:
             notes.append(
                 "So many labels are against the others that the classes may be swapped: if those workers are right, the "
@@ -90,9 +88,8 @@ def _flagged(n_labels: IntArray, verdicts: Sequence[str], *, gold: bool) -> list
     return notes
 
 
-def _workers(chosen: np.ndarray) -> str:
-    count = int(chosen.sum())
-    return f"{count:,} worker{'s' if count > 1 else ''}"
+def _workers(chosen: np.ndarray, n_labels: IntArray) -> str:
+    return f"{counted(int(chosen.sum()), 'worker')} with {counted(int(n_labels[chosen].sum()), 'label')}"
 
 
 def _copies(copies: Sequence[Pair]) -> list[str]:
@@ -100,7 +97,6 @@ def _copies(copies: Sequence[Pair]) -> list[str]:
         return []
     workers = {code for pair in copies for code in (pair.worker, pair.other)}
     return [
-        f"{len(workers):,} workers look like copies of one another: "
-        f"{len(copies):,} {'pair agrees' if len(copies) == 1 else 'pairs agree'} "
+        f"Likely copies: {len(workers):,} workers; {len(copies):,} {'pair agrees' if len(copies) == 1 else 'pairs agree'} "
         "more often than their reliability explains (column looks_like)."
     ]

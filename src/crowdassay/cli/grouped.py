@@ -1,0 +1,37 @@
+"""Help under headings: fifty options in one list are nobody's help."""
+
+from __future__ import annotations
+
+import click
+
+HEADINGS = {
+    "Method": (
+        "method", "methods", "seed", "max_sweeps", "tolerance", "gamma", "gammas", "folds", "reading", "validation", "alpha",
+        "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level",
+    ),
+    "Known classes": ("truth", "gold", "use_gold", "gold_out", "calibration"),
+    "Results": (
+        "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict",
+    ),
+    "Reading LABELS": (
+        "tool", "item_column", "worker_column", "label_column", "classes", "missing", "repeats", "time_column", "weight_column",
+        "allow_drops", "skip_bad", "question", "predictions", "pseudonymise", "salt",
+    ),
+    "Running": ("engine", "memory", "temp_dir", "threads", "checkpoint", "resume"),
+}  # fmt: skip
+
+
+class Grouped(click.Command):
+    """A command whose options stand under headings; those that belong to none come last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each heading, in the order of `HEADINGS`."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        rows = {param.name: row for param in options if (row := param.get_help_record(ctx))}
+        placed = {name for names in HEADINGS.values() for name in names}
+        groups = {heading: [rows[name] for name in names if name in rows] for heading, names in HEADINGS.items()}
+        groups["Other"] = [row for name, row in rows.items() if name not in placed]
+        for heading, chosen in groups.items():
+            if chosen:
+                with formatter.section(heading):
+                    formatter.write_dl(chosen)

@@ -1,0 +1,38 @@
+"""Paths on the command line: an empty one is a slip, and what is read is not written over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class GivenPath(click.Path):
+    """A path that is not empty: `--out "$DIR"` with DIR not set must not mean the folder one stands in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path as a `Path`."""
+        if not str(value) or "\0" in str(value):
+            self.fail("the path is empty; was a variable not set?" if not str(value) else "a path holds no NUL.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def check_paths(command: click.Command) -> None:
+    """Let a command refuse empty paths."""
+    for parameter in command.params:
+        if isinstance(parameter.type, click.Path):
+            parameter.type = GivenPath(path_type=Path)
+
+
+def refuse_inputs(inputs: Iterable[str | Path | None], outputs: Iterable[Path | None]) -> None:
+    """Refuse to write over a file that is read."""
+    from crowdassay.errors import FileError
+    from crowdassay.io.values import shown_file
+
+    read = [path for path in inputs if path is not None and os.path.exists(path)]
+    for output in outputs:
+        if output is not None and os.path.exists(output) and any(os.path.samefile(output, path) for path in read):
+            raise FileError(f"{shown_file(output)} is read by this command and would be written over; name another file.")

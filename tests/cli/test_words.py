@@ -1,0 +1,80 @@
+"""What the command line says to somebody who has never seen it."""
+
+import click
+import pytest
+
+from crowdassay import Assay
+from crowdassay.cli.grouped import HEADINGS
+from crowdassay.cli.main import cli
+from crowdassay.insight.notes import ABOUT_WORKERS
+from crowdassay.report.build import build_report
+
+
+@pytest.fixture
+def labels(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(["item,worker,label", *(f"i{j},ann,{'xy'[j % 2]}" for j in range(9))]))
+    return path
+
+
+def test_one_worker_is_not_workers(run, labels):
+    out = " ".join(run("aggregate", labels, "--method", "majority")[1].split())
+    assert "Read 9 labels of 9 items by 1 worker from labels.csv" in out
+    assert "No tables were written; give --out DIR for them." in out
+
+
+def test_the_method_is_told_with_what_can_be_set(run, tmp_path):
+    run("simulate", "--out", tmp_path, "--items", 30, "--workers", 5)
+    for engine in ("local", "files"):
+        command = ("aggregate", tmp_path / "labels.csv", "--engine", engine)
+        out = run(*command)[1]
+        assert "\nMethod assay" in out
+        assert not any(word in out for word in ("None", "turned", "concentration", "effects"))
+        assert "Method minimax (alpha = " in run(*command, "--method", "minimax")[1]
+
+
+@pytest.mark.parametrize("name", ["aggregate", "agreement", "compare", "convert", "update"])
+def test_options_stand_under_headings(run, name):
+    code, out, _ = run(name, "--help")
+    assert code == 0
+    options = [option for option in cli.commands[name].params if isinstance(option, click.Option)]
+    listed = [line.split()[0].rstrip(",") for line in out.splitlines() if line.startswith("  -")]
+    assert sorted(listed) == sorted([*(option.opts[0] for option in options), "-h"])
+    assert {option.name for option in options} <= {name for names in HEADINGS.values() for name in names}
+    assert out.count("\nReading LABELS:\n") == 1
+
+
+def test_a_wide_table_is_read_as_wide(run, tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("item,ann,bob,cid\n1,x,y,x\n2,y,y,x\n")
+    code, _, err = run("aggregate", path)
+    assert code == 2
+    assert "say --from wide" in err
+    code, out, _ = run("aggregate", path, "--from", "wide", "--method", "majority")
+    assert code == 0
+    assert "Read 6 labels of 2 items by 3 workers" in " ".join(out.split())
+    assert "did you mean 'wide'? The formats are plain, " in run("aggregate", path, "--from", "wied")[2]
+
+
+def test_a_judges_file_needs_no_options(run, tmp_path):
+    path = tmp_path / "judges.csv"
+    path.write_text("\n".join(["prompt,model,score", *(f"p{j},m{i},{(j + i // 2) % 3}" for j in range(8) for i in range(3))]))
+    code, out, _ = run("aggregate", path, "--method", "majority")
+    assert code == 0
+    assert "(item = prompt, worker = model, label = score)" in " ".join(out.split())
+
+
+def test_the_report_speaks_of_workers_once(spammed):
+    result = Assay().fit(spammed).result_
+    assert any(note.startswith(ABOUT_WORKERS) for note in result.insight.notes)
+    page = build_report(result)
+    assert "flagged below" in page
+    assert not any(start in page for start in ABOUT_WORKERS)
+
+
+@pytest.fixture
+def spammed():
+    items = [f"i{j}" for j in range(200) for _ in range(6)]
+    workers = [f"w{i}" for _ in range(200) for i in range(6)]
+    said = ["yes" if i == 5 or (j + (j * i) % 7 // 6) % 2 else "no" for j in range(200) for i in range(6)]
+    return items, workers, said

@@ -1,0 +1,32 @@
+"""Errors name what the reader can set: options on the command line, parameters in Python."""
+
+import inspect
+
+import pytest
+
+from crowdassay import read_labels
+from crowdassay.cli.aggregate import aggregate
+from crowdassay.errors import FLAGS, RENAMED, VALUES, ColumnError, in_python
+
+
+def test_the_command_line_and_python_have_their_own_names(run, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("item,a,b\n1,2,3\n4,5,6\n")
+    code, _, err = run("aggregate", path, "--from", "plain")
+    assert code == 2
+    assert "--worker-column and --label-column" in err
+    with pytest.raises(ColumnError, match="`worker_column` and `label_column`") as error:
+        read_labels(path, format="plain")
+    assert "--" not in str(error.value)
+
+
+def test_every_option_that_is_renamed_exists_on_both_sides():
+    options = {name.removeprefix("--") for parameter in aggregate.params for name in parameter.opts}
+    assert {*FLAGS, *VALUES} <= options
+    of_reading = set(inspect.signature(read_labels).parameters)
+    names = {RENAMED.get(name, name).replace("-", "_") for name in (*FLAGS, *VALUES)}
+    assert names - of_reading == {"gamma", "gammas", "max_sweeps"}
+
+
+def test_values_that_look_like_options_stay():
+    assert in_python("The class '--classes-x' and --item-columns") == "The class '--classes-x' and --item-columns"
