@@ -67,9 +67,11 @@ def encode(
     rows_read = len(item)
     if not rows_read == len(worker) == len(label):
         raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
-    columns_at_once = 1 if rows_read >= LONG else len(ROLES)  # a long column takes all cores, and much memory, by itself
-    with ThreadPoolExecutor(columns_at_once) as pool:
-        coded = list(pool.map(code_column, (item, worker, label), ROLES))
+    if rows_read >= LONG:  # a long column takes all cores, and much memory, by itself
+        coded = [code_column(*column) for column in zip((item, worker, label), ROLES, strict=True)]
+    else:
+        with ThreadPoolExecutor(len(ROLES)) as pool:
+            coded = list(pool.map(code_column, (item, worker, label), ROLES))
     pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
     coded, dropped, kept = _drop_missing(coded)
     time = time if time is None or kept is None else time[kept]
