@@ -12,20 +12,28 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.cli.engines import Job, memory_needed, too_large
+from crowdassay.data.labels import LONG
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
 from crowdassay.model.simulate import simulate
 
 MEASURED = """
-import re, sys
+import re, sys, threading, time
 from pathlib import Path
 from crowdassay.cli.main import main
+most = 0
+def watch():
+    global most
+    while True:
+        most = max(most, int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024)
+        time.sleep(0.005)
+threading.Thread(target=watch, daemon=True).start()
 try:
     main(sys.argv[1:])
 except SystemExit as end:
     assert not end.code, end.code
-print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024)
-"""  # not getrusage's figure, which a process has from its parent
+print(most)
+"""  # of resident memory, what is not mapped from files: how much of the libraries is resident differs between machines
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +143,8 @@ def test_files_are_chosen_where_memory_will_not_do(answers, capsys):
     assert "dawid-skene and majority need less, with --engine files" in capsys.readouterr().err
 
 
-def test_memory_is_kept_to(run, answers, tmp_path):
+def test_memory_is_kept_to(run, tmp_path):
     """Labels of several blocks; the fit, the spool and the tables stay below what is asked for."""
-    run("aggregate", answers / "labels.csv", "--method", "dawid-skene", "--quiet")  # the compiler takes memory of its own, once
     generator = np.random.default_rng(0)
     n = 2_400_000
     table = {
@@ -147,17 +154,18 @@ def test_memory_is_kept_to(run, answers, tmp_path):
     }
     order = generator.permutation(n)
     text = {name: pa.array(values[order]).cast(pa.string()) for name, values in table.items()}
+    command = [
+        "--method", "dawid-skene", "--max-sweeps", "3", "--engine", "files", "--memory", "600MB",
+        "--temp-dir", tmp_path / "tmp", "--out", tmp_path / "out", "--format", "parquet", "--quiet",
+    ]  # fmt: skip
+    # The compiler takes memory of its own, once: some of the labels, but enough for all that only long columns need.
+    pq.write_table(pa.table(text).slice(0, LONG + 1), tmp_path / "some.parquet")
+    assert run("aggregate", tmp_path / "some.parquet", *command)[0] == 0
     pq.write_table(pa.table(text), tmp_path / "labels.parquet")
-    done = subprocess.run(
-        [
-            sys.executable, "-c", MEASURED, "aggregate", str(tmp_path / "labels.parquet"), "--method", "dawid-skene",
-            "--max-sweeps", "3", "--engine", "files", "--memory", "600MB", "--temp-dir", str(tmp_path / "tmp"),
-            "--out", str(tmp_path / "out"), "--format", "parquet", "--quiet",
-        ],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    measured = [sys.executable, "-c", MEASURED, "aggregate", tmp_path / "labels.parquet", *command]
+    done = subprocess.run(list(map(str, measured)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[-1]) < 600e6
+    assert 200e6 < int(done.stdout.split()[-1]) < 450e6  # the rest is left for libraries
     assert pq.read_metadata(tmp_path / "out/labels.parquet").num_rows == n // 5
 
 

@@ -163,7 +163,7 @@ class Assay(Estimator):
             check_number("precision", self.precision, 0, strictly=True)
 
     def _result(self, labels: Labels, found: Anchored, trial: Trial) -> Result:
-        posterior = soften(found.posterior, labels, self._votes)
+        posterior = soften(found.posterior, labels, self._votes, self.threads)
         # Tables are drawn towards the population, which suits judging; accuracies are the workers' own.
         accuracy = normalise(observed_counts(labels, posterior, self.threads))[1]
         self.population_ = found.population
@@ -196,7 +196,7 @@ class Assay(Estimator):
             posterior = engine.integrate(np.exp(log_p), fitted.log_prior, anchor=0.0, precision=beta, effects=effects).posterior
         else:
             engine.count(log_p, fitted.log_prior, posterior=posterior)
-        return soften(posterior, labels, self._votes)
+        return soften(posterior, labels, self._votes, self.threads)
 
     def _stranger(self) -> FloatArray:
         fitted = self._fitted()

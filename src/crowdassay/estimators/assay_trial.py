@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Engine
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.solvers.anchored import Anchored
+from crowdassay.threads import available_cores, work_on_each
 
 VOTES = 0.3  # weight of the votes in the class weights, at most
 ANSWERS = 3.0  # that they are worth in each row of a worker's table where nothing speaks against the model
@@ -20,6 +22,7 @@ ALIKE = "Items were taken as alike: letting each mislead workers in its own way"
 STRONG = 30.0  # odds on which an item's label is turned round: very strong evidence on Jeffreys' scale
 MOST_CELLS = 20_000_000  # of the items' effects, 160 MB
 MOST_CLASSES = 10  # an item costs the fourth power of the number of classes
+BLOCK = 1 << 15  # items that a thread mixes at a time
 TRIAL_LABELS = 20_000  # about as many, of a sample of the items, say whether a fit is worth its time
 TRIAL_PRECISIONS = (32.0, 8.0, 2.0)  # effects of a fifth, a third and two thirds of a logit
 
@@ -48,7 +51,7 @@ class Trial:
     alike: bool = False
 
 
-def soften(posterior: FloatArray, labels: Labels, anchor: float) -> FloatArray:
+def soften(posterior: FloatArray, labels: Labels, anchor: float, threads: int | None = None) -> FloatArray:
     r"""Return the probabilities to report, shape (n_items, n_classes): what the labels say by the model and by themselves.
 
     .. math::  (1 - a)\, Q_{jc} + a\, \frac{v_{jc} + 1 / K}{n_j + 1}
@@ -56,15 +59,23 @@ def soften(posterior: FloatArray, labels: Labels, anchor: float) -> FloatArray:
     with one vote more, split evenly, so that no class is impossible. Votes make a label less certain and never turn it: where
     they would, they count for half of what leads to a tie. Known classes stay certain.
     """
-    mixed = np.asarray(labels.votes() + 1.0 / labels.n_classes, float)
-    mixed /= (np.diff(labels.starts) + 1.0)[:, None]
-    mixed -= posterior  # in place, as the table is as large as the labels
-    mixed *= anchor
-    mixed += posterior
-    turned = np.flatnonzero(mixed.argmax(axis=1) != posterior.argmax(axis=1))
-    mixed[turned] = _short_of_a_tie(posterior[turned], mixed[turned])
-    known = labels.gold >= 0
-    mixed[known] = posterior[known]
+    votes, mixed = labels.votes(), np.empty_like(posterior)
+
+    def mix(first: int) -> None:
+        block = slice(first, first + BLOCK)
+        own, found = posterior[block], mixed[block]
+        np.add(votes[block], 1.0 / labels.n_classes, out=found)
+        found /= (np.diff(labels.starts[first : first + BLOCK + 1]) + 1.0)[:, None]
+        found -= own
+        found *= anchor
+        found += own
+        turned = np.flatnonzero(found.argmax(axis=1) != own.argmax(axis=1))
+        found[turned] = _short_of_a_tie(own[turned], found[turned])
+        known = labels.gold[block] >= 0
+        found[known] = own[known]
+
+    with ThreadPoolExecutor(threads or available_cores()) as pool:
+        work_on_each(pool, mix, range(0, labels.n_items, BLOCK))
     return mixed
 
 
