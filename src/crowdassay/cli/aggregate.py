@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     """
     from crowdassay.cli.checkpoint import check_checkpoint, finish_recording, start_recording
     from crowdassay.cli.progress import progress_line, working
-    from crowdassay.cli.summary import summarise
+    from crowdassay.cli.summary import print_summary, summarise, tell
     from crowdassay.io.tables import check_results, write_result
     from crowdassay.io.truth import match_truth, take_gold
 
@@ -109,7 +110,7 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     finish_recording(progress)
     if options["save_model"] is not None:
         estimator.save(options["save_model"])
-    tell(result, summary, options)
+    tell(partial(print_summary, result), summary, options)
     return int(options["strict"] and not result.converged)
 
 
@@ -136,20 +137,6 @@ def show_more(result: Result, truth: Any, options: dict[str, Any]) -> None:
         from crowdassay.report.build import write_report
 
         write_report(result, options["report"], truth=truth, title=options["report_title"])
-
-
-def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
-    """Print the summary as was asked for."""
-    from crowdassay.cli.summary import print_summary
-
-    if options["as_json"]:
-        import json
-
-        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
-    elif not options["quiet"]:
-        print_summary(result, summary, options["out"], options["form"])
-        if options["report"] is not None:
-            click.echo(f"Wrote the report to {options['report']}.")
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:

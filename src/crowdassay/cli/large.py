@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from crowdassay.cli.engines import Job
 
@@ -26,6 +24,7 @@ def run(job: Job) -> int:
     """Spool the labels, fit them block by block, write the tables and print the summary."""
     from crowdassay.cli.aggregate import show_more
     from crowdassay.cli.progress import progress_line
+    from crowdassay.cli.summary import tell
     from crowdassay.estimators.from_files import fit_spool
     from crowdassay.io.folder import replacing_folder
     from crowdassay.io.ingest import spool_files
@@ -56,18 +55,8 @@ def run(job: Job) -> int:
         if options["out"] is not None:
             write_json(summary, fresh / SUMMARY)
     show_more(found.result, found.against if spool.truth else None, options)
-    tell(found, summary, options)
+    tell(partial(print_summary, found), summary, options)
     return int(options["strict"] and not found.solution.converged)
-
-
-def tell(found: FilesResult, summary: dict[str, Any], options: dict[str, Any]) -> None:
-    """Print the summary as was asked for."""
-    if options["as_json"]:
-        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
-    elif not options["quiet"]:
-        print_summary(found, summary, options["out"], options["form"])
-        if options["report"] is not None:
-            click.echo(f"Wrote the report to {options['report']}.")
 
 
 def check(options: dict[str, Any]) -> None:

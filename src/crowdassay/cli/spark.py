@@ -26,6 +26,7 @@ def run(job: Job) -> int:
     from crowdassay.cli.aggregate import show_more
     from crowdassay.cli.progress import progress_line
     from crowdassay.cli.reading import class_list
+    from crowdassay.cli.summary import tell
     from crowdassay.engines.spark_session import is_local, open_session
     from crowdassay.estimators.from_spark import fit_frame
     from crowdassay.io.workspace import workspace
@@ -59,7 +60,7 @@ def run(job: Job) -> int:
         if options["out"] is not None:
             write(found, summary, place(spark, options["out"]), options["form"], raw=options["raw"])
     show_more(found.result, found.against if found.labels.truth else None, options)
-    large.tell(found, summary, options)  # type: ignore[arg-type]
+    tell(partial(large.print_summary, found), summary, options)  # type: ignore[arg-type]
     return int(options["strict"] and not found.converged)
 
 

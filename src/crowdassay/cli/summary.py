@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 from crowdassay import __version__
@@ -73,6 +76,16 @@ def print_report(labels: Labels, *, notes: bool = True) -> None:
         console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")
     for note in report.notes if notes else ():
         console.print(f"Note: {note}")
+
+
+def tell(show: Callable[[dict[str, Any], Path | None, str], None], summary: dict[str, Any], options: dict[str, Any]) -> None:
+    """Print the summary as was asked for: as JSON, by ``show``, or not at all."""
+    if options["as_json"]:
+        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+    elif not options["quiet"]:
+        show(summary, options["out"], options["form"])
+        if options["report"] is not None:
+            click.echo(f"Wrote the report to {options['report']}.")
 
 
 def print_summary(result: Result, summary: dict[str, Any], out: Path | None, form: str) -> None:

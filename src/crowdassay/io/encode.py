@@ -16,6 +16,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.classes import arrange_classes, check_classes
 from crowdassay.io.coding import Codes, code_column, recode
 from crowdassay.io.repeats import POLICIES, Repeats, any_repeats, find_repeats
+from crowdassay.io.similar import similar_workers
 from crowdassay.io.values import is_text, listed, shown
 
 ROLES = ("item", "worker", "label")
@@ -91,6 +92,7 @@ def encode(
                 "column names, or say --allow-drops."
             )
         notes.insert(0, f"More than half of the rows were dropped ({_counts(dropped)}); check the file and the column names.")
+    notes.extend(similar_workers(workers))
     vocabularies = {"items": items, "workers": workers, "classes": class_values}
     labels = Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, frame=frame)
     found = None

@@ -24,7 +24,6 @@ from crowdassay.io.formats.registry import FORMATS, PLAIN, check_format, read, r
 from crowdassay.io.jsontext import LINES, good_lines
 from crowdassay.io.raw import is_gzipped, line_of_nul, refuse_odd_path
 from crowdassay.io.scan import DELIMITED, JSON, PARQUET, scan
-from crowdassay.io.similar import similar_workers
 from crowdassay.io.transcode import as_utf8
 from crowdassay.io.values import as_text, as_tuple, is_text, shown, shown_file, without
 
@@ -270,7 +269,6 @@ def _with_report(labels: Labels, name: str, rows: Import, notes: list[str], *, u
     dropped = {**rows.dropped}
     for reason, count in labels.report.dropped.items():
         dropped[reason] = dropped.get(reason, 0) + count
-    notes += similar_workers(labels.workers)
     n_gold = 0 if rows.gold is None else pc.count_distinct(rows.gold["item"]).as_py()
     if use_gold:
         if rows.gold is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from crowdassay.errors import DataError, MissingExtraError, ParameterError
 from crowdassay.io.encode import ROLES, encode
 from crowdassay.io.files import read_labels
 from crowdassay.io.native import frame_columns, ordered_values, sequence_column
-from crowdassay.io.similar import similar_workers
 from crowdassay.io.values import shown
 
 
@@ -75,12 +73,9 @@ def as_labels(
         if named:
             raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
     classes = ordered_values(columns[2]) if classes is None else classes
-    labels = encode(
+    return encode(
         *columns, classes=classes, repeats=repeats, allow_drops=allow_drops, source=source, columns=names, frame=frame
     )
-    if not (notes := similar_workers(labels.workers)):
-        return labels
-    return replace(labels, report=replace(labels.report, notes=(*labels.report.notes, *notes)))
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:

@@ -14,7 +14,6 @@ from crowdassay.io.encode import ROLES, encode
 from crowdassay.io.files import check_file
 from crowdassay.io.formats.pseudonyms import pseudonymise as renamed
 from crowdassay.io.scan import scan
-from crowdassay.io.similar import similar_workers
 from crowdassay.io.transcode import as_utf8
 from crowdassay.io.values import as_text, as_tuple, without
 
@@ -56,7 +55,6 @@ def read_several(
     labels = encode(
         item, worker, label, classes=classes, repeats=repeats, allow_drops=drops, source=source, columns=columns
     )  # fmt: skip
-    notes += similar_workers(labels.workers)
     return replace(labels, report=replace(labels.report, notes=(*notes, *labels.report.notes)))
 
 
