@@ -215,17 +215,17 @@ def test_row_30_sql_in_column_names(put):
 
 
 def test_row_30_duckdb_opens_no_other_file(put):
-    from crowdassay.io.scan import _run
+    from crowdassay.io.database import ask
 
     secret, path = put("secret\n1\n", "secret.csv"), put(GOOD)
 
     def rows(query):
-        return _run(query, path, lambda relation: relation.fetchall())
+        return ask(query, path, lambda relation: relation.fetchall())
 
-    assert rows("SELECT count(*) FROM read_csv(?)") == [(4,)]
+    assert rows("SELECT count(*) FROM read_csv($path)") == [(4,)]
     for query in (
-        f"SELECT * FROM read_csv('{secret}') WHERE ? != ''",
-        f"SELECT * FROM glob('{secret.parent}/*') WHERE ? != ''",
-        "SELECT * FROM read_csv('https://example.org/a.csv') WHERE ? != ''",
+        f"SELECT * FROM read_csv('{secret}') WHERE $path != ''",
+        f"SELECT * FROM glob('{secret.parent}/*') WHERE $path != ''",
+        "SELECT * FROM read_csv('https://example.org/a.csv') WHERE $path != ''",
     ):
         assert rows(query) is None

@@ -12,7 +12,7 @@ from crowdassay.cli.ending import Ending
 from crowdassay.cli.engines import Job, engine_options, find_runner
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import many_reading_options, read_many
+from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
     from crowdassay.data.result import Result
@@ -28,7 +28,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 
 
 @click.command(cls=Grouped)
-@many_reading_options
+@reading_options
 @click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
 @click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 1/256 to 4 by default.")
@@ -90,7 +90,7 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     if run := find_runner(job):
         return run(job)
     with working("Reading ...", quiet=options["quiet"]):
-        data = read_many(labels, options)
+        data = read(labels, options)
     truth = None if options["truth"] is None else match_truth(data, options["truth"], what="truth")
     known = {} if options["validation"] is None else {"validation": options["validation"]}
     if options["gold"] is not None:

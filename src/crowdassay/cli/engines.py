@@ -89,7 +89,7 @@ def find_runner(job: Job) -> Callable[[Job], int] | None:
 def too_large(job: Job) -> bool:
     """Tell whether labels will not fit into memory while the method could do without; say so where it could not."""
     from crowdassay.errors import CrowdassayError
-    from crowdassay.io.ingest_source import find_inputs
+    from crowdassay.io.kinds import find_inputs
     from crowdassay.memory import available_memory, parse_size, shown_size
 
     given = job.options["memory"]

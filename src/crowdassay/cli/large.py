@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from crowdassay.estimators.from_files import FilesResult
 
 # What needs all labels in memory, and the values that do not ask for it.
-IN_MEMORY = {
-    "time_column": None, "weight_column": None, "skip_bad": False, "question": None, "predictions": False, "use_gold": False,
-    "save_model": None, "checkpoint": None, "resume": False,
-}  # fmt: skip
+IN_MEMORY = {"save_model": None, "checkpoint": None, "resume": False}
 SHARE = 0.5  # of the free memory that is used where none is given
 
 
@@ -24,11 +21,12 @@ def run(job: Job) -> int:
     """Spool the labels, fit them block by block, write the tables and print the summary."""
     from crowdassay.cli.aggregate import show_more
     from crowdassay.cli.progress import progress_line
+    from crowdassay.cli.reading import read_options
     from crowdassay.cli.summary import tell
     from crowdassay.estimators.from_files import fit_spool
     from crowdassay.io.folder import replacing_folder
     from crowdassay.io.ingest import spool_files
-    from crowdassay.io.ingest_source import find_inputs
+    from crowdassay.io.kinds import find_inputs
     from crowdassay.io.stream import table_streams
     from crowdassay.io.tables import OURS, SUMMARY, TABLES
     from crowdassay.io.workspace import workspace
@@ -45,7 +43,8 @@ def run(job: Job) -> int:
         progress, announce = stack.enter_context(progress_line(quiet=options["quiet"] or options["as_json"]))
         if announce is not None:
             announce("Encoding and sorting the labels ...")
-        spool = spool_files(paths, folder, reading(options), memory=memory_of(options), threads=threads)
+        known = {"gold": options["gold"], "truth": options["truth"]}
+        spool = spool_files(paths, folder, read_options(options), memory=memory_of(options), threads=threads, **known)
         streams = None
         if options["out"] is not None:
             fresh = stack.enter_context(replacing_folder(options["out"], OURS, SUMMARY))
@@ -59,8 +58,9 @@ def run(job: Job) -> int:
     return int(options["strict"] and not found.solution.converged)
 
 
-def check(options: dict[str, Any]) -> None:
+def check(options: dict[str, Any], engine: str = "files") -> None:
     """Refuse what needs all labels in memory."""
+    from crowdassay.cli.reading import read_options
     from crowdassay.errors import ParameterError
 
     for name, unset in IN_MEMORY.items():
@@ -68,18 +68,8 @@ def check(options: dict[str, Any]) -> None:
             raise ParameterError(
                 f"--{name.replace('_', '-')} needs all labels in memory; leave it out, or take --engine local."
             )
-    if options["tool"] not in {None, "plain"}:
-        raise ParameterError("The files engine reads plain tables; turn the export into one first: crowdassay convert.")
-
-
-def reading(options: dict[str, Any]) -> Any:
-    """Return how the options say the files are read."""
-    from crowdassay.cli.reading import class_list
-    from crowdassay.io.ingest import Reading
-
-    names = ("repeats", "allow_drops", "missing", "pseudonymise", "salt", "gold", "truth")
-    columns = {role: options[f"{role}_column"] for role in ("item", "worker", "label")}
-    return Reading(columns, class_list(options["classes"]), **{name: options[name] for name in names})
+    if reason := read_options(options).refusal(engine):
+        raise ParameterError(reason)
 
 
 def memory_of(options: dict[str, Any]) -> int:

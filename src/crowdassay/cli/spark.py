@@ -14,8 +14,6 @@ from crowdassay.cli.engines import Job
 if TYPE_CHECKING:
     from crowdassay.estimators.from_spark import SparkResult
 
-# What the engine cannot do with labels that never pass by in order, and the values that do not ask for it.
-NOT_HERE = {"repeats": "keep", "missing": (), "pseudonymise": False}
 READERS = {".csv": ",", ".tsv": "\t"}
 URI = re.compile(r"^([a-zA-Z][\w+.-]+):/(?!/)")  # what a path makes of s3://bucket
 
@@ -32,7 +30,7 @@ def run(job: Job) -> int:
     from crowdassay.io.workspace import workspace
 
     options = job.options
-    check(options)
+    large.check(options, "spark")
     job.estimator.check_solves()
     with ExitStack() as stack:
         progress, announce = stack.enter_context(progress_line(quiet=options["quiet"] or options["as_json"]))
@@ -62,17 +60,6 @@ def run(job: Job) -> int:
     show_more(found.result, found.against if found.labels.truth else None, options)
     tell(partial(large.print_summary, found), summary, options)  # type: ignore[arg-type]
     return int(options["strict"] and not found.converged)
-
-
-def check(options: dict[str, Any]) -> None:
-    """Refuse what needs all labels in memory, or their order."""
-    from crowdassay.cli.large import check as check_large
-    from crowdassay.errors import ParameterError
-
-    check_large(options)
-    for name, unset in NOT_HERE.items():
-        if options[name] != unset:
-            raise ParameterError(f"--{name} is not for --engine spark, whose labels have no order; do that in Spark first.")
 
 
 def read_frame(spark: Any, names: tuple[str, ...]) -> Any:

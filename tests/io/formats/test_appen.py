@@ -1,7 +1,7 @@
 import pytest
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.io import scan
+from crowdassay.io import source
 from crowdassay.io.files import read_labels
 from exports import APPEN, appen_csv, csv_text, rows_of, write
 
@@ -34,8 +34,8 @@ def test_test_questions_are_gold_when_they_have_one_answer(tmp_path):
 
 def test_personal_columns_are_never_read(tmp_path, monkeypatch):
     queries = []
-    run = scan._run
-    monkeypatch.setattr(scan, "_run", lambda query, path, finish: queries.append(query) or run(query, path, finish))
+    run = source.ask
+    monkeypatch.setattr(source, "ask", lambda query, path, finish: queries.append(query) or run(query, path, finish))
     labels = read_labels(appen_csv(ROWS, tmp_path))
     read = {name.strip() for query in queries for name in query.split(" FROM ")[0].removeprefix("SELECT ").split(",")}
     personal = {f"c{APPEN.index(name)}" for name in ("_city", "_ip")}

@@ -7,7 +7,7 @@ import pytest
 
 from crowdassay.errors import DataError
 from crowdassay.io.files import read_labels
-from crowdassay.io.formats import archive
+from crowdassay.io import archive
 from exports import doccano_zip
 
 LINE = '{"id": 1, "text": "x", "label": ["a"]}\n'

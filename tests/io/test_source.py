@@ -1,20 +1,19 @@
 from __future__ import annotations
 
-import sys
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.errors import ColumnError, DataError, MissingExtraError
-from crowdassay.io.scan import scan
+from crowdassay.errors import ColumnError, DataError
+from crowdassay.io.look import look
+from crowdassay.io.source import open_source
 
 ROLES = ("item", "label")
 
 
 def read(path, **given):
-    table, columns = scan(path, path.suffix, ROLES, given)
-    return [tuple(row.values()) for row in table.to_pylist()], columns
+    source = open_source(look(path), ROLES, given)
+    return [tuple(row.values()) for row in source.read().to_pylist()], source.columns
 
 
 def test_only_what_is_asked_for_is_read_in_file_order(tmp_path):
@@ -79,45 +78,17 @@ def test_folders_named_like_partitions_add_no_columns(tmp_path):
             read(path)
 
 
-def test_without_duckdb_tables_are_read_all_the_same_and_the_rest_is_refused(tmp_path, monkeypatch):
-    table = pa.table({"item": ["i", "j"], "label": [1, 2]})
-    pq.write_table(table, tmp_path / "a.parquet")
-    (tmp_path / "a.csv").write_text("item,label\ni,1\nj,2\n")
-    (tmp_path / "a.jsonl").write_text('{"item": "i", "label": 1}\n')
-    before = [read(tmp_path / name)[0] for name in ("a.parquet", "a.csv")]
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    assert [read(tmp_path / name)[0] for name in ("a.parquet", "a.csv")] == before
-    with pytest.raises(MissingExtraError, match="pip install duckdb"):
-        read(tmp_path / "a.jsonl")
-    (tmp_path / "b.parquet").write_bytes(b"no")
-    with pytest.raises(DataError, match="not a complete Parquet file"):
-        read(tmp_path / "b.parquet")
-
-
-def test_parquet_is_the_same_without_duckdb(tmp_path, monkeypatch):
-    """Dates and bytes are text in both, a folder's name adds no column, and damage is one sentence."""
-    folder = tmp_path / "label=3"
-    folder.mkdir()
-    path = folder / "a.parquet"
-    days = pa.array([0, 1], pa.int32()).cast(pa.date32())
-    pq.write_table(pa.table({"when": days, "label": pa.array([b"x", b"y"]), "item": ["i", "j"]}), path)
-    for names in ({}, {"item": "when"}):
-        known = read(path, **names)
-        assert isinstance(known[0][0][0], str)
-        with monkeypatch.context() as patch:
-            patch.setattr("crowdassay.io.scan.has_duckdb", lambda: False)
-            assert read(path, **names) == known
+def test_damage_to_the_footer_is_one_sentence(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"label": ["x", "y"], "item": ["i", "j"]}), path)
     data = path.read_bytes()
     path.write_bytes(data[:-200] + b"\xff" * 180 + data[-20:])  # the footer, which Arrow calls an OSError
-    for there in (True, False):
-        monkeypatch.setattr("crowdassay.io.scan.has_duckdb", lambda there=there: there)
-        with pytest.raises(DataError, match=r"is damaged, in its footer \(bytes [0-9,]+ to [0-9,]+\)"):
-            read(path)
+    with pytest.raises(DataError, match=r"is damaged, in its footer \(bytes [0-9,]+ to [0-9,]+\)"):
+        read(path)
 
 
-@pytest.mark.parametrize("shift", ["", "x"])
-def test_duckdb_cuts_its_messages_within_a_character(tmp_path, shift):
+def test_a_key_that_comes_twice_is_refused(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text(f'{{"item": "{shift}{"é" * 200}", "label": "x", "label": "y"}}\n', "utf-8")
-    with pytest.raises(DataError, match="could not be read as JSON records"):
+    path.write_text('{"item": "i", "label": "x", "label": "y"}\n', "utf-8")
+    with pytest.raises(DataError, match="a key comes twice"):
         read(path)
