@@ -13,8 +13,8 @@ from crowdassay.errors import DataError, FileError
 from crowdassay.io import transcode
 from crowdassay.io.files import read_labels, read_truth
 from crowdassay.io.ingest import spool_files
-from crowdassay.read_options import ReadOptions
 from crowdassay.io.transcode import as_utf8, encoding_of
+from crowdassay.read_options import ReadOptions
 
 TEXT = "item\tworker\tlabel\r\na\té\tx\r\nb\t😀\ty\r\n"
 ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32")

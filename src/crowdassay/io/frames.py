@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, MissingExtraError, ParameterError
-from crowdassay.io.assemble import TIMED, assemble, check
+from crowdassay.io.assemble import assemble, check
 from crowdassay.io.encode import ROLES
 from crowdassay.io.files import read_files
 from crowdassay.io.formats.record import Import
-from crowdassay.io.native import Column, frame_columns, ordered_values, sequence_column, wide_columns
+from crowdassay.io.native import frame_columns, ordered_values, sequence_column, wide_columns
+from crowdassay.io.reader import TIMED
 from crowdassay.io.values import shown
 from crowdassay.read_options import ReadOptions, takes_reading_options
 
@@ -69,12 +70,13 @@ def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str]:
     wanted = [role for role in BESIDE if asked.columns[role] is not None or (role == "time" and asked.repeats in TIMED)]
     if taken := frame_columns(data, (*ROLES, *wanted), asked.columns):
         columns, names, frame = taken
-        found: dict[str, Column] = dict(zip(names, columns, strict=True))
-        return Import(columns=names, **found), frame, f"{frame} frame"
+        found: dict[str, Any] = dict(zip(names, columns, strict=True))
+        return Import(**found, columns=names), frame, f"{frame} frame"
     three = _three(data)
     if named:
         raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
-    return Import(*three, columns={}), "pyarrow", "arrays"
+    item, worker, label = three
+    return Import(item, worker, label, {}), "pyarrow", "arrays"
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError
-from crowdassay.io.assemble import TIMED
 from crowdassay.io.coding import float_text
 from crowdassay.io.database import heard, pattern_of
 from crowdassay.io.encode import ROLES
 from crowdassay.io.extras import NUMBER, WHOLE, read_times
 from crowdassay.io.look import look
+from crowdassay.io.reader import TIMED
 from crowdassay.io.source import Source, open_source
 from crowdassay.io.values import as_text, is_text, number_key
 from crowdassay.read_options import ReadOptions
@@ -68,10 +69,14 @@ def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) 
         if source.query is not None:
             insert = f"INSERT INTO raw SELECT {', '.join(values)} FROM ({source.query})"  # noqa: S608
             everything = {**bound, "path": pattern_of(source.seen.path)}
-            done = heard(lambda insert=insert, given=everything: connection.execute(insert, given).fetchone())
+            done = heard(partial(_inserted, connection, insert, everything))
         if done is None or (source.doubtful and not done[0]):
             _insert(connection, source, held, values, bound, whole)
     return {**held, **{role: pa.int64() for role, all_whole in whole.items() if all_whole and role != "time"}}
+
+
+def _inserted(connection: Any, insert: str, bound: dict[str, Any]) -> Any:
+    return connection.execute(insert, bound).fetchone()
 
 
 def _insert(

@@ -11,9 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
+from crowdassay.io.archive import members
 from crowdassay.io.coding import float_text
 from crowdassay.io.delimited import LISTED_LINES
 from crowdassay.io.encode import ROLES
+from crowdassay.io.formats.foreign import refuse_other
 from crowdassay.io.formats.record import Import, Rows, finish
 from crowdassay.io.formats.registry import FORMATS, PLAIN, check_format, read, recognise
 from crowdassay.io.jsontext import good_lines
@@ -46,6 +48,8 @@ def read_rows(given: Sequence[str | Path], options: ReadOptions) -> Read:
     with ExitStack() as stack:
         looks, notes, paths, bad = _looks(given, options, name, stack)
         source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+        if not looks:
+            raise DataError(f"{shown_file(source)} was not recognised as any tool's export; name the tool with --from.")
         if name is None:
             name = _name_of(looks, options)
         rows = _read_plain(looks, options, source) if name == PLAIN else _read_export(name, looks, options, source)
@@ -87,7 +91,7 @@ def _looks(
                 if text.is_file():
                     text, lines = stack.enter_context(good_lines(text))
                     bad += lines
-            looks += _look_at(text, name, options)
+            looks += _look_at(text, name)
     return looks, notes, paths, bad
 
 
@@ -102,6 +106,7 @@ def _files(path: Path, *, only: bool) -> list[Path]:
 
 def _folder(path: Path, name: str | None) -> Look | None:
     """Look into a folder; None where its files are to be looked at one by one."""
+    members(path)  # which refuses links and the like
     try:
         seen = look(path)
         told = name not in {None, PLAIN} and "folder" in FORMATS[str(name)].kinds
@@ -112,23 +117,16 @@ def _folder(path: Path, name: str | None) -> Look | None:
         return None
 
 
-def _look_at(path: Path, name: str | None, options: ReadOptions) -> list[Look]:
+def _look_at(path: Path, name: str | None) -> list[Look]:
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
-    if name == PLAIN or (name is None and _told(options)):
-        check_file(path) if kind_of(path) not in EXPORTS else None
-    seen = look(path) if kind_of(path) else look_or_refuse(path)
-    if seen.kind == "other":
+    if kind_of(path) not in EXPORTS:
+        refuse_other(path)
         check_file(path)
+    seen = look(path)
     if seen.kind == "zip" and (name not in FORMATS or "zip" not in FORMATS[name].kinds) and recognise(seen) == PLAIN:
         return look_inside(seen)
     return [seen]
-
-
-def look_or_refuse(path: Path) -> Look:
-    """Look at a file without an extension: there is none that we read."""
-    check_file(path)
-    return look(path)
 
 
 def _told(options: ReadOptions) -> bool:
@@ -182,7 +180,8 @@ def _read_plain(looks: Sequence[Look], options: ReadOptions, source: str) -> Imp
             f"{flag(asked[0])} goes with exports of annotation tools, and {shown_file(source)} is read as a plain table; "
             f"if a tool wrote it, name the tool with --from ({', '.join(FORMATS)})."
         )
-    tables, columns = [], {}
+    tables: list[pa.Table] = []
+    columns: dict[str, str] = {}
     for seen in looks:
         table, columns = plain_table(seen, options)
         tables.append(table)

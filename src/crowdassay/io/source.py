@@ -134,6 +134,7 @@ def _json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> 
     if facts is None:
         return _slow_json(seen, roles, given)  # which says what is wrong, or reads what DuckDB cannot
     rows, others, doubled, names = facts[0]
+    names = names or []
     if doubled:
         raise DataError(f"{shown_file(seen.path.name)} has records in which a key comes twice; correct them, or export again.")
     names = [*(key for key in mapping(seen.first) if key in names), *(key for key in names if key not in mapping(seen.first))]
@@ -177,9 +178,7 @@ def _slow_json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]
             try:
                 yield pa.record_batch({role: pa.array(column, pa.string()) for role, column in cells.items()})
             except UnicodeEncodeError:
-                raise DataError(
-                    f"A text in {shown_file(seen.path.name)} holds half of a surrogate pair; correct it, or export again."
-                ) from None
+                explain(seen.path, seen.suffix in LINES, seen.data)
 
     return Source(seen, columns, None, slowly)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from crowdassay.errors import DataError
 from crowdassay.io.kinds import kind_of
@@ -17,10 +18,15 @@ SPANS = "it marks parts of texts or pictures, which are no classes"
 
 def refuse_foreign(seen: Look) -> None:
     """Raise `DataError` if a file is one that a known tool writes and that we do not read."""
-    found = _table(seen) if seen.header else _records(seen) or _other(seen)
+    found = _table(seen) if seen.header else _records(seen)
     if found is not None:
-        tool, advice = found
-        raise DataError(f"{shown_file(seen.path.name)} is {tool}; {advice}.")
+        raise DataError(f"{shown_file(seen.path.name)} is {found[0]}; {found[1]}.")
+
+
+def refuse_other(path: Path) -> None:
+    """Raise `DataError` if a file's extension is one that a known tool uses and that we do not read."""
+    if found := _other(path):
+        raise DataError(f"{shown_file(path.name)} is {found[0]}; {found[1]}.")
 
 
 def _records(seen: Look) -> tuple[str, str] | None:
@@ -52,13 +58,13 @@ def _table(seen: Look) -> tuple[str, str] | None:
     return None
 
 
-def _other(seen: Look) -> tuple[str, str] | None:
-    suffix = kind_of(seen.path)
+def _other(path: Path) -> tuple[str, str] | None:
+    suffix = kind_of(path)
     if suffix == ".ann":
         return "a brat annotation file", f"{SPANS}. Give {TABLE}"
-    if seen.kind != "other" or suffix not in {".xml", ".xmi"}:
+    if suffix not in {".xml", ".xmi"}:
         return None
-    with opened(seen.path) as stream:
+    with opened(path) as stream:
         start = stream.read(START).decode("utf-8", errors="replace")
     if re.search(r"<annotations>\s*<version>", start):
         return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"

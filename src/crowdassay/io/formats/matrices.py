@@ -176,7 +176,7 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, sourc
             )
     if not chosen:
         raise ColumnError(f"No column of {source} looks like a worker's ({listed(header)}); name them with --worker-columns.")
-    items = None if index is None else columns[index]
+    items = None if index is None else [row[index] for row in body]
     name = "row" if index is None else header[index] or "first column"
     return Wide(items, [header[n] for n in chosen], [[row[n] for n in chosen] for row in body], name, tuple(notes))
 

@@ -134,7 +134,10 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
         judgements += predictions
     elif predictions:
         notes.append(f"Model predictions were left out: {len(predictions):,}; --predictions takes each model as a worker.")
-    question = choose_question(_questions(judgements), wanted.question, source)
+    asked = wanted.question
+    if asked is not None and asked not in _questions(judgements):  # as the column is named
+        asked = asked.removeprefix(parts[0].columns["label"].split("*")[0])
+    question = choose_question(_questions(judgements), asked, source)
     dropped: Counter[str] = sum((part.dropped for part in parts), Counter())
     chosen = [judgement.answers.get(question, ()) for judgement in judgements]
     every = list(dict.fromkeys(as_name(choice) for choices in chosen for choice in choices if choice is not None))

@@ -35,6 +35,7 @@ from crowdassay.read_options import ReadOptions
 
 PLAIN = "plain"
 PREDICTING = ("label-studio", "argilla")
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse")  # tables that are nothing without their columns
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ def read(name: str, seen: Look, wanted: ReadOptions) -> Rows | Import:
         raise DataError(f"{shown_file(seen.path.name)} cannot come from {name}; what can be read is {form.summary}.")
     if wanted.predictions and name not in PREDICTING:
         raise ParameterError(f"What {name} exports holds no model predictions; leave out --predictions.")
+    if name in HEADED and seen.kind == "delimited" and form.recognise is not None and not form.recognise(seen):
+        raise DataError(f"{shown_file(seen.path.name)} has not the columns of {name}; what can be read is {form.summary}.")
     found = form.read(seen, wanted)
     if wanted.item_column is not None and wanted.item_column not in found.columns["item"]:
         raise ParameterError(

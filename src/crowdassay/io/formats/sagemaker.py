@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,6 +15,7 @@ from crowdassay.io.values import shown_file
 from crowdassay.read_options import ReadOptions
 
 FOLDER, ALL = "worker-response", "annotationsFromAllWorkers"
+ITERATION = re.compile(r"iteration-\d+$")
 TIMED = re.compile(r"\d{4}-\d\d-\d\d[T_ ]")  # what the service names a response after
 
 
@@ -58,14 +58,11 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
 
 def _by_folder(names: list[str]) -> bool:
     """Tell whether every data object has a folder, .../<iteration>/<object>/<time>.json, or a file of its own in one folder."""
-    files: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        files[str(PurePosixPath(name).parent)].append(PurePosixPath(name).stem)
-    if len(files) == 1:
-        return len(names) == 1 and (
-            str(PurePosixPath(names[0]).parent) != "." or bool(TIMED.match(PurePosixPath(names[0]).stem))
-        )
-    return all(len(stems) == 1 or all(map(TIMED.match, stems)) for stems in files.values())
+    places = [PurePosixPath(name) for name in names]
+    folders = {place.parent for place in places}
+    if len(places) == 1:
+        return str(places[0].parent) != "." or bool(TIMED.match(places[0].stem))
+    return len(folders) > 1 and not all(ITERATION.match(folder.name) for folder in folders)
 
 
 def _responses(record: Any) -> list[dict[str, Any]]:

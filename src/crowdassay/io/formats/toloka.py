@@ -35,7 +35,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     columns = read_columns(seen, names, [*items, WORKER, OUTPUT + outputs[0]], rows)
     for row in each_row(columns):
         cells = [row[name] for name in items]
-        item = BETWEEN.join((cell or "").strip() for cell in cells) if any(map(is_filled, cells)) else None
+        item = BETWEEN.join(cell or "" for cell in cells) if any(map(is_filled, cells)) else None
         known = {name: _choices(row.get(GOLDEN + name)) for name in outputs}
         if any(known.values()):
             rows.add_gold(item, known)
