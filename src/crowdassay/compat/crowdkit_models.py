@@ -64,17 +64,15 @@ class DawidSkene(_Tabled):
             votes = observed_counts(coded.labels, posterior)
             counts = start_counts(coded, votes, initial_error, self.initial_error_strategy)
         if self.n_iter > 0 and counts is None:
-            result = (
-                dawid_skene.DawidSkene(prior="estimated", max_sweeps=self.n_iter, tolerance=self.tol).fit(coded.labels).result_
-            )
+            result = dawid_skene.DawidSkene(prior="estimated", max_iter=self.n_iter, tol=self.tol).fit(coded.labels).result_
             posterior, history = result.posterior, result.history
         elif self.n_iter > 0 and counts is not None:
             engine = LocalEngine(coded.labels)
             log_p, log_prior, history, *_ = fit_em(
                 engine,
                 estimate_prior=True,
-                max_sweeps=self.n_iter - 1,  # the first step is the E-step at the given tables
-                tolerance=self.tol,
+                max_iter=self.n_iter - 1,  # the first step is the E-step at the given tables
+                tol=self.tol,
                 start=free_tables(0.0)(counts)[0],
             )
             engine.count(log_p, log_prior, posterior=posterior)
@@ -131,7 +129,7 @@ class OneCoinDawidSkene(_Plain):
         posterior = shares(gold_votes(labels))
         history: tuple[float, ...] = ()
         if self.n_iter > 0:
-            result = coins.OneCoin(prior="estimated", max_sweeps=self.n_iter, tolerance=self.tol).fit(labels).result_
+            result = coins.OneCoin(prior="estimated", max_iter=self.n_iter, tol=self.tol).fit(labels).result_
             posterior, history = result.posterior, result.history
         self._keep(coded, posterior)
         self.priors_ = coded.series(posterior.mean(axis=0), coded.classes.rename("label"), "prior")
@@ -169,8 +167,8 @@ class GLAD(_Plain):
             glad.GLAD(
                 ability=ability,
                 easiness=easiness,
-                max_sweeps=max(self.n_iter * self.m_step_max_iter, 1),
-                tolerance=min(self.tol, 1e-9),
+                max_iter=max(self.n_iter * self.m_step_max_iter, 1),
+                tol=min(self.tol, 1e-9),
             )
             .fit(coded.labels)
             .result_
@@ -207,7 +205,7 @@ class KOS(_Plain):
             self.labels_ = pandas().Series([], dtype="O", name="agg_label")
             return self
         coded = code_frame(data)
-        result = kos.KOS(iterations=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
+        result = kos.KOS(max_iter=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
         self._keep(coded, result.posterior)
         return self
 
@@ -242,7 +240,7 @@ class MACE(_Plain):
             beta=self.beta,
             smoothing=self.smoothing_,
             restarts=self.n_restarts,
-            max_sweeps=max(self.n_iter, 1),
+            max_iter=max(self.n_iter, 1),
             seed=self.random_state,
         ).fit(coded.labels)
         self._keep(coded, found.result_.posterior)

@@ -133,7 +133,7 @@ class ZeroBasedSkill(_SelfSkilledVote):
             rate=self.lr_init,
             rate_steps=self.lr_steps_to_reduce,
             rate_factor=self.lr_reduce_factor,
-            max_sweeps=self.n_iter,
+            max_iter=self.n_iter,
         ).fit(coded.labels)
         self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill")  # none where all agree
         return self
@@ -168,7 +168,7 @@ class MMSR:
     def fit(self, data: Any) -> Self:
         """Find the skills."""
         coded = code_frame(data)
-        found = mmsr.MMSR(max_sweeps=self.n_iter, tolerance=self.tol).fit(coded.labels)
+        found = mmsr.MMSR(max_iter=self.n_iter, tol=self.tol).fit(coded.labels)
         self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill")  # none where all agree
         self.loss_history_ = list(getattr(found, "changes_", ()))
         return self
