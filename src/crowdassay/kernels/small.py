@@ -116,11 +116,9 @@ def compare_with_others(
     guess, usual = (by_habit * weighed).sum(axis=1), (answer * weighed).sum(axis=1)
     halfway = ((by_habit + answer) * weighed**2).sum(axis=1) / 2 - ((guess + usual) / 2) ** 2
     columns = (q[np.arange(len(n)), labels.label[n]], guess, usual, guess**2, halfway)
-    sums = np.stack([np.bincount(who, column, n_workers) for column in columns], axis=1)
-    first, second = (
-        np.stack([np.bincount(who, column, n_workers) for column in part.T], axis=1) for part in (weighed, weighed**2)
-    )
-    return sums, first, second
+    parts = (np.column_stack(columns), weighed, weighed**2)
+    sums, first, second = (np.stack([np.bincount(who, each, n_workers) for each in part.T], axis=1) for part in parts)
+    return sums.astype(float), first.astype(float), second.astype(float)
 
 
 def compare_tables(
