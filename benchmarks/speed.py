@@ -2,11 +2,12 @@
 
     python benchmarks/speed.py [--sizes 1e5,1e6] [--classes 2,5] [--cap SECONDS] [--json FILE] [--picture FILE] [--commands]
 
-For every size (labels, 5 to an item, rows shuffled, 300, 1,000 or 5,000 workers right two times in three on average) and number
-of classes, a pandas frame with text ids is simulated once, and all methods take turns on it, each in a process of its own, from
-the frame to one label per item; the median run of each counts, and a ratio is given with its spread, from the slowest of ours
-against the quickest of theirs to the other way round. Loading and compiling come before the clock starts. Peers stop at the cap; what the whole run
-would take is then worked out from their measured time per iteration and marked "~". Install: pip install 'crowdassay[bench]'.
+For every size (labels, 5 to an item, rows shuffled, 300, 1,000 or 5,000 workers right two times in three on average) and
+number of classes, a pandas frame with text ids is simulated once, and all methods take turns on it, each in a process of
+its own, from the frame to one label per item; the median run of each counts, and a ratio is given with its spread, from the
+slowest of ours against the quickest of theirs to the other way round. Loading and compiling come before the clock starts.
+Peers stop at the cap; what the whole run would take is then worked out from their measured time per iteration and marked
+"~". Install: pip install 'crowdassay[bench]'.
 """
 
 from __future__ import annotations
