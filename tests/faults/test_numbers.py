@@ -9,7 +9,7 @@ import pytest
 
 from crowdassay.data.labels import Labels
 from crowdassay.errors import CrowdassayError, DataError
-from crowdassay.estimators import limits
+from crowdassay.fit import limits
 from crowdassay.estimators.methods import METHODS
 from crowdassay.estimators.minimax import MinimaxEntropy
 from crowdassay.io.frames import as_labels

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from crowdassay.engines.local import LocalEngine
-from crowdassay.estimators.confusion import observed_counts
+from crowdassay.engines.confusion import observed_counts
 from problems import random_labels
 
 
