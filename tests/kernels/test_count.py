@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from crowdassay.engines.local import LocalEngine
 from crowdassay.engines.confusion import observed_counts
+from crowdassay.engines.local import LocalEngine
 from problems import random_labels
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle  # only for what our own executors send  # nosec B403
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, TypeVar
 
@@ -55,7 +55,9 @@ class Spark:
         """Return all labels as one block."""
         rows = run(self.data.blocks.toArrow).sort_by("block")
         parts = [self._read(row) for row in rows_of(rows.to_batches())]
-        return Block(0, join_items([part.labels for part in parts]), np.concatenate([part.truth for part in parts]))
+        labels = join_items([part.labels for part in parts])
+        labels = replace(labels, workers=self.data.workers, report=self.data.report)
+        return Block(0, labels, np.concatenate([part.truth for part in parts]))
 
     def reduce(self, task: Callable[[Block], J]) -> J:
         """Call a task with every block on executors; where there are many partitions, executors join what it returns."""

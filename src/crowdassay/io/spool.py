@@ -156,16 +156,16 @@ def block_size(n_workers: int, n_classes: int) -> int:
     return min(max(LEAST_BLOCK, 8 * n_workers * n_classes**2), MOST_BLOCK)
 
 
-def spool_labels(labels: Labels, folder: Path, size: int | None = None) -> Spool:
-    """Spool labels that are in memory, in blocks of about ``size`` labels."""
+def spool_labels(labels: Labels, folder: Path, size: int | None = None, truth: Any = None) -> Spool:
+    """Spool labels that are in memory, in blocks of about ``size`` labels; ``truth`` (n_items,) are codes to score against."""
     writer = SpoolWriter(folder, labels.n_workers, labels.n_classes)
-    first, unknown = 0, np.full(labels.n_items, -1)
+    first, known = 0, np.full(labels.n_items, -1) if truth is None else truth
     while first < labels.n_items:
         wanted = labels.starts[first] + (size or block_size(labels.n_workers, labels.n_classes))
         last = max(int(np.searchsorted(labels.starts, wanted, "right")) - 1, first + 1)
         part, rows = slice(first, last), slice(labels.starts[first], labels.starts[last])
         counts = np.diff(labels.starts[first : last + 1])
-        writer.add(counts, labels.worker[rows], labels.label[rows], labels.gold[part], unknown[part])
+        writer.add(counts, labels.worker[rows], labels.label[rows], labels.gold[part], known[part])
         first = last
     writer.name(pa.table({"item": labels.items}).to_batches(), labels.items.type)
     return Spool(
@@ -177,4 +177,5 @@ def spool_labels(labels: Labels, folder: Path, size: int | None = None) -> Spool
         np.array(writer.sizes),
         labels.report,
         int((labels.gold >= 0).sum()),
+        None if truth is None else {"items": int((known >= 0).sum()), "unknown_items": 0},
     )
