@@ -10,7 +10,7 @@ from crowdassay.read_options import OPTIONS, flag
 FLAGS = tuple(flag(name).removeprefix("--") for name in READING_FLAGS)
 VALUES = (
     *(flag(name).removeprefix("--") for name in OPTIONS if name not in READING_FLAGS),
-    "order", "gamma", "gammas", "max-sweeps",
+    "order", "gamma", "gammas", "max-iter",
 )  # fmt: skip
 RENAMED = {"from": "format", "order": "classes"}
 SETTINGS = "wide|plain|-1|none|auto|each|set|first|last"

@@ -80,7 +80,7 @@ def play_table(data: bytes, folder: Path) -> Labels | None:
         with mock.patch("crowdassay.io.source.ask", ask if quickly else lambda *_: None):
             return read_labels(path, format=tool, missing=missing, repeats=policy)
 
-    if "json" in name or readers == "duckdb":
+    if "json" in name or "parquet" in name or readers == "duckdb":
         return read_it(quickly=True)
     labels = read_it(quickly=False)
     if readers == "both":

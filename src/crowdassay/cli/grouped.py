@@ -8,7 +8,7 @@ from crowdassay.read_options import HEADING, under
 
 HEADINGS = {
     "Method": (
-        "method", "methods", "seed", "max_sweeps", "tolerance", "gamma", "gammas", "folds", "reading", "validation", "alpha",
+        "method", "methods", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
         "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level",
     ),
     "Known classes": ("truth", "gold", *under("Known classes"), "gold_out", "calibration"),
@@ -16,7 +16,7 @@ HEADINGS = {
         "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict",
     ),
     HEADING: under(HEADING),
-    "Running": ("engine", "memory", "temp_dir", "threads", "checkpoint", "resume"),
+    "Running": ("engine", "memory", "temp_dir", "threads"),
 }  # fmt: skip
 
 

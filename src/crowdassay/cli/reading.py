@@ -54,8 +54,3 @@ def read(labels: Sequence[str | Path], options: dict[str, Any]) -> Labels:
     from crowdassay.io.files import read_files
 
     return read_files(labels, read_options(options))
-
-
-def class_list(given: str | list[str] | None) -> list[str] | None:
-    """Return the classes that --classes names, or a list as it is."""
-    return [name.strip() for name in given.split(",")] if isinstance(given, str) else given

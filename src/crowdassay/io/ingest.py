@@ -78,7 +78,10 @@ def spool_files(
             class_notes.insert(0, f"More than half of the rows were dropped ({reasons}); check the file and the column names.")
         connection.execute("CREATE TABLE items AS SELECT item, min(row) AS first FROM kept GROUP BY item")
         known, more, counts = _known(connection, classes, gold, truth)
-        writer, repeated = SpoolWriter(folder, len(workers)), Repeated(options.repeats, sources[0].columns if timed else {})
+        writer, repeated = (
+            SpoolWriter(folder, len(workers), len(classes)),
+            Repeated(options.repeats, sources[0].columns if timed else {}),
+        )
         for block in blocks_of(_sorted(connection), block_size(len(workers), len(classes)), len(workers), repeated):
             codes = [_look_up(block.first, *known[what]) for what in ("gold", "truth")]
             writer.add(block.n_labels, block.worker, block.label, *codes)
@@ -86,7 +89,7 @@ def spool_files(
         writer.name(_without_nul(names, "item"), names.schema.types[0])
     (folder / DATABASE).unlink()  # what follows needs the space
     spool = Spool(
-        folder, workers, classes, writer.worker_counts, np.array(writer.sizes), ImportReport(),
+        folder, workers, classes, writer.worker_counts, writer.class_counts, np.array(writer.sizes), ImportReport(),
         int(np.sum(known["gold"][1] >= 0)), counts,
     )  # fmt: skip
     notes = [*(note for part in said for note in part), *notes, *class_notes, *similar_workers(workers)]
