@@ -43,6 +43,16 @@ def test_a_row_that_ends_before_the_worker_is_no_row(tmp_path):
         read_labels(path)
 
 
+def test_cells_that_are_no_utf8(tmp_path):
+    rows = [("H1", "ann", "caf\u00e9", "x", "tr\u00e8s bien"), ("H1", "bob", "caf\u00e9", "y", "")]
+    path = mturk_file(tmp_path / "a.csv", rows, ["text"], ["tone", "remark"])
+    path.write_bytes(path.read_text(encoding="utf-8").encode("cp1252"))
+    labels = read_labels(path, question="tone")
+    assert rows_of(labels) == [("caf\u00e9", "ann", "x"), ("caf\u00e9", "bob", "y")]
+    assert "not UTF-8 were read as Windows-1252: 2." in " ".join(labels.report.notes)
+    assert "Windows" not in " ".join(read_labels(path, question="tone", item_column="HITId").report.notes)
+
+
 def test_a_question_left_open_and_several_answers(tmp_path):
     rows = [("H1", "ann", "u1", "x"), ("H1", "bob", "u1", "{}"), ("H1", "cy", "u1", "x|y"), ("H1", "di", "u1", "y")]
     path = mturk_file(tmp_path / "a.csv", rows, ["url"], ["tone"])
