@@ -1,0 +1,164 @@
+r"""What people said, item by item, and how often they err.
+
+Where two people saw an item, their disagreement shows how often a person errs. With one error rate :math:`e` for all, and errors
+spread evenly over the other classes, two labels of one item differ with probability
+
+.. math:: d = 1 - (1 - e)^2 - e^2 / (K - 1),
+
+which gives :math:`e`. A class that people name for a share :math:`v` of labels is then true for
+
+.. math:: y = \frac{v - a}{1 - e - a}, \qquad a = \frac{e}{K - 1},
+
+and so is every item's own share on average, whatever the number of people who saw it (Rogan and Gladen 1978).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.io.values import counted
+from crowdassay.judges.verdicts import Verdicts
+
+LEAST_PAIRS = 20  # pairs of labels below which people's errors cannot be told from chance
+WORST = 0.8  # of the error rate of a guess, beyond which nothing can be corrected
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The items that people saw.
+
+    Attributes
+    ----------
+    item : ndarray of int, shape (n,)
+        Rising.
+    share : ndarray, shape (n, n_classes)
+        Share of an item's labels that name each class; of a known item 1 for its class.
+    truth : ndarray, shape (n, n_classes)
+        The same, corrected for people's errors: right on average, though not between 0 and 1.
+    noise : ndarray, shape (n, n_classes)
+        Variance of `truth` about the real one.
+    slope : ndarray, shape (n, n_classes)
+        How `truth` changes with the error rate.
+    n_labels : int
+        Labels by people, known items counted as one each.
+    error, error_se : float
+        How often a person errs and its standard error; 0 where it cannot be known.
+    pairs : int
+        Pairs of labels that two people gave to the same item.
+    notes : tuple of str
+    """
+
+    item: IntArray
+    share: FloatArray
+    truth: FloatArray
+    noise: FloatArray
+    slope: FloatArray
+    n_labels: int
+    error: float
+    error_se: float
+    pairs: int
+    notes: tuple[str, ...]
+
+    @property
+    def code(self) -> IntArray:
+        """The class that most people named, the first of several."""
+        return np.asarray(self.share.argmax(axis=1))
+
+
+def gather_people(verdicts: Verdicts) -> People:
+    """Return what people said about the items that they saw."""
+    n_classes = verdicts.n_classes
+    counts = np.zeros((verdicts.n_items, n_classes))
+    weight, conflicts = _one_voice(verdicts)
+    np.add.at(counts, (verdicts.seen, verdicts.said), weight)
+    known = verdicts.gold >= 0
+    again = int(np.isin(verdicts.seen, np.flatnonzero(known)).sum())
+    pairs, differing, spread = _pairs(counts)
+    error, error_se = error_rate(pairs, differing, spread, n_classes)
+    counts[known] = np.eye(n_classes)[verdicts.gold[known]]
+    item = np.flatnonzero(counts.sum(axis=1) > 0)
+    voices = counts[item].sum(axis=1, keepdims=True)
+    share = counts[item] / voices
+    notes = []
+    if conflicts:
+        notes.append(f"People contradict themselves on {counted(conflicts, 'item')}: each such label counts for half or less.")
+    if again:
+        notes.append(f"{counted(again, 'label')} by people on known items show how often people err, and count for nothing else.")
+    worst = WORST * (1 - 1 / n_classes)
+    if error > worst:
+        notes.append(
+            f"People agree hardly more than chance ({error:.0%} of their labels would be wrong), which no method can put right: "
+            "their labels are taken as they are. Look at the question before the rate."
+        )
+        error = error_se = 0.0
+    elif not pairs and not known.any():
+        notes.append("No item was seen by two people, so that their own errors cannot be told; their labels count as the truth.")
+    elif 0 < pairs < LEAST_PAIRS:
+        notes.append(
+            f"Only {counted(pairs, 'pair')} of people's labels can be compared, too few to tell how often people err; "
+            "their labels count as the truth."
+        )
+    certain = known[item][:, None]
+    wrong = error / (n_classes - 1)
+    gain = 1 - error - wrong
+    truth = np.where(certain, share, (share - wrong) / gain)
+    noise = np.where(certain, 0.0, _noise(share, error, wrong) / (np.maximum(voices, 1) * gain**2))
+    rise = n_classes / (n_classes - 1)  # what the denominator loses as the error grows
+    slope = np.where(certain, 0.0, (rise * truth - 1 / (n_classes - 1)) / gain)
+    n_labels = len(verdicts.seen) - again + int(known.sum())
+    return People(item, share, truth, noise, slope, n_labels, error, error_se, pairs, tuple(notes))
+
+
+def error_rate(pairs: int, differing: float, spread: float, n_classes: int) -> tuple[float, float]:
+    """Return how often a person errs, and its standard error; zeros where pairs are too few.
+
+    Parameters
+    ----------
+    pairs : int
+        Pairs of labels on the same item.
+    differing : float
+        How many of them differ.
+    spread : float
+        Sum over items of squares of pairs, which says how far pairs come in bunches.
+    n_classes : int
+
+    Examples
+    --------
+    >>> error, _ = error_rate(1000, 180, 1000, 2)  # 2 * 0.1 * 0.9 of pairs differ
+    >>> round(error, 6)
+    0.1
+    """
+    if pairs < LEAST_PAIRS:
+        return 0.0, 0.0
+    rate, guess = differing / pairs, (n_classes - 1) / n_classes
+    error = guess * (1 - np.sqrt(max(1 - rate / guess, 0.0)))
+    padded = (differing + 1) / (pairs + 2)  # so that none differing is not taken for certainty
+    rate_se = np.sqrt(padded * (1 - padded) * spread) / pairs
+    steep = 2 * np.sqrt(max(1 - rate / guess, 0.01))  # how fast the share of differing pairs rises with the error
+    return float(error), float(rate_se / steep)
+
+
+def _one_voice(verdicts: Verdicts) -> tuple[FloatArray, int]:
+    """Return the weight of each label, one for each person and item together, and how often people contradict themselves."""
+    cell = verdicts.seen * max(len(verdicts.people), 1) + verdicts.person
+    _, place, times = np.unique(cell, return_inverse=True, return_counts=True)
+    _, first = np.unique(np.stack([cell, verdicts.said]), axis=1, return_inverse=True)
+    kinds = np.unique(np.stack([place, first.ravel()]), axis=1) if len(cell) else np.zeros((2, 0), int)
+    conflicts = int((np.bincount(kinds[0]) > 1).sum()) if len(cell) else 0
+    return (1 / times)[place] if len(cell) else np.zeros(0), conflicts
+
+
+def _pairs(counts: FloatArray) -> tuple[int, float, float]:
+    voices = counts.sum(axis=1)
+    alike = (counts * np.maximum(counts - 1, 0)).sum(axis=1) / 2
+    pairs = voices * np.maximum(voices - 1, 0) / 2
+    return round(pairs.sum()), float(max((pairs - alike).sum(), 0)), float((pairs**2).sum())
+
+
+def _noise(share: FloatArray, error: float, wrong: float) -> FloatArray:
+    """Return the variance of one person's label about each class, where the share is taken for the chance of being true."""
+    named = np.clip(share, 0, 1)
+    return named * (1 - error) * error + (1 - named) * wrong * (1 - wrong)
