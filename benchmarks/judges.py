@@ -2,10 +2,10 @@
 
     python benchmarks/judges.py [--data FOLDER] [--repeats 100] [--sizes 20,50,100,200] [--only NAME]
 
-For every dataset whose workers are language models, people's labels are the known classes of some items drawn at random, again and
-again. Printed for each number of labels: the share of 95 % intervals that hold the real rate (all classes), their width against
-people's labels alone, the mean absolute error of the rate, and the calibration error and log-loss of the items that people did
-not see, before (the default's own probabilities) and after correction by people's labels.
+For every dataset whose workers are language models, people's labels are the known classes of some items drawn at random, again
+and again. Printed for each number of labels: the share of 95 % intervals that hold the real rate (all classes), their width
+against people's labels alone, the mean absolute error of the rate, and the calibration error and log-loss of the items that
+people did not see, before (the default's own probabilities) and after correction by people's labels.
 """
 
 from __future__ import annotations

@@ -5,13 +5,15 @@ from __future__ import annotations
 import click
 
 HEADINGS = {
+    "Rates": ("people", "by", "pair", "against", "strata", "order_column", "cost", "beyond"),
     "Method": (
         "method", "methods", "seed", "max_sweeps", "tolerance", "gamma", "gammas", "folds", "reading", "validation", "alpha",
         "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level",
     ),
     "Known classes": ("truth", "gold", "use_gold", "gold_out", "calibration"),
     "Results": (
-        "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict",
+        "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
+        "next_size", "items_file", "fail_if",
     ),
     "Reading LABELS": (
         "tool", "item_column", "worker_column", "label_column", "classes", "missing", "repeats", "time_column", "weight_column",

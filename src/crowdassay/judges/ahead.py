@@ -1,8 +1,8 @@
 r"""Which items people should look at next, to narrow the interval most for each label.
 
 Of :math:`m` more labels, stratum :math:`h` (by how far judges disagree) gets what it lacks to the best allocation,
-:math:`n_h \propto N_h \sqrt{\overline{q(1 - q)}_h}` (Neyman 1934), with :math:`q` the prediction of what people would say. Within a
-stratum items are drawn at random: whoever picks the oddest ones learns nothing about the rate.
+:math:`n_h \propto N_h \sqrt{\overline{q(1 - q)}_h}` (Neyman 1934), with :math:`q` the prediction of what people would say.
+Within a stratum items are drawn at random: whoever picks the oddest ones learns nothing about the rate.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ class Ahead:
     narrower: float
 
 
-def items_ahead(
-    blind: FloatArray, stratum: IntArray, people: People, size: int, generator: np.random.Generator
-) -> Ahead:
+def items_ahead(blind: FloatArray, stratum: IntArray, people: People, size: int, generator: np.random.Generator) -> Ahead:
     """Return the next items for people.
 
     Parameters

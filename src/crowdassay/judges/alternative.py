@@ -1,10 +1,10 @@
 """May a judge replace a person? The alternative annotator test of Calderon, Reichart and Dror (2025).
 
-Each person in turn is left out. On every item that the person and others saw, the judge and the person are scored by the share of
-the others who said the same. The judge wins against a person if it is at least as good on enough more items, less a margin that
-stands for people's cost, by a one-sided paired test (t from 30 items, Wilcoxon's below); p-values of all people are taken together
-by the procedure of Benjamini and Yekutieli. The *winning rate* is the share of people the judge wins against; from one half on it
-may replace a person. The *average advantage* is the mean share of items on which the judge is at least as good.
+Each person in turn is left out. On every item that the person and others saw, the judge and the person are scored by the share
+of the others who said the same. The judge wins against a person if it is at least as good on enough more items, less a margin
+that stands for people's cost, by a one-sided paired test (t from 30 items, Wilcoxon's below); p-values of all people are taken
+together by the procedure of Benjamini and Yekutieli. The *winning rate* is the share of people the judge wins against; from
+one half on it may replace a person. The *average advantage* is the mean share of items on which the judge is at least as good.
 """
 
 from __future__ import annotations

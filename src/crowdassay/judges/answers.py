@@ -1,10 +1,10 @@
 r"""What each answer of each judge means, learned from people's labels and from the panel itself.
 
-Judge :math:`i` gives answer :math:`a` to an item of class :math:`c` with probability :math:`T_i(c, a)`: a table with more answers
-than classes, so that scores, "unsure" and refusals all say something. The tables are those of Dawid and Skene, fitted by EM with
-people's items held at what people said, each judge's shrunk to the table of all. Several answers of one judge to one item share
-their mistakes: :math:`m` of them count as :math:`m / (1 + r(m - 1))` answers, and so do the :math:`m` judges of an item in the
-probabilities handed back, with the :math:`r = 0.83` that real crowds have shown.
+Judge :math:`i` gives answer :math:`a` to an item of class :math:`c` with probability :math:`T_i(c, a)`: a table with more
+answers than classes, so that scores, "unsure" and refusals all say something. The tables are those of Dawid and Skene, fitted
+by EM with people's items held at what people said, each judge's shrunk to the table of all. Several answers of one judge to
+one item share their mistakes: :math:`m` of them count as :math:`m / (1 + r(m - 1))` answers, and so do the :math:`m` judges of
+an item in the probabilities handed back, with the :math:`r = 0.83` that real crowds have shown.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     def tables(belief: FloatArray, only: FloatArray) -> FloatArray:
         counts = np.stack(
             [
-                np.bincount(cell, weights=weight * only[verdicts.item] * belief[verdicts.item, c], minlength=n_judges * n_answers)
+                np.bincount(
+                    cell, weights=weight * only[verdicts.item] * belief[verdicts.item, c], minlength=n_judges * n_answers
+                )
                 for c in range(n_classes)
             ]
         ).reshape(n_classes, n_judges, n_answers)

@@ -11,8 +11,8 @@ from crowdassay.judges.scores import as_number
 MOST_CLASSES = 50  # above this, what people wrote is free text
 ABSTAINING = frozenset(
     (
-        "abstain", "cannot judge", "cannot say", "can't say", "do not know", "don't know", "error", "idk", "invalid", "n/a", "na",
-        "nan", "no answer", "none given", "not sure", "parse error", "refusal", "refused", "skip", "skipped", "unclear",
+        "abstain", "cannot judge", "cannot say", "can't say", "do not know", "don't know", "error", "idk", "invalid", "n/a",
+        "na", "nan", "no answer", "none given", "not sure", "parse error", "refusal", "refused", "skip", "skipped", "unclear",
         "unknown", "unparsable", "unparseable", "unsure",
     )
 )  # fmt: skip
@@ -45,7 +45,9 @@ def find_classes(
     found = sorted([*used, *added], key=_natural)
     if added and used:
         who = "that judges use and people did not"
-        notes.append(f"Taken as classes although no person chose them: {listed(added, 5)}, {who}; --classes says which there are.")
+        notes.append(
+            f"Taken as classes although no person chose them: {listed(added, 5)}, {who}; --classes says which there are."
+        )
     return _checked(tuple(found))
 
 

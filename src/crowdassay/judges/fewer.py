@@ -40,9 +40,7 @@ class Dropped:
     bearable: bool
 
 
-def judges_to_drop(
-    verdicts: Verdicts, people: People, cost: FloatArray, generator: np.random.Generator
-) -> tuple[Dropped, ...]:
+def judges_to_drop(verdicts: Verdicts, people: People, cost: FloatArray, generator: np.random.Generator) -> tuple[Dropped, ...]:
     """Drop judges one by one, each time the one that costs most for what it adds; empty where people saw too few items.
 
     What each answer means is learned on other folds of people's items, and the loss measured on the fold itself.

@@ -76,7 +76,7 @@ def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> 
     for group in (one, two):
         rows: dict[str, int] = {}
         for j in np.flatnonzero(group):
-            name = common[j]
+            name = common[int(j)]
             if name is None:
                 continue
             if name in rows:

@@ -1,7 +1,8 @@
 r"""Which judges make the same mistakes, and how many independent judges they are worth.
 
-A judge's error on an item is 1 where it does not say what people say, less its mean over the items of that class, so that what the
-truth explains is gone. With :math:`\bar r` the mean correlation of two judges' errors, a vote of :math:`k` judges is as sure as one of
+A judge's error on an item is 1 where it does not say what people say, less its mean over the items of that class, so that what
+the truth explains is gone. With :math:`\bar r` the mean correlation of two judges' errors, a vote of :math:`k` judges is as
+sure as one of
 
 .. math:: k^* = \frac{k}{1 + (k - 1)\,\bar r}
 

@@ -43,7 +43,9 @@ class OrderBias:
             text = f"no clear effect of order on {self.answer}"
         else:
             more = "more" if self.shift.estimate > 0 else "less"
-            text = f"says {self.answer} {100 * abs(self.shift.estimate):.0f} points {more} often in order {first} than in {second}"
+            text = (
+                f"says {self.answer} {100 * abs(self.shift.estimate):.0f} points {more} often in order {first} than in {second}"
+            )
         between = f" ({100 * self.shift.low:+.0f} to {100 * self.shift.high:+.0f})"
         flips = "" if self.flipped is None else f"; changes its verdict on {100 * self.flipped:.0f} % of {self.items} items"
         return text + between + flips

@@ -153,7 +153,8 @@ def bias_in_words(counts: FloatArray, classes: tuple[str, ...], answers: tuple[s
         return "too few items seen by people"
     if share[c, a] < TOLD:
         return "no clear bias"
-    return f"says {answers[a]} for {100 * share[c, a]:.0f} % of what people call {classes[c]} ({counts[c, a]:g} of {totals[c, 0]:g})"
+    said = f"says {answers[a]} for {100 * share[c, a]:.0f} % of what people call {classes[c]}"
+    return f"{said} ({counts[c, a]:g} of {totals[c, 0]:g})"
 
 
 def judge_verdict(accuracy: Interval | None, kappa: float | None, n: int, guess: float) -> str:

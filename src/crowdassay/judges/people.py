@@ -1,7 +1,7 @@
 r"""What people said, item by item, and how often they err.
 
-Where two people saw an item, their disagreement shows how often a person errs. With one error rate :math:`e` for all, and errors
-spread evenly over the other classes, two labels of one item differ with probability
+Where two people saw an item, their disagreement shows how often a person errs. With one error rate :math:`e` for all, and
+errors spread evenly over the other classes, two labels of one item differ with probability
 
 .. math:: d = 1 - (1 - e)^2 - e^2 / (K - 1),
 
@@ -86,16 +86,20 @@ def gather_people(verdicts: Verdicts) -> People:
     if conflicts:
         notes.append(f"People contradict themselves on {counted(conflicts, 'item')}: each such label counts for half or less.")
     if again:
-        notes.append(f"{counted(again, 'label')} by people on known items show how often people err, and count for nothing else.")
+        notes.append(
+            f"{counted(again, 'label')} by people on known items show how often people err, and count for nothing else."
+        )
     worst = WORST * (1 - 1 / n_classes)
     if error > worst:
         notes.append(
-            f"People agree hardly more than chance ({error:.0%} of their labels would be wrong), which no method can put right: "
-            "their labels are taken as they are. Look at the question before the rate."
+            f"People agree hardly more than chance ({error:.0%} of their labels would be wrong), which no method can put "
+            "right: their labels are taken as they are. Look at the question before the rate."
         )
         error = error_se = 0.0
     elif not pairs and not known.any():
-        notes.append("No item was seen by two people, so that their own errors cannot be told; their labels count as the truth.")
+        notes.append(
+            "No item was seen by two people, so that their own errors cannot be told; their labels count as the truth."
+        )
     elif 0 < pairs < LEAST_PAIRS:
         notes.append(
             f"Only {counted(pairs, 'pair')} of people's labels can be compared, too few to tell how often people err; "

@@ -1,7 +1,7 @@
 r"""Rates from a few people's labels and a prediction for every item.
 
-Of :math:`N` items people saw :math:`n`, drawn at random, perhaps within strata :math:`h` of which stratum :math:`h` holds a share
-:math:`W_h`. With :math:`y` what people say and :math:`f` a prediction that has not seen it,
+Of :math:`N` items people saw :math:`n`, drawn at random, perhaps within strata :math:`h` of which stratum :math:`h` holds a
+share :math:`W_h`. With :math:`y` what people say and :math:`f` a prediction that has not seen it,
 
 .. math:: \hat\theta = \sum_h W_h\,[\bar y_h + \lambda(\bar f_{h,\text{all}} - \bar f_{h,\text{seen}})], \qquad
    \hat V = \sum_h W_h^2 \Big(1 - \frac{n_h}{N_h}\Big) \frac{S_h^2}{n_h},
@@ -12,8 +12,8 @@ This is prediction-powered inference with the tuned weight of PPI++ (Angelopoulo
 items; with ``beyond=True`` it is PPI++ itself, about the process that made the items. The weight is pulled towards 1, where a
 calibrated prediction belongs: :math:`\lambda = (n\lambda^* + 10) / (n + 10)`.
 
-The interval is Wilson's, with as many labels as the variance is worth, :math:`n^* = \hat\theta(1-\hat\theta)/\hat V`, as Korn and
-Graubard (1998) do for surveys: it holds near 0 and 1, where a normal one fails.
+The interval is Wilson's, with as many labels as the variance is worth, :math:`n^* = \hat\theta(1-\hat\theta)/\hat V`, as Korn
+and Graubard (1998) do for surveys: it holds near 0 and 1, where a normal one fails.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Predict what people would say of every item, without having seen what they say of that item.
 
-The judges' verdicts give a probability :math:`p_{jc}` (the default method, or `answers` where judges say more than the classes).
-On people's labels it is corrected by a few numbers,
+The judges' verdicts give a probability :math:`p_{jc}` (the default method, or `answers` where judges say more than the
+classes). On people's labels it is corrected by a few numbers,
 
 .. math:: q_{jc} \propto \exp\Big(\alpha \log p_{jc} + \beta_c + \sum_i w_i\, e_i(x_{ij}, c)\Big),
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray
 from crowdassay.judges.answers import Panel, fit_answers
 from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts

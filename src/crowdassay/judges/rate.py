@@ -81,8 +81,8 @@ def rate(
     --------
     >>> generator = np.random.default_rng(0)
     >>> truth = generator.random(400) < 0.7
-    >>> rows = [(j, f"judge {i}", "pass" if truth[j] ^ (generator.random() < 0.2) else "fail") for j in range(400) for i in range(3)]
-    >>> rows += [(j, "ann", "pass" if truth[j] else "fail") for j in range(50)]
+    >>> said = {f"judge {i}": truth ^ (generator.random(400) < 0.2) for i in range(3)} | {"ann": truth[:50]}
+    >>> rows = [(j, who, "pass" if yes else "fail") for who, what in said.items() for j, yes in enumerate(what)]
     >>> found = rate(tuple(zip(*rows)), people=["ann"])
     >>> low, high = found.rate["pass"].low, found.rate["pass"].high
     >>> bool(low < truth.mean() < high)
@@ -171,7 +171,9 @@ def _costs(cost: Mapping[str, float] | None, verdicts: Verdicts) -> FloatArray:
     if cost is None:
         return np.ones(len(verdicts.judges))
     if unknown := [name for name in cost if name not in verdicts.judges]:
-        raise ParameterError(f"Costs are given for {listed(unknown, 5)}, who are no judges here ({listed(verdicts.judges, 8)}).")
+        raise ParameterError(
+            f"Costs are given for {listed(unknown, 5)}, who are no judges here ({listed(verdicts.judges, 8)})."
+        )
     if missing := [name for name in verdicts.judges if name not in cost]:
         raise ParameterError(f"No cost is given for {listed(missing, 5)}; every judge needs one.")
     found = np.array([float(cost[name]) for name in verdicts.judges])

@@ -1,4 +1,4 @@
-"""The rate of each class: by people with the panel's help, by people alone, and as the panel alone claims; whole and by group."""
+"""The rate of each class: by people with the panel's help, by people alone, and as the panel alone claims."""
 
 from __future__ import annotations
 
@@ -63,9 +63,11 @@ def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) ->
     """Return the rate of every class among some items, (n_items,); None where people saw none of them."""
     if not among[evidence.people.item].any():
         return None
-    how = {"confidence": evidence.confidence, "beyond": evidence.beyond, "powered": powered}
     n_classes = evidence.blind.shape[1]
-    found = [estimate_rate(evidence.sample(c, among), **how) for c in range(n_classes)]
+    found = [
+        estimate_rate(evidence.sample(c, among), confidence=evidence.confidence, beyond=evidence.beyond, powered=powered)
+        for c in range(n_classes)
+    ]
     return _mirrored(found) if n_classes == 2 else found
 
 
@@ -98,8 +100,7 @@ def rate_difference(evidence: Evidence, one: BoolArray, two: BoolArray, pairs: I
     if first is None or second is None:
         return None
     return [
-        difference(a, b, correlation(evidence, c, one, two, pairs))
-        for c, (a, b) in enumerate(zip(first, second, strict=True))
+        difference(a, b, correlation(evidence, c, one, two, pairs)) for c, (a, b) in enumerate(zip(first, second, strict=True))
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,8 @@ def name_answers(
     if others:
         told = names if len(names) <= MOST_SCORES else [*names[:3], "…"]
         notes.append(
-            f"Judges answer {counted(len(answers) - len(classes), 'thing')} besides the classes ({', '.join([*told, *words][:14])}): "
-            "what each means is learned from people's labels."
+            f"Judges give {counted(len(answers) - len(classes), 'answer')} besides the classes "
+            f"({', '.join([*told, *words][:14])}): what each means is learned from people's labels."
         )
     return answers, codes[code]
 
@@ -74,6 +75,10 @@ def _binned(numbers: dict[str, float], said: NDArray[np.str_], notes: list[str])
     values = np.array([numbers[word] for word in said if word in numbers])
     edges = np.unique(np.quantile(values, np.arange(1, BINS) / BINS))
     at = {word: int(np.searchsorted(edges, value, side="right")) for word, value in numbers.items()}
-    bounds = [f"below {edges[0]:g}", *(f"{a:g} to {b:g}" for a, b in zip(edges[:-1], edges[1:], strict=True)), f"{edges[-1]:g} up"]
+    bounds = [
+        f"below {edges[0]:g}",
+        *(f"{a:g} to {b:g}" for a, b in pairwise(edges)),
+        f"{edges[-1]:g} up",
+    ]
     notes.append(f"{len(numbers)} different scores were put into {len(bounds)} ranges of about as many verdicts each.")
     return {word: bounds[number] for word, number in at.items()}

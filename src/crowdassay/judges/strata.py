@@ -83,6 +83,6 @@ def given_strata(names: list[str | None], people: People) -> IntArray:
     if seen.min() < 2:
         few = int(seen.argmin())
         raise DataError(
-            f"People saw {counted(int(seen[few]), 'item')} of stratum {shown(values[few])}; at least 2 of every stratum are needed."
+            f"People saw {counted(int(seen[few]), 'item')} of stratum {shown(values[few])}; they must see 2 of each at least."
         )
     return np.asarray(code)

@@ -91,12 +91,13 @@ def split_verdicts(
     (('m',), ('pass', 'fail', '2', '7'))
     """
     workers = [str(name) for name in labels.workers.to_pylist()]
-    named = _people(people, workers, gold)
+    named = _people(people, workers, gold or labels.gold.max(initial=-1) >= 0)
     human = np.isin(labels.worker, named)
     if human.all():
         raise DataError("Every worker is named as a person, so that no judge is left; --people names people only.")
     words = labels.class_names
-    known = {str(item): str(value) for item, value in (gold or {}).items()}
+    known = {str(labels.items[int(j)]): words[labels.gold[j]] for j in np.flatnonzero(labels.gold >= 0)}
+    known |= {str(item): str(value) for item, value in (gold or {}).items()}
     used = [words[k] for k in np.unique(labels.label[human])]
     notes: list[str] = []
     judged = [words[k] for k in np.unique(labels.label[~human])]
