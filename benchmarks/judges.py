@@ -50,8 +50,8 @@ def draw(verdicts: Verdicts, size: int, panel: Any, generator: np.random.Generat
     drawn = Verdicts(**{**verdicts.__dict__, "gold": gold})
     people = gather_people(drawn)
     proxy = predict_people(drawn, people, panel, generator)
-    stratum, _ = choose_strata(drawn, people)
-    evidence = Evidence(people, proxy.blind, proxy.panel, stratum)
+    stratum, alone_stratum, _ = choose_strata(drawn, people)
+    evidence = Evidence(people, proxy.blind, proxy.panel, stratum, alone_stratum)
     among = verdicts.gold >= 0
     truth = np.bincount(verdicts.gold[known], minlength=verdicts.n_classes) / len(known)
     found, alone = find_rates(evidence, among), find_rates(evidence, among, powered=False)

@@ -23,7 +23,7 @@ from crowdassay.io.values import counted
 from crowdassay.judges.verdicts import Verdicts
 
 LEAST_PAIRS = 20  # pairs of labels below which people's errors cannot be told from chance
-WORST = 0.8  # of the error rate of a guess, beyond which nothing can be corrected
+WORST = 0.6  # of the error rate of a guess, beyond which correcting would only magnify chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,8 @@ class People:
     share : ndarray, shape (n, n_classes)
         Share of an item's labels that name each class; of a known item 1 for its class.
     truth : ndarray, shape (n, n_classes)
-        The same, corrected for people's errors: right on average, though not between 0 and 1.
+        The same, corrected for people's errors: right on average, though not between 0 and 1. What an item adds to the error
+        rate is in it, so that its variance is that of the corrected rate.
     noise : ndarray, shape (n, n_classes)
         Variance of `truth` about the real one.
     slope : ndarray, shape (n, n_classes)
@@ -76,8 +77,9 @@ def gather_people(verdicts: Verdicts) -> People:
     np.add.at(counts, (verdicts.seen, verdicts.said), weight)
     known = verdicts.gold >= 0
     again = int(np.isin(verdicts.seen, np.flatnonzero(known)).sum())
-    pairs, differing, spread = _pairs(counts)
-    error, error_se = error_rate(pairs, differing, spread, n_classes)
+    paired, differing = _pairs(counts)
+    pairs = round(paired.sum())
+    error, steep = error_rate(pairs, float(differing.sum()), n_classes)
     counts[known] = np.eye(n_classes)[verdicts.gold[known]]
     item = np.flatnonzero(counts.sum(axis=1) > 0)
     voices = counts[item].sum(axis=1, keepdims=True)
@@ -95,7 +97,7 @@ def gather_people(verdicts: Verdicts) -> People:
             f"People agree hardly more than chance ({error:.0%} of their labels would be wrong), which no method can put "
             "right: their labels are taken as they are. Look at the question before the rate."
         )
-        error = error_se = 0.0
+        error = steep = 0.0
     elif not pairs and not known.any():
         notes.append(
             "No item was seen by two people, so that their own errors cannot be told; their labels count as the truth."
@@ -112,12 +114,19 @@ def gather_people(verdicts: Verdicts) -> People:
     noise = np.where(certain, 0.0, _noise(share, error, wrong) / (np.maximum(voices, 1) * gain**2))
     rise = n_classes / (n_classes - 1)  # what the denominator loses as the error grows
     slope = np.where(certain, 0.0, (rise * truth - 1 / (n_classes - 1)) / gain)
+    error_se = 0.0
+    if steep:
+        # What each item adds to the error rate, beside what it adds to the rate: the two go together.
+        pull = (differing - paired * differing.sum() / pairs)[item] * len(item) / pairs / steep
+        truth = truth + slope.mean(axis=0) * pull[:, None]
+        noise = noise + slope.mean(axis=0) ** 2 * (pull**2).mean()
+        error_se = float(np.sqrt((pull**2).mean() / len(item))) if differing.any() else 1 / (pairs + 2) / steep
     n_labels = len(verdicts.seen) - again + int(known.sum())
     return People(item, share, truth, noise, slope, n_labels, error, error_se, pairs, tuple(notes))
 
 
-def error_rate(pairs: int, differing: float, spread: float, n_classes: int) -> tuple[float, float]:
-    """Return how often a person errs, and its standard error; zeros where pairs are too few.
+def error_rate(pairs: int, differing: float, n_classes: int) -> tuple[float, float]:
+    """Return how often a person errs, and how fast the share of differing pairs rises with that; zeros for too few pairs.
 
     Parameters
     ----------
@@ -125,24 +134,19 @@ def error_rate(pairs: int, differing: float, spread: float, n_classes: int) -> t
         Pairs of labels on the same item.
     differing : float
         How many of them differ.
-    spread : float
-        Sum over items of squares of pairs, which says how far pairs come in bunches.
     n_classes : int
 
     Examples
     --------
-    >>> error, _ = error_rate(1000, 180, 1000, 2)  # 2 * 0.1 * 0.9 of pairs differ
-    >>> round(error, 6)
-    0.1
+    >>> error, steep = error_rate(1000, 180, 2)  # 2 * 0.1 * 0.9 of pairs differ
+    >>> round(error, 6), round(steep, 6)
+    (0.1, 1.6)
     """
     if pairs < LEAST_PAIRS:
         return 0.0, 0.0
     rate, guess = differing / pairs, (n_classes - 1) / n_classes
     error = guess * (1 - np.sqrt(max(1 - rate / guess, 0.0)))
-    padded = (differing + 1) / (pairs + 2)  # so that none differing is not taken for certainty
-    rate_se = np.sqrt(padded * (1 - padded) * spread) / pairs
-    steep = 2 * np.sqrt(max(1 - rate / guess, 0.01))  # how fast the share of differing pairs rises with the error
-    return float(error), float(rate_se / steep)
+    return float(error), float(2 * np.sqrt(max(1 - rate / guess, 0.01)))
 
 
 def _one_voice(verdicts: Verdicts) -> tuple[FloatArray, int]:
@@ -155,11 +159,12 @@ def _one_voice(verdicts: Verdicts) -> tuple[FloatArray, int]:
     return (1 / times)[place] if len(cell) else np.zeros(0), conflicts
 
 
-def _pairs(counts: FloatArray) -> tuple[int, float, float]:
+def _pairs(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return for each item how many pairs of people saw it, and how many of these differ."""
     voices = counts.sum(axis=1)
     alike = (counts * np.maximum(counts - 1, 0)).sum(axis=1) / 2
     pairs = voices * np.maximum(voices - 1, 0) / 2
-    return round(pairs.sum()), float(max((pairs - alike).sum(), 0)), float((pairs**2).sum())
+    return pairs, np.maximum(pairs - alike, 0)
 
 
 def _noise(share: FloatArray, error: float, wrong: float) -> FloatArray:

@@ -102,11 +102,11 @@ def rate(
         raise ParameterError("Pairs are pairs of groups: --pair goes with --by.")
     proxy = predict_people(table, seen, default_panel(table), generator)
     if names["strata"] is None:
-        stratum, told = choose_strata(table, seen)
+        stratum, drawn, told = choose_strata(table, seen)
         notes += told
     else:
-        stratum = given_strata(names["strata"], seen)
-    evidence = Evidence(seen, proxy.blind, proxy.panel, stratum, confidence, beyond)
+        stratum = drawn = given_strata(names["strata"], seen)
+    evidence = Evidence(seen, proxy.blind, proxy.panel, stratum, drawn, confidence, beyond)
     among = np.ones(table.n_items, bool)
     groups, differences = None, None
     if names["by"] is not None:

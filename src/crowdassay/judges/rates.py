@@ -12,7 +12,7 @@ from scipy.stats import norm
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.judges.order import difference
 from crowdassay.judges.people import People
-from crowdassay.judges.ppi import FEW, Interval, Sample, estimate_rate
+from crowdassay.judges.ppi import FEW, WIDER, Interval, Sample, estimate_rate
 
 Rates = list[Interval]
 
@@ -27,6 +27,8 @@ class Evidence:
     blind, panel : ndarray, shape (n_items, n_classes)
         Predictions that have not seen people's labels of the item, and what the panel alone claims.
     stratum : ndarray of int, shape (n_items,)
+    drawn : ndarray of int, shape (n_items,)
+        The strata in which people's items were drawn; `stratum` may be finer, since judges tell more.
     confidence : float
     beyond : bool
         Whether rates are about the process that made the items.
@@ -36,27 +38,21 @@ class Evidence:
     blind: FloatArray
     panel: FloatArray
     stratum: IntArray
+    drawn: IntArray
     confidence: float = 0.95
     beyond: bool = False
 
-    def sample(self, c: int, among: BoolArray) -> Sample:
+    def sample(self, c: int, among: BoolArray, strata: IntArray) -> Sample:
         """Return people's labels and predictions of a class on the items among which the rate is asked for."""
         people, rows = self.people, among[self.people.item]
         seen = people.item[rows]
-        stratum = self._strata(among, seen)
+        stratum = usable_strata(strata, among, seen)
         sizes = np.bincount(stratum[among])
         means = np.bincount(stratum[among], weights=self.blind[among, c]) / sizes
         return Sample(
             people.truth[rows, c], self.blind[seen, c], stratum[seen], sizes, means,
-            people.noise[rows, c], people.slope[rows, c], people.error_se,
+            people.noise[rows, c], people.slope[rows, c], 0.0 if people.error else people.error_se,
         )  # fmt: skip
-
-    def _strata(self, among: BoolArray, seen: IntArray) -> IntArray:
-        """Return strata of which each holds at least two of the items seen, or one stratum."""
-        present = np.unique(self.stratum[among])
-        code = np.searchsorted(present, self.stratum)
-        counts = np.bincount(code[seen], minlength=len(present)) if len(seen) else np.zeros(1)
-        return code if counts[: len(present)].min() >= 2 else np.zeros_like(self.stratum)
 
 
 def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) -> Rates | None:
@@ -64,11 +60,24 @@ def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) ->
     if not among[evidence.people.item].any():
         return None
     n_classes = evidence.blind.shape[1]
-    found = [
-        estimate_rate(evidence.sample(c, among), confidence=evidence.confidence, beyond=evidence.beyond, powered=powered)
-        for c in range(n_classes)
-    ]
+    how = (evidence.confidence, evidence.beyond)
+    found = [_rate(evidence.sample(c, among, evidence.drawn), False, *how) for c in range(n_classes)]
+    if powered:
+        helped = [_rate(evidence.sample(c, among, evidence.stratum), True, *how) for c in range(n_classes)]
+        found = [one if one.width <= WIDER * alone.width else alone for one, alone in zip(helped, found, strict=True)]
     return _mirrored(found) if n_classes == 2 else found
+
+
+def _rate(sample: Sample, powered: bool, confidence: float, beyond: bool) -> Interval:
+    return estimate_rate(sample, confidence=confidence, beyond=beyond, powered=powered)
+
+
+def usable_strata(strata: IntArray, among: BoolArray, seen: IntArray) -> IntArray:
+    """Return strata, (n_items,), numbered anew among some items, or one stratum where one holds fewer than two seen."""
+    present, code = np.unique(strata[among], return_inverse=True)
+    found = np.zeros_like(strata)
+    found[among] = code
+    return found if np.bincount(found[seen], minlength=len(present)).min() >= 2 else np.zeros_like(strata)
 
 
 def _mirrored(found: Rates) -> Rates:

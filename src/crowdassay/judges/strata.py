@@ -43,28 +43,33 @@ def disputed_strata(verdicts: Verdicts) -> IntArray:
     return np.unique(stratum, return_inverse=True)[1]
 
 
-def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, tuple[str, ...]]:
-    """Return strata by disagreement where they are of use, one for all otherwise, and what to tell.
+def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, IntArray, tuple[str, ...]]:
+    """Return strata by disagreement where they are of use, one for all otherwise; the same for people alone; what to tell.
 
     They are used from 60 items on, and below where people looked at disputed items more, or less, often than chance would.
+    People's labels alone have them only in that second case, where they would mislead without.
     """
     stratum = disputed_strata(verdicts)
     seen, sizes = np.bincount(stratum[people.item], minlength=stratum.max() + 1), np.bincount(stratum)
     one = np.zeros(verdicts.n_items, int)
     if len(sizes) < 2:
-        return one, ()
+        return one, one, ()
     n = len(people.item)
     odd = float(chisquare(seen, n * sizes / sizes.sum()).pvalue) < ODD if n < verdicts.n_items else False
     if not odd and (n < MANY or seen.min() < LEAST):
-        return one, ()
+        return one, one, ()
     if seen.min() < 2:
-        return one, (
-            "People did not look at items drawn at random: of those on which judges "
-            f"{'agree' if seen[0] < 2 else 'disagree'} they saw {counted(int(seen.min()), 'item')}, too few to make up for it. "
-            "The rate holds only if the items were drawn at random.",
+        return (
+            one,
+            one,
+            (
+                "People did not look at items drawn at random: of those on which judges "
+                f"{'agree' if seen[0] < 2 else 'disagree'} they saw {counted(int(seen.min()), 'item')}, too few to make up for it. "
+                "The rate holds only if the items were drawn at random.",
+            ),
         )
     note = "People looked at disputed items more or less often than at others; each kind of item counts for its number."
-    return stratum, (note,) if odd else ()
+    return stratum, stratum if odd else one, (note,) if odd else ()
 
 
 def given_strata(names: list[str | None], people: People) -> IntArray:
