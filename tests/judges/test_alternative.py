@@ -40,7 +40,7 @@ def test_the_average_advantage_counts_ties_for_the_judge():
     judge = np.array([0, 1, 2] * 20)
     found = may_replace(said, judge)
     assert found is not None
-    # In the third row nobody says what the judge says: a tie with the first person, whom nobody joins, and a loss to the others.
+    # In the third row nobody says what the judge says: a tie with the first person, who is alone too, and two losses.
     assert found.average_advantage == pytest.approx(np.mean([1, 2 / 3, 2 / 3]))
 
 

@@ -78,7 +78,7 @@ def test_tables_are_found_again():
 def test_many_scores_are_put_into_ranges():
     generator = np.random.default_rng(1)
     rows = [(j, "m", f"{generator.random():.4f}") for j in range(200)] + [
-        (j, "ann", "pass fail".split()[j % 2]) for j in range(20)
+        (j, "ann", ["pass", "fail"][j % 2]) for j in range(20)
     ]
     verdicts = split_verdicts(as_labels(tuple(zip(*rows, strict=True))), ["ann"])
     assert len(verdicts.answers) == 2 + 10

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from panels import judged
 
 from crowdassay import as_labels
 from crowdassay.judges.fewer import judges_to_drop
@@ -12,6 +11,7 @@ from crowdassay.judges.people import gather_people
 from crowdassay.judges.ppi import wilson
 from crowdassay.judges.rate import rate
 from crowdassay.judges.verdicts import split_verdicts
+from panels import judged
 
 
 def test_kappa_is_that_of_scikit_learn():

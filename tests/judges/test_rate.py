@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from panels import judged, word
 
 from crowdassay import as_labels
 from crowdassay.errors import CrowdassayError
@@ -14,6 +13,7 @@ from crowdassay.judges.rate import default_panel, rate
 from crowdassay.judges.rates import Evidence, find_rates
 from crowdassay.judges.strata import choose_strata, disputed_strata
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
+from panels import judged, word
 
 PANELS = ("css_stance", "judgebench", "css_misinfo")
 

@@ -93,8 +93,11 @@ def check_outputs(labels: Path, options: dict[str, Any]) -> None:
 def find(data: Labels, labels: Path, options: dict[str, Any]) -> Rated:
     """Read what else there is and estimate."""
     from crowdassay.cli.rate_columns import item_column, read_costs, read_gold, read_order
+    from crowdassay.errors import ParameterError
     from crowdassay.judges.rate import rate as estimate
 
+    if options["pair"] is not None and options["by"] is None:
+        raise ParameterError("Pairs are pairs of groups: --pair goes with --by.")
     columns: dict[str, Any] = {name: item_column(data, labels, options[name], name) for name in ("by", "pair", "strata")}
     return estimate(
         data,
