@@ -5,7 +5,8 @@
 For every dataset whose workers are language models, people's labels are the known classes of some items drawn at random, again
 and again. Printed for each number of labels: the share of 95 % intervals that hold the real rate (all classes), their width
 against people's labels alone, the mean absolute error of the rate, and the calibration error and log-loss of the items that
-people did not see, before (the default's own probabilities) and after correction by people's labels.
+people did not see, before (the default's own probabilities) and after correction by people's labels. Last, how many independent
+judges each panel is worth, with the class of every item known.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from typing import Any
 import numpy as np
 
 from crowdassay import read_labels
+from crowdassay.judges.answers import Panel
+from crowdassay.judges.likeness import find_likeness
+from crowdassay.judges.panel import read_judges
 from crowdassay.judges.people import gather_people
 from crowdassay.judges.proxy import predict_people
 from crowdassay.judges.rate import default_panel
@@ -90,9 +94,11 @@ def main() -> None:
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     whole: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
+    worth: dict[str, str] = {}
     print(f"{'panel':<20}{'labels':>7}" + "".join(f"{name:>12}" for name in COLUMNS))
     for name, verdicts in panels(options.data, options.only):
         panel = default_panel(verdicts)
+        worth[name] = judges_worth(verdicts)
         for size in sizes:
             generator = np.random.default_rng(size)
             drawn = [draw(verdicts, size, panel, generator) for _ in range(options.repeats)]
@@ -105,6 +111,17 @@ def main() -> None:
         _show("least", size, {column: float(np.min([means[column] for means in whole[size]])) for column in COLUMNS})
     for size in sizes:
         _show("most", size, {column: float(np.max([means[column] for means in whole[size]])) for column in COLUMNS})
+    for name, text in worth.items():
+        print(f"{name:<20}{text}")
+
+
+def judges_worth(verdicts: Verdicts) -> str:
+    """Say how many independent judges a panel is worth."""
+    people = gather_people(verdicts)
+    says = np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0)
+    reading = read_judges(verdicts, Panel.of(verdicts, np.zeros((verdicts.n_items, verdicts.n_classes)), says), people)
+    found = find_likeness(reading, people.code, np.random.default_rng(0))
+    return f"{len(verdicts.judges):>3} judges are worth {found.worth:.1f} ({found.low:.1f} to {found.high:.1f})"
 
 
 def _show(name: str, size: int, means: dict[str, float]) -> None:

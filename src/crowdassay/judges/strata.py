@@ -59,15 +59,12 @@ def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, IntArra
     if not odd and (n < MANY or seen.min() < LEAST):
         return one, one, ()
     if seen.min() < 2:
-        return (
-            one,
-            one,
-            (
-                "People did not look at items drawn at random: of those on which judges "
-                f"{'agree' if seen[0] < 2 else 'disagree'} they saw {counted(int(seen.min()), 'item')}, too few to make up for it. "
-                "The rate holds only if the items were drawn at random.",
-            ),
+        kind = "agree" if seen[0] < 2 else "disagree"
+        note = (
+            f"People saw {counted(int(seen.min()), 'item')} of those on which judges {kind}, fewer than chance would give and "
+            "too few to make up for it. The rate holds only if the items were drawn at random."
         )
+        return one, one, (note,)
     note = "People looked at disputed items more or less often than at others; each kind of item counts for its number."
     return stratum, stratum if odd else one, (note,) if odd else ()
 
