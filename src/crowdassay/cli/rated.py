@@ -30,12 +30,12 @@ def show(found: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
     show_groups(console, facts)
     show_judges(console, found)
     for sentence in sentences(found):
-        console.print(sentence)
+        console.print(sentence, soft_wrap=True)
     for note in found.notes:
-        console.print(f"Note: {note}")
+        console.print(f"Note: {note}", soft_wrap=True)
     for name in ("next_file", "items_file", "report"):
         if options[name] is not None:
-            console.print(f"Wrote {options[name]}.")
+            console.print(f"Wrote {options[name]}.", soft_wrap=True)
 
 
 def show_rates(console: Console, found: Rated) -> None:
@@ -94,7 +94,7 @@ def show_judges(console: Console, found: Rated) -> None:
     console.print(table)
     for one in order[:MOST]:
         if one.bias.startswith("says"):
-            console.print(f"{shown(one.name)} {one.bias}.")
+            console.print(f"{shown(one.name)} {one.bias}.", soft_wrap=True)
     if len(order) > MOST:
         console.print(f"{len(order) - MOST} more judges are in --json and in the report.")
 
@@ -112,7 +112,7 @@ def sentences(found: Rated) -> list[str]:
         if best.effective > 1.02 * alone.effective:
             more = best.effective / alone.effective * len(found.people.item)
             said.insert(
-                0, f"The judges help: the interval is as narrow as {counted(round(more), 'label')} of people would give."
+                0, f"The judges help: people alone would have to see {counted(round(more), 'item')} for as narrow an interval."
             )
     return [sentence for sentence in said if sentence]
 

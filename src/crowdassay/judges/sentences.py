@@ -54,7 +54,7 @@ def about_replacing(found: Rated) -> list[str]:
     tested = [(one.name, one.replaces) for one in found.judges if one.replaces is not None]
     if not tested:
         return []
-    passing = [f"{name} (wins against {test.winning_rate:.0%})" for name, test in tested if test.passes]
+    passing = [f"{name} (wins against {test.winning_rate:.0%} of people)" for name, test in tested if test.passes]
     fewest = min(test.people for _, test in tested)
     if not passing:
         best = max(tested, key=lambda one: one[1].average_advantage)
