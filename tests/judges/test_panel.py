@@ -53,6 +53,8 @@ def test_a_judge_whom_people_never_saw_is_named_and_left_open():
     rows += [(f"i{j}", "ann", "pass" if j % 3 else "fail") for j in range(25)]
     found = rate(tuple(zip(*rows, strict=True)), people=["ann"])
     assert found.judges[1].accuracy is None
+    assert found.droppable == []
+    assert found.likeness.judges == 0
     assert found.judges[1].verdict == "never seen by people"
     assert any("'n'" in note and "nothing can be said" in note for note in found.notes)
 

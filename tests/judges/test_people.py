@@ -50,6 +50,7 @@ def test_a_person_who_contradicts_himself_counts_once():
     people = seen_by(as_labels(tuple(zip(*rows, strict=True))), "ann")
     assert people.share.tolist() == [[0.5, 0.5], [0.0, 1.0]]
     assert people.pairs == 0
+    assert people.doubt.tolist() == [[0.25, 0.25], [0.0, 0.0]]
     assert any("contradict themselves on 1 item" in note for note in people.notes)
 
 

@@ -12,7 +12,7 @@ def sample_of(truth, predicted, everyone, stratum=None, sizes=None, means=None):
     stratum = np.zeros(n, int) if stratum is None else stratum
     sizes = np.array([len(everyone)]) if sizes is None else sizes
     means = np.array([np.mean(everyone)]) if means is None else means
-    return Sample(np.asarray(truth, float), np.asarray(predicted, float), stratum, sizes, means, np.zeros(n), np.zeros(n))
+    return Sample(np.asarray(truth, float), np.asarray(predicted, float), stratum, sizes, means, *np.zeros((3, n)))
 
 
 def draw(generator, n_items, n, rate=0.5, accuracy=0.8):

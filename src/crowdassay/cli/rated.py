@@ -107,10 +107,10 @@ def sentences(found: Rated) -> list[str]:
     said = [about_worth(found), *about_replacing(found), *about_order(found), about_people(found), to_drop(found)]
     said.append(to_do(found) if len(found.ahead.item) else "")
     if found.rates[0].effective > 0 and len(found.people.item) >= 10:
-        best = max(found.rates, key=lambda one: one.effective)
-        alone = found.alone[found.rates.index(best)]
-        if best.effective > 1.02 * alone.effective:
-            more = best.effective / alone.effective * len(found.people.item)
+        gains = sorted(one.effective / max(alone.effective, 1e-9) for one, alone in zip(found.rates, found.alone, strict=True))
+        gain = gains[len(gains) // 2]  # of the class in the middle
+        if 1.02 < gain < float("inf"):
+            more = gain * len(found.people.item)
             said.insert(
                 0, f"The judges help: people alone would have to see {counted(round(more), 'item')} for as narrow an interval."
             )

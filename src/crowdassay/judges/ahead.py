@@ -62,6 +62,8 @@ def items_ahead(blind: FloatArray, stratum: IntArray, people: People, size: int,
         rows = np.flatnonzero(free & (stratum == h))
         chosen.append(generator.permutation(rows)[: more[h]])
     item = np.concatenate(chosen) if chosen else np.zeros(0, int)
+    if seen.min() < 2:  # as if drawn from all alike
+        sizes, seen, more, doubt = (np.array([values.sum()]) for values in (sizes, seen, more, doubt))
     before, after = _variance(sizes, doubt, seen), _variance(sizes, doubt, seen + more)
     return Ahead(item, stratum[item], float(np.sqrt(after / before)) if before > 0 else 1.0)
 

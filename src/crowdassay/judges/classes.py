@@ -44,9 +44,8 @@ def find_classes(
         added = []
     found = sorted([*used, *added], key=_natural)
     if added and used:
-        who = "that judges use and people did not"
         notes.append(
-            f"Taken as classes although no person chose them: {listed(added, 5)}, {who}; --classes says which there are."
+            f"No person chose {listed(added, 5)}, but judges did, so it counts as a class; --classes names the classes."
         )
     return _checked(tuple(found))
 

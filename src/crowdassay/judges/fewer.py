@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.judges.answers import fit_answers
 from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
@@ -54,7 +54,8 @@ def judges_to_drop(verdicts: Verdicts, people: People, cost: FloatArray, generat
     generator : numpy.random.Generator
     """
     n, n_judges = len(people.item), len(verdicts.judges)
-    if n < LEAST or n_judges < 2:
+    known = seen_items(verdicts, people) >= LEAST  # of others nothing can be said
+    if known.sum() < 2 or len(np.unique(people.code)) < 2:
         return ()
     evidence = np.zeros((n, verdicts.n_classes, n_judges))
     fold = generator.permutation(np.arange(n) % FOLDS)
@@ -63,26 +64,36 @@ def judges_to_drop(verdicts: Verdicts, people: People, cost: FloatArray, generat
         panel = fit_answers(verdicts, people.item[rest], people.share[rest])
         evidence[~rest] = panel.evidence_of(people.item[~rest])
     prior = np.log((people.share.sum(axis=0) + 1) / (n + verdicts.n_classes))
-    kept, whole, steps = list(range(n_judges)), _losses(evidence, prior, people.share), []
+    together = evidence.sum(axis=2)
+    kept, whole, steps = np.flatnonzero(known).tolist(), _losses(together, prior, people.share), []
     good, total = True, float(cost.sum())
     while len(kept) > 1:
         options = []
         for i in kept:
-            rest = [j for j in kept if j != i]
-            rise = _losses(evidence[:, :, rest], prior, people.share) - whole
+            rise = _losses(together - evidence[:, :, i], prior, people.share) - whole
             options.append((float(rise.mean()) / cost[i] if rise.mean() > 0 else float(rise.mean()) * cost[i], i, rise))
         _, judge, rise = min(options, key=lambda option: option[:2])
         kept.remove(judge)
+        together = together - evidence[:, :, judge]
         mean, error = float(rise.mean()), float(rise.std(ddof=1) / np.sqrt(n))
         good = good and mean + 2 * error <= BEARABLE
-        saved = 1 - float(cost[kept].sum()) / total
+        gone = known.copy()
+        gone[kept] = False
+        saved = float(cost[gone].sum()) / total
         steps.append(Dropped(judge, mean, error, saved, good))
     return tuple(steps)
 
 
-def _losses(evidence: FloatArray, prior: FloatArray, share: FloatArray) -> FloatArray:
+def seen_items(verdicts: Verdicts, people: People) -> IntArray:
+    """Return how many items each judge has in common with people, shape (n_judges,)."""
+    shared = np.isin(verdicts.item, people.item)
+    cells = np.unique(np.stack([verdicts.judge[shared], verdicts.item[shared]]), axis=1)
+    return np.bincount(cells[0], minlength=len(verdicts.judges))
+
+
+def _losses(together: FloatArray, prior: FloatArray, share: FloatArray) -> FloatArray:
     """Return the log-loss of each item, shape (n,), with the judges counted at whatever strength suits them best."""
-    together, found = evidence.sum(axis=2), []
+    found = []
     for strength in STRENGTHS:
         logits = strength * together + prior
         top = logits.max(axis=1)

@@ -37,6 +37,8 @@ class Likeness:
         Independent judges that the panel is worth; NaN where it cannot be told.
     low, high : float
         Limits of a 95 % interval of `worth`.
+    judges : int
+        Judges who share enough items with another, of whom this is said.
     clusters : tuple of tuple of int
         Judges who make the same mistakes, two or more together.
     """
@@ -45,6 +47,7 @@ class Likeness:
     worth: float
     low: float
     high: float
+    judges: int
     clusters: tuple[tuple[int, ...], ...]
 
 
@@ -78,7 +81,8 @@ def find_likeness(reading: IntArray, truth: IntArray, generator: np.random.Gener
             drawn.append(_worth(*_covariance(beyond_truth(reading[rows], truth[rows]))))
     kept = np.array(drawn)[np.isfinite(drawn)] if drawn else np.zeros(0)
     low, high = np.quantile(kept, [0.025, 0.975]) if len(kept) else (np.nan, np.nan)
-    return Likeness(correlation, worth, min(float(low), worth), max(float(high), worth), _clusters(correlation, common))
+    limits = min(float(low), worth), max(float(high), worth)
+    return Likeness(correlation, worth, *limits, len(_compared(common)), _clusters(correlation, common))
 
 
 def beyond_truth(reading: IntArray, truth: IntArray) -> FloatArray:
@@ -100,9 +104,9 @@ def _covariance(errors: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _worth(covariance: FloatArray, common: FloatArray) -> float:
-    k = len(covariance)
-    if k == 1:
+    if len(covariance) == 1:
         return 1.0
+    k = len(_compared(common))
     spread = np.sqrt(np.maximum(np.diagonal(covariance), 0))
     pairs = np.triu(common >= LEAST, 1)
     could = np.outer(spread, spread)[pairs].sum()
@@ -110,6 +114,13 @@ def _worth(covariance: FloatArray, common: FloatArray) -> float:
         return float("nan")
     mean = float(covariance[pairs].sum() / could) if could > 0 else 0.0
     return float(k / (1 + (k - 1) * min(max(mean, 0.0), 1.0)))
+
+
+def _compared(common: FloatArray) -> IntArray:
+    """Return the judges who share enough items with another."""
+    shared = common >= LEAST
+    np.fill_diagonal(shared, False)
+    return np.flatnonzero(shared.any(axis=1)) if len(common) > 1 else np.zeros(1, int)
 
 
 def _clusters(correlation: FloatArray, common: FloatArray) -> tuple[tuple[int, ...], ...]:

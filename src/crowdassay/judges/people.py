@@ -41,6 +41,8 @@ class People:
         rate is in it, so that its variance is that of the corrected rate.
     noise : ndarray, shape (n, n_classes)
         Variance of `truth` about the real one.
+    doubt : ndarray, shape (n, n_classes)
+        Variance of the truth itself where people contradict one another, or themselves, and no error rate is known.
     slope : ndarray, shape (n, n_classes)
         How `truth` changes with the error rate.
     n_labels : int
@@ -56,6 +58,7 @@ class People:
     share: FloatArray
     truth: FloatArray
     noise: FloatArray
+    doubt: FloatArray
     slope: FloatArray
     n_labels: int
     error: float
@@ -122,7 +125,8 @@ def gather_people(verdicts: Verdicts) -> People:
         noise = noise + slope.mean(axis=0) ** 2 * (pull**2).mean()
         error_se = float(np.sqrt((pull**2).mean() / len(item))) if differing.any() else 1 / (pairs + 2) / steep
     n_labels = len(verdicts.seen) - again + int(known.sum())
-    return People(item, share, truth, noise, slope, n_labels, error, error_se, pairs, tuple(notes))
+    doubt = np.zeros_like(share) if error else share * (1 - share)
+    return People(item, share, truth, noise, doubt, slope, n_labels, error, error_se, pairs, tuple(notes))
 
 
 def error_rate(pairs: int, differing: float, n_classes: int) -> tuple[float, float]:

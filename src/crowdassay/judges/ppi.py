@@ -71,6 +71,8 @@ class Sample:
         Mean prediction over all items of a stratum.
     noise : ndarray, shape (n,)
         Variance of what people say about the real truth.
+    doubt : ndarray, shape (n,)
+        Variance of the truth that what people say leaves open.
     slope : ndarray, shape (n,)
         Change of `truth` with people's error rate.
     error_se : float
@@ -83,6 +85,7 @@ class Sample:
     sizes: IntArray
     means: FloatArray
     noise: FloatArray
+    doubt: FloatArray
     slope: FloatArray
     error_se: float = 0.0
 
@@ -161,7 +164,7 @@ def rate_moments(sample: Sample, weight: float, *, beyond: bool = False) -> tupl
         squares = float(((residual[here] - residual[here].mean()) ** 2).sum())
         square = (squares + doubt * plain) / (free + doubt)
         rate += part * (float(residual[here].mean()) + weight * float(sample.means[h]))
-        variance += part**2 * square * (1 - count / size) / count
+        variance += part**2 * (square * (1 - count / size) + float(sample.doubt[here].mean())) / count
         spread += part * plain
         slope += part * float(sample.slope[here].mean())
     # People's errors do not shrink as the last items are seen; the spread of items to come holds them already.

@@ -51,7 +51,7 @@ class Evidence:
         means = np.bincount(stratum[among], weights=self.blind[among, c]) / sizes
         return Sample(
             people.truth[rows, c], self.blind[seen, c], stratum[seen], sizes, means,
-            people.noise[rows, c], people.slope[rows, c], 0.0 if people.error else people.error_se,
+            people.noise[rows, c], people.doubt[rows, c], people.slope[rows, c], 0.0 if people.error else people.error_se,
         )  # fmt: skip
 
 

@@ -31,7 +31,9 @@ def about_worth(found: Rated) -> str:
     if not np.isfinite(like.worth):
         return "How many independent judges these are worth cannot be told: people saw too few common items."
     between = f" ({like.low:.1f} to {like.high:.1f})" if like.high > like.low else ""
-    text = f"{counted(len(names), 'judge')} are worth {like.worth:.1f} independent ones{between}."
+    text = f"{counted(like.judges, 'judge')} are worth {like.worth:.1f} independent ones{between}."
+    if like.judges < len(names):
+        text += f" Of the other {len(names) - like.judges} too little was seen by people."
     if like.clusters:
         groups = "; ".join(_joined([names[i] for i in group]) for group in like.clusters[:4])
         text += f" These make the same mistakes: {groups}."

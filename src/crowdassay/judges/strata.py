@@ -15,7 +15,7 @@ PARTS = 3
 SMALLEST = 0.05  # share of items that a stratum by disagreement has at least
 LEAST = 5  # people's items in each stratum from which strata by disagreement are used
 MANY = 60  # people's items from which they are always used
-ODD = 0.05  # p-value from which fewer items look as if they were not drawn at random
+ODD = 0.01  # p-value from which fewer items look as if they were not drawn at random
 
 
 def disagreement(verdicts: Verdicts) -> FloatArray:
@@ -50,6 +50,8 @@ def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, IntArra
     People's labels alone have them only in that second case, where they would mislead without.
     """
     stratum = disputed_strata(verdicts)
+    if not np.isin(verdicts.item, people.item).any():
+        stratum[:] = 0  # no judge has seen what people saw
     seen, sizes = np.bincount(stratum[people.item], minlength=stratum.max() + 1), np.bincount(stratum)
     one = np.zeros(verdicts.n_items, int)
     if len(sizes) < 2:
