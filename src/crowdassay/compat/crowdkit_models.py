@@ -158,7 +158,7 @@ class GLAD(_Plain):
 
     def fit(self, data: Any) -> Self:
         """Fit a frame of task, worker and label."""
-        coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index)
+        coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index, sort=True)
         if self.labels_priors is not None and np.ptp(np.asarray(self.labels_priors, dtype=float)) > 1e-9:
             raise ParameterError("GLAD here takes all labels as equally probable beforehand: leave labels_priors out.")
         ability = _common("alphas_priors_mean", self.alphas_priors_mean)
@@ -204,7 +204,7 @@ class KOS(_Plain):
         if not len(three_columns(data)):
             self.labels_ = pandas().Series([], dtype="O", name="agg_label")
             return self
-        coded = code_frame(data)
+        coded = code_frame(data, sort=True)
         result = kos.KOS(max_iter=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
         self._keep(coded, result.posterior)
         return self
@@ -244,6 +244,7 @@ class MACE(_Plain):
             seed=self.random_state,
         ).fit(coded.labels)
         self._keep(coded, found.result_.posterior)
+        self.probas_ = self.probas_.rename_axis(columns=None)  # crowd-kit names the columns of the other models only
         knows = getattr(found, "competence_", np.ones(n_workers))  # of a single class nothing is learned
         self.spamming_ = np.column_stack([1.0 - knows, knows])
         habits = getattr(found, "habits_", np.ones((n_workers, 1)))
