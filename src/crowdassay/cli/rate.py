@@ -139,7 +139,7 @@ def write(found: Rated, facts: dict[str, Any], labels: Path, options: dict[str, 
     if options["items_file"] is not None:
         write_table(found.items(), options["items_file"], "csv")
     if options["report"] is not None:
-        from crowdassay.report.judges import write_judges_report
+        from crowdassay.judges.page import write_judges_report
 
         write_judges_report(found, facts, options["report"], title=f"Rates by {labels.name}")
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay import __version__
+from crowdassay.data.text import short
 from crowdassay.io.values import counted
 from crowdassay.io.write import write_bytes
+from crowdassay.judges.charts import judges_chart, likeness_chart, rates_chart, tables_chart
 from crowdassay.judges.rated import Rated
 from crowdassay.judges.sentences import about_order, about_people, about_replacing, about_worth, headline, to_do, to_drop
 from crowdassay.report.build import check_report
 from crowdassay.report.chart import Chart
 from crowdassay.report.html import asset, render
-from crowdassay.report.judges_charts import judges_chart, likeness_chart, rates_chart, tables_chart
-from crowdassay.report.text import short
+from crowdassay.version import VERSION
 
 SHOWN = 30
 NARROW = ("likeness", "tables")  # squares keep their size, the others fill the page
@@ -62,7 +62,7 @@ def build_judges_report(found: Rated, facts: dict[str, Any], *, title: str | Non
             {**row, "item": short(row["item"]), "label": short(row["label"]), "probability": f"{row['probability']:.0%}"}
             for row in found.next_items().slice(0, SHOWN).to_pylist()
         ],
-        version=__version__,
+        version=VERSION,
     )
 
 
