@@ -203,7 +203,7 @@ def test_w2_text_on_its_way_to_spark_gets_the_same_checks(tmp_path, name):
         assert said[0] == said[1]
         assert words in said[0]
         return
-    table = pq.read_table(as_parquet([path], tmp_path, ReadOptions()))
+    table = pq.read_table(as_parquet([path], tmp_path, ReadOptions())[0])
     assert sorted(tuple(row.values()) for row in table.to_pylist()) == rows_of(read_labels(path))
 
 

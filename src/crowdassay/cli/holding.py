@@ -132,7 +132,7 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
         columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
         if text := text_files(labels):
             folder = stack.enter_context(workspace(options["temp_dir"] if is_local(spark) else None))
-            frame, columns = text_frame(spark, text, folder, asked), {}
+            frame, columns = text_frame(spark, text, folder, asked)
         else:
             frame = read_frame(spark, labels)
         data = encode_frame(
@@ -164,7 +164,7 @@ def text_files(names: tuple[str, ...]) -> list[Path]:
     return found if kinds == {True} else []
 
 
-def text_frame(spark: Any, paths: list[Path], folder: Path, options: Any) -> Any:
+def text_frame(spark: Any, paths: list[Path], folder: Path, options: Any) -> tuple[Any, Any]:
     """Let our own reader, with its checks, make Parquet of text; Spark reads that, or gets it where it is elsewhere."""
     import pyarrow.parquet as pq
 
@@ -172,10 +172,11 @@ def text_frame(spark: Any, paths: list[Path], folder: Path, options: Any) -> Any
     from crowdassay.engines.spark_session import run as on_spark
     from crowdassay.io.to_parquet import as_parquet
 
-    written = [str(path) for path in as_parquet(paths, folder, options)]
+    made, columns = as_parquet(paths, folder, options)
+    written = [str(path) for path in made]
     if is_local(spark):
-        return on_spark(lambda: spark.read.parquet(*written))
-    return on_spark(lambda: spark.createDataFrame(pq.read_table(written).to_pandas()))
+        return on_spark(lambda: spark.read.parquet(*written)), columns
+    return on_spark(lambda: spark.createDataFrame(pq.read_table(written).to_pandas())), columns
 
 
 def read_frame(spark: Any, names: tuple[str, ...]) -> Any:
