@@ -67,7 +67,7 @@ FORMATS = {
     ),
     "prodigy": Format("Prodigy: JSONL from db-out", JSON, prodigy.recognise, prodigy.read),
     "argilla": Format("Argilla: records as JSON, JSONL or Parquet", (*JSON, "parquet"), argilla.recognise, argilla.read),
-    "labelbox": Format("Labelbox: NDJSON (v2) or JSON (v1)", JSON, labelbox.recognise, labelbox.read),
+    "labelbox": Format("Labelbox: NDJSON (v2), JSON or CSV (v1)", JSON + TABLE, labelbox.recognise, labelbox.read),
     "sagemaker": Format("SageMaker Ground Truth: worker-response folder", JSON + ARCHIVES, sagemaker.recognise, sagemaker.read),
     "doccano": Format("doccano: zip with one file per user", JSON + ARCHIVES, doccano.recognise, doccano.read),
     "mturk": Format("Mechanical Turk or Turkle: batch results CSV", TABLE, mturk.recognise, mturk.read),
