@@ -313,6 +313,12 @@ def test_l6_a_folder_of_the_users_own_is_left_alone(tmp_path):
         assert not stale.exists()
 
 
+def test_items_that_vanish_are_counted(tmp_path, spooled):
+    path = write(tmp_path / "a.csv", HEAD + "a,u,x\na,v,y\nb,,x\nc,u,\nd,u,x\n")
+    for labels in (read_labels(path), spooled(path)):
+        assert "2 items are left without any label, and not in the result." in labels.report.notes
+
+
 def test_times_and_durations_go_with_the_labels(tmp_path):
     text = "item,worker,label,timestamp,duration\nb,u,x,200,2\na,u,y,100,1.5\nb,v,y,,\n"
     labels = read_labels(write(tmp_path / "a.csv", text))
