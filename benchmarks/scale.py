@@ -25,11 +25,12 @@ from crowdassay.engines.local import LocalEngine, log_softmax
 from crowdassay.fit.run import fit
 from crowdassay.fit.write import write_result
 from crowdassay.holders.spool import Spooled
-from crowdassay.io.ingest import Reading, spool_files
+from crowdassay.io.ingest import spool_files
 from crowdassay.io.spool import Spool
 from crowdassay.memory import parse_size
 from crowdassay.model.family import Model
 from crowdassay.model.structures import nominal
+from crowdassay.read_options import ReadOptions
 from crowdassay.threads import available_cores
 
 PER_ITEM, CHUNK = 5, 200_000
@@ -103,7 +104,7 @@ def files(arguments: argparse.Namespace) -> None:
         write_labels(path, int(arguments.labels), arguments.workers, np.random.default_rng(0))
         print(f"{int(arguments.labels):,} labels, {path.stat().st_size / 1e9:.2f} GB of CSV, {threads} threads")
         started, cpu = time.perf_counter(), time.process_time()
-        spool = spool_files([path], folder, Reading({}), memory=memory, threads=threads)
+        spool = spool_files([path], folder, ReadOptions(), memory=memory, threads=threads)
         took = f"{time.perf_counter() - started:.0f} s, {time.process_time() - cpu:.0f} s of processor"
         print(f"spool: {took}, {resident():.0f} MB resident")
         path.unlink()
