@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import argparse
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from replay import DATA, Replay, load, ours
 from scipy.special import logit
 
 from crowdassay import Assay
-from crowdassay.planning.stop import GRID_OF_KNOWN, fit_law, limit_of
+from crowdassay.planning.stop import GRID_OF_KNOWN, disagreement, fit_law, limit_of
+from replay import DATA, Replay, load, ours
 
 KINDS = {
     "relevance": ("trec_rf10", "web_search"),
     "sentiment": ("barzan_mozafari", "sentiment_popularity", "tweet_sentiment", "weather", "face_sentiment", "snow_affect"),
-    "images": ("dog", "dog_breeds", "bluebirds", "ducks", "flowers", "labelme", "flags", "fashion10000", "geirhos_vision", "textures"),
+    "images": ("dog", "dog_breeds", "bluebirds", "ducks", "flowers", "labelme", "flags", "fashion10000",
+               "geirhos_vision", "textures"),
     "medical": ("crowdtruth_medical", "medical_exam", "radiology_mrmc"),
     "facts": ("fact_eval", "roitero_truth", "heads_of_countries", "state_capitals", "trivia", "dtype"),
     "text": ("rte", "temp", "wsd", "wordsim", "reuters", "zencrowd"),
@@ -68,7 +70,12 @@ def measure(name: str) -> list[dict[str, Any]]:
 
 def _note(job: Replay) -> dict[str, float]:
     error = job.fit(Assay)
-    return {"estimated": float(1 - job.result.probability.mean()), "error": error, "items": len(job.truth)}
+    return {
+        "estimated": float(1 - job.result.probability.mean()),
+        "disagreement": disagreement(job.votes),
+        "error": error,
+        "items": len(job.truth),
+    }
 
 
 def sizing(records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -82,15 +89,17 @@ def sizing(records: list[dict[str, Any]]) -> dict[str, Any]:
             rows.setdefault(row["group"], {}).setdefault(row["n"], []).append(float(logit(share)))
             kinds[row["group"]] = row["kind"]
     means = {group: {n: float(np.mean(z)) for n, z in by.items()} for group, by in rows.items()}
-    fall = {n: [by[n] - by[3] for by in means.values() if n in by and 3 in by] for n in LABELS}
+    steps = [[by[b] - by[a] for by in means.values() if a in by and b in by] for a, b in pairwise(LABELS)]
+    falls = np.append(0.0, np.cumsum([min(float(np.mean(step)), 0.0) for step in steps]))  # labels do not mislead on average
+    scatter = {n: [by[n] - by[3] for by in means.values() if n in by and 3 in by] for n in LABELS}
     level = {group: by[3] for group, by in means.items() if 3 in by}
     of_kind = {kind: [level[g] for g in level if kinds[g] == kind] for kind in sorted(set(kinds.values()))}
     inside = [z - np.mean(part) for part in of_kind.values() if len(part) > 1 for z in part]
     spare = len(inside) - sum(len(part) > 1 for part in of_kind.values())
     return {
         "labels": list(LABELS),
-        "fall": [round(float(np.mean(fall[n])), 4) for n in LABELS],
-        "fall_sd": [round(float(np.std(fall[n], ddof=1)), 4) for n in LABELS],
+        "fall": [round(float(fall), 4) for fall in falls - falls[LABELS.index(3)]],
+        "fall_sd": [round(float(np.std(scatter[n], ddof=1)), 4) for n in LABELS],
         "mean": round(float(np.mean(list(level.values()))), 4),
         "sd": round(float(np.std(list(level.values()), ddof=1)), 4),
         "within_kind_sd": round(float(np.sqrt(np.sum(np.square(inside)) / spare)), 4),
@@ -107,8 +116,8 @@ def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
         law = fit_law([row for row in records if row["group"] != group])
         for row in (row for row in records if row["group"] == group):
             cells = []
-            for known in GRID_OF_KNOWN:
-                known = min(known, row["items"] // 2)
+            for most in GRID_OF_KNOWN:
+                known = min(most, row["items"] // 2)
                 wrong = int(generator.hypergeometric(round(row["error"] * row["items"]),
                             row["items"] - round(row["error"] * row["items"]), known)) if known else 0  # fmt: skip
                 limit = limit_of(row["estimated"], law, wrong=wrong, known=known)

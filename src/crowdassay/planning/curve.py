@@ -62,7 +62,7 @@ class Curve:
     labels : ndarray of shape (n_points,)
         Further labels, from 0.
     error : ndarray of shape (n_points,)
-        Expected share of items with a wrong label.
+        Expected share, of the items whose class is not known, with a wrong label.
     """
 
     labels: FloatArray
@@ -82,7 +82,6 @@ def error_curve(state: State, *, factor: float = 1.0, seed: int = 0, size: int =
     """
     generator = np.random.default_rng(seed)
     items = np.flatnonzero(~state.known)
-    share = len(items) / max(state.labels.n_items, 1)
     if not len(items):
         return Curve(np.zeros(1), np.zeros(1))
     size = min(size, max(1, ROOM // (DRAWS // 3 * state.posterior.shape[1])))
@@ -93,7 +92,7 @@ def error_curve(state: State, *, factor: float = 1.0, seed: int = 0, size: int =
     order = np.argsort(-gain / cost, kind="stable")
     labels = np.append(0.0, np.cumsum(cost[order])) * each
     wrong = (1 - sure[:, 0]).sum() - np.append(0.0, np.cumsum(gain[order]))
-    error = np.clip(factor * wrong / len(chosen) * share, 0.0, 1.0)
+    error = np.clip(factor * wrong / len(chosen), 0.0, 1.0)
     at = np.linspace(0.0, labels[-1], POINTS)
     return Curve(at, np.minimum.accumulate(np.interp(at, labels, error)))
 

@@ -29,7 +29,7 @@ def look_ahead(
     law : Dependence
         The weight t of each of n labels.
     """
-    now, then = law.weight(n_labels.astype(np.float64)), law.weight(n_labels + 1.0)
+    now, then = law.weight(np.asarray(n_labels, np.float64)), law.weight(np.asarray(n_labels + 1, np.float64))
     evidence = np.log(np.maximum(posterior, 1e-300)) - log_prior
     weights = log_prior + (then / now)[:, None] * evidence
     after = weights[:, None, :] + then[:, None, None] * np.log(np.maximum(tables, SMALL)).transpose(0, 2, 1)

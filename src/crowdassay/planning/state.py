@@ -46,7 +46,7 @@ class State:
     labels: Labels
     workers: pa.Array
     copies: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
-    law: Dependence = Dependence()
+    law: Dependence = field(default_factory=Dependence)
 
     @classmethod
     def of(

@@ -74,6 +74,17 @@ class Limit:
         return f"{'stop' if self.high <= target else 'go on'}: {facts} (target {100 * target:.1f} %)"
 
 
+def disagreement(votes: np.ndarray) -> float | None:
+    """Return the share of pairs of labels on the same item that differ, from votes (n_items, n_classes); None without pairs.
+
+    >>> disagreement(np.array([[2, 1], [3, 0]]))
+    0.3333333333333333
+    """
+    n = votes.sum(axis=1)
+    pairs = float((n * (n - 1)).sum())
+    return None if pairs == 0 else 1 - float((votes * (votes - 1)).sum()) / pairs
+
+
 def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence: float = CONFIDENCE) -> Limit:
     """Return the error and its upper limit, from the estimated error of the items and from known items.
 
