@@ -14,7 +14,7 @@ from crowdassay.cli.reading import OPTIONS, read_many
 
 if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
-    from crowdassay.data.result import Result
+    from crowdassay.fit.result import Result
     from crowdassay.planning.assign import Plan
     from crowdassay.planning.job import Standing
     from crowdassay.planning.sizing import Sizing
@@ -155,9 +155,10 @@ def find_result(source: tuple[str, ...], options: dict[str, Any]) -> tuple[Resul
     """Return the result of a saved model or of a fit to labels, and what fits other labels in the same way."""
     from crowdassay.cli.progress import working
     from crowdassay.errors import ParameterError
+    from crowdassay.estimators.load import load_model
     from crowdassay.estimators.methods import find_method
-    from crowdassay.estimators.saved import HEAD, load_model
     from crowdassay.io.truth import take_gold
+    from crowdassay.persistence.saved import HEAD
 
     if len(source) == 1 and (Path(source[0]) / HEAD).is_file():
         for name in ("gold", "method", "classes"):

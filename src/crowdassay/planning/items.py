@@ -34,11 +34,11 @@ class Worth:
 
 
 def rank_items(state: State, items: IntArray, *, worker: int | None = None, rate: int | None = None) -> IntArray:
-    """Return items by what one more label gains, the most first; of a given worker, or of a typical one."""
+    """Return items by what one more label gains, the most first, equals as given; of one worker, or of a typical one."""
     workers = None if worker is None else np.full(len(items), worker)
     gain = label_gain(state, items, workers, rate=rate)
     unsure = expert_gain(state, items, rate=rate)
-    return items[np.lexsort((items, -np.round(unsure, 9), -np.round(gain, 9)))]
+    return items[np.lexsort((-np.round(unsure, 9), -np.round(gain, 9)))]
 
 
 def next_items(

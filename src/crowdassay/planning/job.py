@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.data.record import Record
 from crowdassay.planning.assign import Plan
 from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
@@ -38,7 +38,7 @@ class Standing:
     notes: list[str]
 
 
-def assess(state: State, *, method: str, fit: Callable[[Labels], Result] | None = None, seed: int = 0) -> Standing:
+def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None = None, seed: int = 0) -> Standing:
     """Estimate the error of a job, with an upper limit, and draw its curve.
 
     Parameters

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
-from crowdassay.estimators.confusion import observed_counts
+from crowdassay.data.record import Record
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.planning.dependence import Dependence
 
 BORROWED = 4.0  # labels' worth of the crowd's table in every worker's
@@ -50,21 +50,21 @@ class State:
 
     @classmethod
     def of(
-        cls, result: Result, *, crowd: FloatArray | None = None, copies: IntArray | None = None, law: Dependence | None = None
+        cls, record: Record, *, crowd: FloatArray | None = None, copies: IntArray | None = None, law: Dependence | None = None
     ) -> State:
-        """Take the state from a result; without ``crowd`` it is the pooled table of all workers."""
-        labels = result.labels
-        counts = observed_counts(labels, result.posterior)
+        """Take the state from what a fit found; without ``crowd`` it is the pooled table of all workers."""
+        labels = record.labels
+        counts = observed_counts(labels, record.posterior)
         if crowd is None:
             crowd = counts.sum(axis=0) + 0.5 / labels.n_classes
         crowd = crowd / crowd.sum(axis=1, keepdims=True)
         tables = counts
         tables += BORROWED * crowd
         tables /= tables.sum(axis=2, keepdims=True)
-        mass = result.posterior.sum(axis=0) + 1.0
-        prior = np.log(mass / mass.sum()) if result.log_prior is None else np.maximum(result.log_prior, -20.0)
+        mass = record.posterior.sum(axis=0) + 1.0
+        prior = np.log(mass / mass.sum()) if record.log_prior is None else np.maximum(record.log_prior, -20.0)
         return cls(
-            result.posterior,
+            record.posterior,
             prior,
             tables,
             crowd,
