@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logit
 
 from crowdassay import Assay
-from crowdassay.planning.stop import GRID_OF_KNOWN, disagreement, fit_law, limit_of
+from crowdassay.planning.stop import FEWEST, GRID_OF_KNOWN, fit_law, limit_of
 from replay import DATA, Replay, load, ours
 
 KINDS = {
@@ -36,6 +36,8 @@ KINDS = {
 LABELS = (1, 2, 3, 5, 8, 12, 20)
 ADAPTIVE = (0.25, 0.45, 0.65)
 SEED = 0
+TARGETS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+LEAST_ITEMS = 50  # of known class, for an error rate to mean something
 
 
 def kind_of(group: str) -> str:
@@ -72,7 +74,6 @@ def _note(job: Replay) -> dict[str, float]:
     error = job.fit(Assay)
     return {
         "estimated": float(1 - job.result.probability.mean()),
-        "disagreement": disagreement(job.votes),
         "error": error,
         "items": len(job.truth),
     }
@@ -133,6 +134,26 @@ def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def stopped(records: list[dict[str, Any]], known: int = 50) -> dict[str, Any]:
+    """Return how often the target was met where a job was stopped at the first limit within it; groups left out as above."""
+    held = []
+    for group in sorted({row["group"] for row in records}):
+        law = fit_law([row for row in records if row["group"] != group])
+        for name in sorted({row["name"] for row in records if row["group"] == group}):
+            for how in ("even", "planned"):
+                rows = sorted((row for row in records if row["name"] == name and row["how"] == how), key=lambda row: row["n"])
+                for target in TARGETS:
+                    generator = np.random.default_rng(SEED)  # the same known items at every stop
+                    for row in rows:
+                        size = min(known, row["items"] // 2)
+                        wrong = round(row["error"] * row["items"])
+                        found = int(generator.hypergeometric(wrong, row["items"] - wrong, size))
+                        if limit_of(row["estimated"], law, wrong=found, known=size).high <= target:
+                            held.append(row["error"] <= target)
+                            break
+    return {"targets": list(TARGETS), "known": known, "stops": len(held), "held": round(float(np.mean(held)), 4)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=Path, default=Path("records.json"))
@@ -147,7 +168,9 @@ def main() -> None:
             records += measure(name)
             print(name, len(records), flush=True)
         given.records.write_text(json.dumps(records), encoding="utf-8")
-    law = fit_law(records)
+    records = [row for row in records if row["items"] >= LEAST_ITEMS]
+    several = [row for row in records if row["n"] >= FEWEST]
+    law = fit_law(several)
     found = {
         "provenance": {
             "made_by": "benchmarks/learn_sizing.py",
@@ -156,7 +179,7 @@ def main() -> None:
             "groups": sorted({row["group"] for row in records}),
             "note": "Means and spreads over groups of public datasets; a group counts once. No label, item or worker is kept.",
         },
-        "limit": {**law.__dict__, "coverage": coverage(records)},
+        "limit": {**law.__dict__, "coverage": coverage(several), "stopped": stopped(several)},
         "sizing": sizing(records),
     }
     text = json.dumps(found, indent=2)

@@ -262,9 +262,10 @@ def tell(facts: dict[str, Any], notes: list[str], options: dict[str, Any]) -> No
             kinds.append(counted(facts["planned_trials"], "trial label"))
         if facts["planned_experts"]:
             kinds.append(f"{counted(facts['planned_experts'], 'item')} for an expert")
+        batches = "1 batch" if facts["batches"] == 1 else f"{facts['batches']:,} batches"
         click.echo(
-            f"Planned: {', '.join(kinds)}, in {counted(facts['batches'], 'batch')}, for {facts['spend']:,.2f}. Expected error "
-            f"after them: {100 * facts['expected_error_after']:.1f} %."
+            f"Planned: {', '.join(kinds)}, in {batches}, for {facts['spend']:,.2f}. Expected error after them: "
+            f"{100 * facts['expected_error_after']:.1f} %."
         )
         if facts["batches"] > 1:
             click.echo("Do batch 1, add its labels, and plan again: later batches are a forecast.")

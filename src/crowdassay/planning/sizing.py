@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -133,10 +132,13 @@ def _level(found: dict[str, Any], like: str | None) -> tuple[float, float, int]:
 def _advise(rows: list[Size], target: float | None) -> Size | None:
     if target is not None:
         return next((row for row in rows if row.error <= target), None)
-    for row, after in pairwise(rows):
-        if (row.error - after.error) / (after.labels_per_item - row.labels_per_item) < WORTH:
-            return row
-    return rows[-1]
+    at = 0
+    while at < len(rows) - 1:  # one step alone may gain nothing: two labels are often split
+        falls = [(rows[at].error - row.error) / (row.labels_per_item - rows[at].labels_per_item) for row in rows[at + 1 :]]
+        if max(falls) < WORTH:
+            break
+        at += falls.index(max(falls)) + 1
+    return rows[at]
 
 
 def _raw_for(error: float) -> float:

@@ -17,6 +17,7 @@ CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
 GRID = np.linspace(-9.0, 6.0, 1501)  # logits of the error
 LEAST = 1e-4  # an error below it is not told from it
+FEWEST = 1.4  # labels per item from which on the law was learned: with fewer nobody can be compared
 
 
 @dataclass(frozen=True)
@@ -72,17 +73,6 @@ class Limit:
         if target is None:
             return facts
         return f"{'stop' if self.high <= target else 'go on'}: {facts} (target {100 * target:.1f} %)"
-
-
-def disagreement(votes: np.ndarray) -> float | None:
-    """Return the share of pairs of labels on the same item that differ, from votes (n_items, n_classes); None without pairs.
-
-    >>> disagreement(np.array([[2, 1], [3, 0]]))
-    0.3333333333333333
-    """
-    n = votes.sum(axis=1)
-    pairs = float((n * (n - 1)).sum())
-    return None if pairs == 0 else 1 - float((votes * (votes - 1)).sum()) / pairs
 
 
 def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence: float = CONFIDENCE) -> Limit:
