@@ -3,7 +3,9 @@
 A dataset's labels lie face down. Each policy turns over a few at a time, the method is fitted to what it has seen, and the
 error against the truth is noted. `ours` chooses item and worker; the others choose the item and take a worker at random.
 
-Run: python benchmarks/replay.py [--seeds 3] [--json replay.json] [dataset ...]   (CROWDASSAY_DATA names the folder of the data)
+Run: python benchmarks/replay.py [--seeds 3] [--full] [--json replay.json] [dataset ...]
+     --full fits the default method instead of its quick form, `Assay(items=False)`
+     CROWDASSAY_DATA names the folder of the data
      python benchmarks/replay.py --money [dataset ...]   workers of different prices
 """
 
@@ -34,7 +36,7 @@ DATASETS = (
     "truth_multidim", "vision_sketch", "css_emotion", "numersense", "valence", "barzan_mozafari", "radiology_nico",
     "fingerprint_hicklin", "trec", "adult_content", "relevance_rf10_ordinal", "judges_triviaqa", "hitspam_crowdflower",
 )  # fmt: skip
-STEP = 0.04  # of the labels, turned over at a time
+STEP = 0.025  # of the labels, turned over at a time
 MOST_ITEMS = 1500
 
 
@@ -128,15 +130,15 @@ POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
 }
 
 
-def replay(job: Replay, policy: Callable[[Replay], np.ndarray], step: float = STEP) -> np.ndarray:
+def replay(job: Replay, policy: Callable[[Replay], np.ndarray], method: Callable[[], Any] | None = None) -> np.ndarray:
     """Return the error at each of SHARES, between the shares seen by interpolation."""
     at, errors = [], []
     while True:
-        errors.append(job.fit())
+        errors.append(job.fit(method))
         at.append(job.share)
         if job.seen.all():
             return np.interp(SHARES, at, errors)
-        job.turn(policy(job), max(1, int(step * len(job.seen))))
+        job.turn(policy(job), max(1, int(STEP * len(job.seen))))
 
 
 def share_needed(errors: np.ndarray) -> float | None:
@@ -213,6 +215,7 @@ def money_table(names: list[str], seeds: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--full", action="store_true")
     parser.add_argument("--money", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("datasets", nargs="*")
@@ -227,7 +230,10 @@ def main() -> None:
         labels, truth, meta = load(name)
         groups[name] = meta["group"]
         found[name] = {
-            policy: np.mean([replay(Replay(labels, truth, seed), score) for seed in range(given.seeds)], axis=0)
+            policy: np.mean(
+                [replay(Replay(labels, truth, seed), score, Assay if given.full else None) for seed in range(given.seeds)],
+                axis=0,
+            )
             for policy, score in POLICIES.items()
         }
         print(name, {policy: share_needed(errors) for policy, errors in found[name].items()}, flush=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ParameterError
 from crowdassay.planning.batch import one_batch
-from crowdassay.planning.gain import expert_gain
+from crowdassay.planning.gain import expert_gain, label_gain
 from crowdassay.planning.offer import EXPERT, Offer
 from crowdassay.planning.state import State
 from crowdassay.planning.trials import trials
@@ -117,6 +117,7 @@ def plan(
     size = batch_size or max(LEAST_BATCH, int(np.ceil(left / max(cheapest, 1e-9) / 10)))
     claimed = {(item, worker) for _, item, worker, *_ in rows}
     shrunk = np.ones(state.labels.n_items)
+    typical = label_gain(state, np.arange(state.labels.n_items), rate=rate, pending=pending)
     batch, first = 0, True
     while left >= cheapest - 1e-9:
         batch += 1
@@ -127,8 +128,8 @@ def plan(
             open_items = np.setdiff1d(open_items, [item for _, item, *_ in rows])
         chosen = one_batch(
             state, offer, open_items, min(size, int(left / cheapest + 1e-9)), left,
-            pending=pending, shrunk=shrunk, capacity=capacity, claimed=claimed, max_per_item=max_per_item, rate=rate,
-            least=least,
+            typical=typical, pending=pending, shrunk=shrunk, capacity=capacity, claimed=claimed, max_per_item=max_per_item,
+            rate=rate, least=least,
         )  # fmt: skip
         if not chosen:
             break
@@ -143,6 +144,8 @@ def plan(
             pending[item] += 1
             capacity[worker] -= 1
             shrunk[item] = max(shrunk[item] - gain / max(uncertain, 1e-12), 0.0)  # what the label is expected to leave
+        touched = np.array([item for item, *_ in chosen], np.int64)
+        typical[touched] = label_gain(state, touched, rate=rate, pending=pending)
         first = False
     if not rows:
         return replace(Plan.nothing(), notes=[*notes, *_left(left)])

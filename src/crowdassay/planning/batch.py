@@ -20,6 +20,7 @@ def one_batch(
     size: int,
     money: float,
     *,
+    typical: FloatArray,
     pending: IntArray,
     shrunk: FloatArray,
     capacity: dict[int, int],
@@ -28,10 +29,13 @@ def one_batch(
     rate: int | None,
     least: float,
 ) -> list[tuple[int, int, float, float]]:
-    """Choose item, worker, cost and gain for up to ``size`` different items, those that gain most for their cost first."""
+    """Choose item, worker, cost and gain for up to ``size`` different items, those that gain most for their cost first.
+
+    Items are looked at closely, worker by worker, where a label of a typical worker gains most; ``typical`` (n_items,) is that.
+    """
     if not len(items):
         return []
-    gain = shrunk[items] * label_gain(state, items, rate=rate, pending=pending)
+    gain = shrunk[items] * typical[items]
     if offer.expert is not None and len(offer.cost):
         gain = np.maximum(gain / offer.cost.min(), shrunk[items] * expert_gain(state, items, rate=rate) / offer.expert)
     keep = min(len(items), WIDER * size)

@@ -22,7 +22,8 @@ def trials(
     capacity = {int(worker): int(size) for worker, size in zip(offer.workers, offer.capacity, strict=True)}
     pending = np.zeros(state.labels.n_items, np.int64)
     settled = np.flatnonzero(state.known | ((state.probability >= SETTLED) & (state.n_labels > 1)))
-    new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if state.n_seen[w] == 0]
+    seen = state.n_seen
+    new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if seen[w] == 0]
     rows: list[tuple[int, int, int, float, float, bool]] = []
     left, tried = budget, 0
     if not len(settled):

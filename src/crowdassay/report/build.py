@@ -101,6 +101,8 @@ def _charts(insight: Insight, against: Against | None) -> dict[str, Chart]:
     disputed = chart.items()
     if disputed.records:
         found["items"] = disputed
+    if insight.connection.identified.any() and not insight.chance and not insight.partial:
+        found["curve"] = chart.curve()
     if len(insight.record.history) > 1:
         found["convergence"] = chart.convergence()
     if insight.record.selection is not None:

@@ -12,8 +12,11 @@ from crowdassay.insight.describe import Insight
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import without_gold
+from crowdassay.planning.job import assess, curve_records
+from crowdassay.planning.state import State
 from crowdassay.report import charts, records
 from crowdassay.report.chart import Chart
+from crowdassay.report.curves import curve_chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,13 @@ class Gallery:
         if codes is None or not (codes >= 0).any():
             raise DataError("The truth holds no item of these labels that was not given as gold; there is nothing to compare.")
         return Chart(charts.calibration_chart(calibration(self.insight.record, codes)))
+
+    def curve(self, *, cost: float = 1.0, target: float | None = None, fit: Any = None) -> Chart:
+        """Show the expected error against what further labels cost each; ``fit``, of labels, checks items of known class."""
+        if self.insight.partial:
+            raise DataError("The curve needs all labels in memory; here only some items are.")
+        standing = assess(State.of(self.insight.record, crowd=self.insight.crowd), method=self.insight.record.method, fit=fit)
+        return Chart(curve_chart(curve_records(standing, cost=cost), target), " ".join(standing.notes))
 
     def match(self, truth: Any) -> np.ndarray | None:
         """Return known classes as codes (n_items,), -1 where unknown, or None where nothing is given."""
