@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crowdassay.checks.estimators import CHECKS
+from crowdassay.checks.estimators import CHECKS, check_history, check_probabilities, check_tables
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.simulation.simulate import simulate
@@ -39,14 +39,14 @@ def test_three_classes(name, check):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_ragged_labels_with_repeats(name):
-    for check in CHECKS[:3]:
+    for check in (check_probabilities, check_tables, check_history):
         check(METHODS[name].make, RAGGED)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_refusal_names_alternatives(name):
     if fits(METHODS[name], THREE):
-        return
+        pytest.skip(f"{name} takes any number of classes")
     with pytest.raises(DataError, match=r"dawid-skene|one-coin") as refusal:
         METHODS[name].make().fit(THREE)
     assert "3" in str(refusal.value)

@@ -10,7 +10,7 @@ import click
 
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import OPTIONS, read_many
+from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
@@ -36,15 +36,9 @@ EXISTING = (
 )
 
 
-def plan_options(command: Any) -> Any:
-    """Add the argument and the options that say how labels are read."""
-    for part in reversed([click.argument("source", nargs=-1), *OPTIONS[1:]]):
-        command = part(command)
-    return command
-
-
 @click.command(cls=Grouped)
-@plan_options
+@click.argument("source", nargs=-1)
+@column_options
 @click.option("--budget", type=float, help="Money to spend, in the unit of the costs: the number of labels where each costs 1.")
 @click.option("--cost", type=click.Path(path_type=Path), help="File of worker,cost: the price of a label of each worker.")
 @click.option("--label-cost", type=float, default=1.0, show_default=True, help="Price of a label where no file gives one.")
@@ -168,7 +162,7 @@ def find_result(source: tuple[str, ...], options: dict[str, Any]) -> tuple[Resul
         return model.result_, lambda labels: type(model)(**model.get_params()).fit(labels).result_
     method = find_method(options["method"] or "assay")
     with working("Reading ...", quiet=options["quiet"]):
-        data = read_many(source, options)
+        data = read(source, options)
     if options["gold"] is not None:
         data = take_gold(data, options["gold"])
     with working("Fitting ...", quiet=options["quiet"]):
