@@ -39,6 +39,8 @@ class Result:
     sigma : ndarray of shape (n_workers, n_classes, n_classes) or None
     phi : ndarray of shape (n_items, size) or None
         Item coordinates; `tau` expands them.
+    known : ndarray of shape (n_workers, 2) or None
+        Labels that each worker has given on items of known class, and how many of them are right.
     pairs : callable or None
         Log P(k | c) of pairs of item and worker, where it is not the softmax of sigma and tau.
     difficulty : ndarray of shape (n_items,) or None
@@ -65,6 +67,7 @@ class Result:
     sigma: FloatArray | None = None
     phi: FloatArray | None = None
     expand: Callable[[FloatArray], FloatArray] | None = None
+    known: FloatArray | None = None
     pairs: Callable[[IntArray, IntArray], FloatArray] | None = None
     difficulty: FloatArray | None = None
     objective: float | None = None
@@ -162,6 +165,7 @@ class Result:
                 "verdict": found.verdicts,
                 "evidence": found.evidence,
                 "looks_like": found.looks_like,
+                **({} if self.known is None else _known_columns(self.known)),
                 **self._cells("confusion", self.confusion),
                 **({} if self.sigma is None else self._cells("sigma", self.sigma)),
             }
@@ -197,6 +201,13 @@ class Result:
             for c, true in enumerate(classes)
             for k, observed in enumerate(classes)
         }
+
+
+def _known_columns(known: FloatArray) -> dict[str, Any]:
+    """Return the columns of what workers did on known items: how many labels, and the share that is right."""
+    count, right = known.T
+    share = np.where(count > 0, right / np.maximum(count, 1), np.nan)
+    return {"known_labels": count.astype(np.int64), "known_right": pa.array(share, from_pandas=True)}
 
 
 def find_winners(posterior: FloatArray) -> BoolArray:

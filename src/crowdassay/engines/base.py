@@ -10,6 +10,8 @@ from enum import IntEnum
 from typing import Protocol
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.engines.gather import Wanted
 from crowdassay.model.family import Model
 
 
@@ -80,6 +82,10 @@ class Engine(Protocol):
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
         """Run an E-step with worker tables of log probabilities (n_workers, n_classes, n_classes)."""
+        ...
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items, known ones or a sample."""
         ...
 
     def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:

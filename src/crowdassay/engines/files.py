@@ -12,6 +12,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, join, take
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import SMALL, LocalEngine
 from crowdassay.io.spool import Spool
@@ -91,6 +92,15 @@ class FilesEngine:
         sums = Sums(*self._add(work))
         self._kept = model.item.size if keeps and model.item else self._kept
         return sums
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items of all blocks."""
+
+        def work(number: int) -> Labels:
+            labels = self.spool.block(number)
+            return take(labels, wanted.rows(labels, int(self.spool.first_item[number])))
+
+        return join(self.each(work))
 
     def at_block(self, number: int, model: Model | None = None, *, ids: bool = False) -> LocalEngine:
         """Return a local engine that holds one block, its items where the last sweep left them."""

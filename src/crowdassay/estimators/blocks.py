@@ -16,10 +16,10 @@ from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.base import Weights
 from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import LocalEngine, log_softmax
-from crowdassay.estimators.assay_trial import soften
 from crowdassay.estimators.confusion import normalise, observed_counts
 from crowdassay.estimators.majority import gold_votes, shares
 from crowdassay.model.structures import Basis
+from crowdassay.pool.judge import choose, judge
 from crowdassay.solvers.outcome import Solution
 
 CHUNK = 65536  # items whose tables are expanded at a time
@@ -56,13 +56,13 @@ def judge_block(engine: LocalEngine, solution: Solution, average: FloatArray) ->
         winners = votes == votes.max(axis=1, keepdims=True)
         counts = observed_counts(labels, winners / winners.sum(axis=1, keepdims=True))
         return Judgement(labels, shares(votes), winners, counts)
+    if solution.pool is not None:
+        posterior = judge(labels, solution.pool)
+        return Judgement(labels, posterior, choose(posterior, solution.pool), observed_counts(labels, posterior))
     if model is None or model.item is None:
         posterior = np.empty((labels.n_items, labels.n_classes))
         log_p = solution.sigma if model is None else log_softmax(solution.sigma)
         counts = engine.count(log_p, solution.log_prior, posterior=posterior).counts
-        if solution.anchor:
-            posterior = soften(posterior, labels, solution.anchor)
-            counts = observed_counts(labels, posterior)
         expected = counts.sum(axis=2, keepdims=True) * np.exp(log_softmax(log_p)) if solution.tables is None else counts
         return Judgement(labels, posterior, find_winners(posterior), expected)
     sums, posterior = engine.posteriors(model, solution.sigma, solution.log_prior)

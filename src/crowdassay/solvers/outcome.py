@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
 from crowdassay.model.family import Model
+from crowdassay.pool.judge import Pool
 
 Progress = Callable[[int, float], None]
 """Called after every step with the number of iterations so far and the objective."""
@@ -33,8 +34,12 @@ class Solution:
         The member of the family, whose item block each item is fitted with; None where there is none.
     weights : Weights
         Where the items' class weights come from: their posterior, or the votes and nothing else.
-    anchor : float
-        Weight of an item's vote share in the probabilities to report.
+    pool : Pool or None
+        By which items are judged where a pool of models does it; then ``sigma`` are its tables.
+    known : ndarray of shape (n_workers, 2) or None
+        Labels that each worker has given on known items, and those that are right.
+    doubt : str
+        A sentence, where known items contradict the fit; empty otherwise.
     tables : ndarray of shape (n_workers, n_classes, n_classes) or None
         The workers' confusion, where it is not that of ``sigma``.
     notes : tuple of str
@@ -49,7 +54,9 @@ class Solution:
     converged: bool
     model: Model | None = None
     weights: Weights = Weights.FREE
-    anchor: float = 0.0
+    pool: Pool | None = None
+    known: FloatArray | None = None
+    doubt: str = ""
     tables: FloatArray | None = None
     notes: tuple[str, ...] = ()
 
