@@ -49,14 +49,17 @@ def look(data: Dataset, constants: Constants) -> Looks:
     engine = LocalEngine(data.labels)
     effects = fit_effects(engine, constants) if data.labels.n_classes == 2 else None
     tables = fit_tables(engine, constants, ordered=False)
-    return Looks(data, tables, None if effects is None else effects.judge(data.labels), 0.0 if effects is None else effects.gate)
+    if effects is None:
+        return Looks(data, tables, None, 0.0)
+    return Looks(data, tables, effects.judge(data.labels), effects.gate)
 
 
 def features(looks: Looks, constants: Constants) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each weight multiplies, (n_items, n_classes, 4), the first two before tempering, and the numbers of labels."""
+    """Return what each weight multiplies, (n_items, n_classes, 4), two of them before tempering, and the numbers of labels."""
     labels, n_classes = looks.data.labels, looks.data.labels.n_classes
-    given, votes = answers(labels), labels.votes()
-    n_labels = votes.sum(axis=1).astype(float)
+    given, heard = answers(labels), answers(labels, looks.tables.voice[labels.worker])
+    votes = np.asarray(heard @ np.tile(np.eye(n_classes), (labels.n_workers, 1)))
+    n_labels = votes.sum(axis=1)
     gate = looks.gate * n_labels / (n_labels + constants.many)
     found = np.zeros((labels.n_items, n_classes, 4))
     for at, (log_p, log_prior) in enumerate(zip(looks.tables.log_p, looks.tables.log_prior, strict=True)):

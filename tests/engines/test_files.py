@@ -59,7 +59,7 @@ def test_items_go_on_from_where_they_were(spool):
     "estimator",
     [
         MajorityVote(),
-        Assay(items=False),
+        Assay(),
         DawidSkene(max_iter=20),
         MinimaxEntropy(starts=1, tol=1e-6),
         MinimaxEntropy(item_structure="none"),

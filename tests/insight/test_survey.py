@@ -50,7 +50,7 @@ def same(one, other):
             assert values == others, name
 
 
-@pytest.mark.parametrize("method", [MajorityVote(), Assay(items=False), DawidSkene(smoothing=0.5)], ids=lambda m: m.method)
+@pytest.mark.parametrize("method", [MajorityVote(), Assay(), DawidSkene(smoothing=0.5)], ids=lambda m: m.method)
 def test_blocks_say_what_memory_says(method, tmp_path):
     labels, _ = story()
     whole = method.fit(labels).result_

@@ -99,8 +99,8 @@ def check_fits(make: Make) -> None:
     """Estimators end where they end on the local engine: the same objective, and the same most probable classes."""
     methods = (
         MajorityVote(),
-        DawidSkene(max_iter=30),
-        DawidSkene(prior="estimated", smoothing=0.1, max_iter=30),
+        DawidSkene(prior="uniform", max_iter=30),
+        DawidSkene(smoothing=0.1, max_iter=30),
         MinimaxEntropy(starts=1),
         MinimaxEntropy(starts=1, item_structure="none"),
         MinimaxEntropy(starts=1, structure="ordinal"),

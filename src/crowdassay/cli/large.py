@@ -114,7 +114,7 @@ def summarise(found: FilesResult, job: Job) -> dict[str, Any]:
         "n_gold": spool.n_gold,
         "mean_probability": tally.probability / tally.items,
         "import_report": spool.report.as_dict(),
-        "notes": [*result.insight.notes, *result.notes],
+        "notes": list(dict.fromkeys([*result.insight.notes, *result.notes])),
     }
     if not solution.converged:
         summary["notes"].append(
@@ -123,7 +123,7 @@ def summarise(found: FilesResult, job: Job) -> dict[str, Any]:
     if spool.truth is not None:
         known = tally.known
         summary["error_rate"] = tally.wrong / known if known else None
-        if job.ordered or job.options["classes"] is not None or spool.report.order == "natural":
+        if job.ordered or job.options["ordered"] or job.options["classes"] is not None or spool.report.order == "natural":
             summary["rmse"] = (tally.squares / known) ** 0.5 if known else None
             summary["mae"] = tally.distance / known if known else None
         summary["truth_items"] = known
@@ -137,7 +137,7 @@ def print_summary(found: FilesResult, summary: dict[str, Any], out: Path | None,
     from rich.console import Console
     from rich.table import Table
 
-    from crowdassay.cli.summary import print_workers, shown, told_method, told_score
+    from crowdassay.cli.summary import print_notes, print_workers, shown, told_method, told_score, told_sure
     from crowdassay.io.values import counted
 
     console, spool, solution, result = Console(highlight=False, markup=False), found.spool, found.solution, found.result
@@ -157,12 +157,10 @@ def print_summary(found: FilesResult, summary: dict[str, Any], out: Path | None,
         end = "converged" if solution.converged else "not converged"
         n_iter = counted(solution.n_iter, "iteration")
         console.print(f"Objective {solution.objective:,.4f} after {n_iter}, {end}, in {result.seconds:.2f} s.")
-    sure = found.tally.sure / found.tally.items
-    console.print(f"{sure:.1%} of the items have a probability of at least 0.95; {summary['n_tied']:,} are tied.")
+    console.print(f"{told_sure(result)} {summary['n_tied']:,} are tied.")
     if "error_rate" in summary:
         console.print(told_score(summary))
-    for note in [*report.notes, *summary["notes"]]:
-        console.print(f"Note: {note}")
+    print_notes(console, [*report.notes, *summary["notes"]], result.doubt)
     console.print()
     print_workers(console, result)
     measure = "difficulty" if solution.model is not None and solution.model.item is not None else "entropy"

@@ -15,6 +15,7 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max, row_sum
 from crowdassay.data.labels import Labels
 
 TIE = 1e-9  # probabilities closer than this are the same
+SETTLED = 0.95  # probability from which a label counts as settled, unless a method knows better
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
 
 
@@ -52,6 +53,12 @@ class Result:
     seconds : float
     notes : tuple of str
         What the user should know about this fit, a sentence each.
+    doubt : str
+        A sentence, where known items contradict the fit; it comes first wherever the result is shown.
+    settled : float
+        Probability from which a label is called settled.
+    spread : float or None
+        Standard deviation, between datasets, of the logit of the real error around the estimated one, where it was measured.
     selection : dict or None
         Where a parameter was chosen from the data: the criterion and every candidate's score.
     """
@@ -76,6 +83,9 @@ class Result:
     converged: bool = True
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    doubt: str = ""
+    settled: float = SETTLED
+    spread: float | None = None
     selection: dict[str, Any] | None = None
 
     @cached_property

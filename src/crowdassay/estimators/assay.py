@@ -1,4 +1,4 @@
-"""The recommended default: several models look at the labels, real crowds say what labels are worth, known items correct both."""
+"""The recommended default: several models look at the labels, and real crowds have shown what labels are worth."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from crowdassay.engines.choose import make_engine
 from crowdassay.engines.gather import Wanted, take
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.checks import check_order
 from crowdassay.estimators.confusion import normalise, observed_counts
 from crowdassay.io.values import as_text, listed
 from crowdassay.pool.constants import Constants, shipped
@@ -41,8 +42,9 @@ class Assay(Estimator):
 
     Parameters
     ----------
-    ordered : bool
+    ordered : bool or None
         Whether the classes are a scale, in class order. Then the mean class counts, and the label is the class nearest to it.
+        None takes those of an ordered categorical for one.
     gold_workers : tuple of str
         Workers to be believed: their answers count as known classes that may be wrong once in twenty times.
     constants : Constants or None
@@ -61,7 +63,7 @@ class Assay(Estimator):
 
     method: ClassVar[str] = "assay"
 
-    ordered: bool = False
+    ordered: bool | None = None
     gold_workers: tuple[str, ...] = ()
     constants: Constants | None = None
     threads: int | None = None
@@ -69,16 +71,19 @@ class Assay(Estimator):
 
     def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
         """Fit the members on any engine without looking at known classes, then let these correct what was found."""
-        if not isinstance(self.ordered, bool):
-            raise ParameterError(f"ordered must be True or False, not {self.ordered!r}.")
-        constants = self.constants or shipped()
-        trust = self._trust(engine)
+        if self.ordered not in (None, True, False):
+            raise ParameterError(f"ordered must be True, False or None, not {self.ordered!r}.")
+        constants, nothing = self.constants or shipped(), engine.gather(Wanted())
+        ordered = nothing.report.order == "scale" if self.ordered is None else self.ordered
+        if ordered:
+            check_order(nothing)
+        trust = self._trust(nothing)
         trusted = None if trust is None else ~np.isnan(trust)
         known = engine.gather(Wanted(known=True, workers=trusted))
         told = take(known, np.flatnonzero(known.gold >= 0))
         blind = Blind(engine, told) if told.n_items else engine
-        found = fit_tables(blind, constants, ordered=self.ordered, progress=progress)
-        pool = replace(make_pool(blind, found, constants, ordered=self.ordered), trust=trust)
+        found = fit_tables(blind, constants, ordered=ordered, progress=progress)
+        pool = replace(make_pool(blind, found, constants, ordered=ordered), trust=trust)
         doubt, scores = "", None
         if known.n_items:
             target = softmax(believed(known, pool))
@@ -90,6 +95,7 @@ class Assay(Estimator):
         self.pool_ = pool
         return Solution(
             pool.tables, pool.offset, None, (), found.n_iter, True, pool=pool, tables=found.mean, known=scores, doubt=doubt,
+            settled=constants.settled, spread=constants.spread,
             notes=((doubt,) if doubt else ()) + _say_effects(pool),
         )  # fmt: skip
 
@@ -97,7 +103,7 @@ class Assay(Estimator):
         """Return what was asked for and what it came to."""
         pool = self.pool_
         return {
-            "ordered": self.ordered,
+            "ordered": pool.precision is not None,
             "gold_workers": list(self.gold_workers),
             "item_effects": 0.0 if pool.items is None else round(pool.items.gate, 4),
             "correlation": pool.correlation,
@@ -113,21 +119,21 @@ class Assay(Estimator):
         return Result(
             labels, self.method, self.settings(solution), posterior, choose(posterior, solution.pool), solution.tables,
             accuracy, log_prior=solution.log_prior, sigma=solution.sigma, known=solution.known, n_iter=solution.n_iter,
-            converged=True, notes=solution.notes,
+            converged=True, doubt=solution.doubt, settled=solution.settled, spread=solution.spread, notes=solution.notes,
         )  # fmt: skip
 
-    def _trust(self, engine: Engine) -> FloatArray | None:
+    def _trust(self, labels: Labels) -> FloatArray | None:
         """Return the log odds of answers of believed workers, (n_workers,), NaN for others; None without any."""
         names: Any = self.gold_workers
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):
             raise ParameterError(f"gold_workers must be names of workers, such as ('ann', 'bob'), not {self.gold_workers!r}.")
         if not self.gold_workers:
             return None
-        workers = np.asarray(as_text(engine.gather(Wanted()).workers))
+        workers = np.asarray(as_text(labels.workers))
         missing = sorted(set(self.gold_workers) - set(workers.tolist()))
         if missing:
             raise ParameterError(f"No label is by the gold {'worker' if len(missing) == 1 else 'workers'} {listed(missing)}.")
-        odds = np.log(BELIEVED * max(engine.n_classes - 1, 1) / (1.0 - BELIEVED))
+        odds = np.log(BELIEVED * max(labels.n_classes - 1, 1) / (1.0 - BELIEVED))
         return np.where(np.isin(workers, self.gold_workers), odds, np.nan)
 
     def _judge(self, labels: Labels) -> FloatArray:

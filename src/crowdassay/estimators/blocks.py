@@ -88,6 +88,7 @@ def block_result(judged: Judgement, method: str, solution: Solution) -> Result:
     return Result(
         judged.labels, method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
         expand=solution.model.item.tables if solution.model and solution.model.item else None, difficulty=judged.difficulty,
+        settled=solution.settled, spread=solution.spread,
     )  # fmt: skip
 
 

@@ -117,7 +117,8 @@ class Insight(ItemInsight):
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
         found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
-        return (*write_notes(*found, chance=self.chance, gold=self.gold), *self._sampled())
+        doubt = (self.result.doubt,) if self.result.doubt else ()
+        return (*doubt, *write_notes(*found, chance=self.chance, gold=self.gold), *self._sampled())
 
     @cached_property
     def totals(self) -> Totals:

@@ -15,7 +15,6 @@ from crowdassay.data.result import Result
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.intervals import difficulty_interval
 from crowdassay.insight.verdicts import ENOUGH
-from crowdassay.insight.worth import SETTLED
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +36,11 @@ class ItemInsight:
 
     @cached_property
     def standings(self) -> list[str]:
-        """For each item: known, unidentifiable, tied, settled (probability at least 0.95) or open."""
+        """For each item: known, unidentifiable, tied, settled (sure enough for the method) or open."""
         result, group = self.result, self.connection.of_items(self.result.labels)
         names = np.empty(len(group), object)
         names[:] = "open"  # one text for all items that share it, which np.full would copy
-        names[result.probability >= SETTLED] = "settled"
+        names[result.probability >= result.settled] = "settled"
         names[result.tied] = "tied"
         names[(group < 0) | ~self.connection.identified[group]] = "unidentifiable"
         names[result.labels.gold >= 0] = "known"

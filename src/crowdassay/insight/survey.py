@@ -156,6 +156,9 @@ def finish(
         n_iter=max(solution.n_iter, 1),  # counting votes is one
         converged=solution.converged,
         known=solution.known,
+        doubt=solution.doubt,
+        settled=solution.settled,
+        spread=solution.spread,
     )
     copies = find_copies(sample.labels, sample.code, first_judgements(sample.labels), measure.tables)
     tally, n_labels = measure.comparison.tally(sums), seen.links.counts[:, 0]

@@ -6,15 +6,16 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.result import Result
 from crowdassay.insight.items import ItemInsight
-from crowdassay.insight.worth import SETTLED
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import without_gold
 
 BINS = 20
+WIDE = 1.645  # standard deviations on either side that hold 90 %
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +24,10 @@ class Totals:
 
     Attributes
     ----------
-    items, labels, tied : int
+    items, labels, tied, told : int
+        How many there are; ``told`` are the items of known class.
     settled : int
-        Items whose label is at least 95 % sure, or known.
+        Items whose label is settled, or known.
     unsettled : int
         Items whose label is less sure, and not known.
     wrong, variance : float
@@ -41,6 +43,7 @@ class Totals:
     items: int
     labels: int
     tied: int
+    told: int
     settled: int
     unsettled: int
     wrong: float
@@ -59,14 +62,32 @@ class Totals:
             items=labels.n_items,
             labels=labels.n_labels,
             tied=int(result.tied.sum()),
+            told=int((labels.gold >= 0).sum()),
             settled=sum(name in ("settled", "known") for name in insight.standings),
-            unsettled=int(((result.probability < SETTLED) & (labels.gold < 0)).sum()),
+            unsettled=int(((result.probability < result.settled) & (labels.gold < 0)).sum()),
             wrong=float(wrong.sum()),
             variance=float((wrong * (1 - wrong)).sum()),
             bins=np.bincount(place, minlength=BINS),
             mass=result.posterior.sum(axis=0),
             given=np.bincount(labels.label, minlength=labels.n_classes),
         )
+
+    def error_interval(self, spread: float | None) -> tuple[float, float]:
+        r"""Return the limits of a 90 % interval of the number of wrong labels.
+
+        .. math::  \operatorname{logit} e \pm 1.645 \sqrt{\sigma^2 + \frac{1}{n e (1 - e)}}
+
+        for an estimated error e on n items, where sigma says how far datasets have been off; without it items are taken as
+        independent and the probabilities as right.
+        """
+        n_items = self.items - self.told
+        if spread is None or not 0 < self.wrong < n_items:
+            width = WIDE * float(np.sqrt(self.variance))
+            return max(self.wrong - width, 0.0), min(self.wrong + width, float(n_items))
+        rate = self.wrong / n_items
+        width = WIDE * float(np.sqrt(spread**2 + 1.0 / (n_items * rate * (1.0 - rate))))
+        low, high = expit(logit(rate) + np.array([-width, width])) * n_items
+        return float(low), float(high)
 
     def join(self, other: Totals) -> Totals:
         """Return the counts over both."""

@@ -10,7 +10,6 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.result import Result
 
-SETTLED = 0.95  # probability from which a label counts as settled
 MOST_LABELS = 25  # more are not looked ahead: an expert is the better choice
 LOOKED_AT = 200  # unsettled items, the least sure first
 DRAWS = 300
@@ -29,7 +28,7 @@ class Worth:
     rate : float
         Expected number of errors removed for each further label, at the best number of labels.
     labels : int or None
-        Further labels by typical workers until the expected probability of the label is 0.95; None if more than 25.
+        Further labels by typical workers until the label is expected to be settled; None if more than 25.
     """
 
     item: int
@@ -50,7 +49,7 @@ def most_worth(result: Result, crowd: FloatArray, *, size: int = LOOKED_AT, seed
     sure = look_ahead(result.posterior[chosen], crowd, np.random.default_rng(seed))
     gain = sure[:, 1:] - sure[:, :1]
     rate = (gain / np.arange(1, MOST_LABELS + 1)).max(axis=1)
-    enough = sure[:, 1:] >= SETTLED
+    enough = sure[:, 1:] >= result.settled
     found = [
         Worth(int(j), float(unsure[j]), max(float(rate[n]), 0.0), int(enough[n].argmax()) + 1 if enough[n].any() else None)
         for n, j in enumerate(chosen)
@@ -64,7 +63,7 @@ def least_sure(result: Result, size: int = LOOKED_AT) -> IntArray:
     unsure[result.labels.gold >= 0] = 0.0
     order = np.argsort(-np.round(unsure, 9), kind="stable")  # rounding errors are no reason to come first
     size = min(size, max(1, ROOM // (DRAWS * result.labels.n_classes)))
-    return np.asarray(order[: int(min(size, (unsure > 1 - SETTLED).sum()))])
+    return np.asarray(order[: int(min(size, (unsure > 1 - result.settled).sum()))])
 
 
 def worth_table(result: Result, worth: list[Worth]) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -72,10 +73,11 @@ def as_labels(
         columns, names, frame, source = _three(data), {}, "pyarrow", "arrays"
         if named:
             raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
-    classes = ordered_values(columns[2]) if classes is None else classes
-    return encode(
-        *columns, classes=classes, repeats=repeats, allow_drops=allow_drops, source=source, columns=names, frame=frame
+    scale = ordered_values(columns[2]) if classes is None else None
+    labels = encode(
+        *columns, classes=scale or classes, repeats=repeats, allow_drops=allow_drops, source=source, columns=names, frame=frame
     )
+    return labels if scale is None else replace(labels, report=replace(labels.report, order="scale"))
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:

@@ -29,7 +29,7 @@ FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
 PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
 PLAIN = ("objective", "history", "n_iter", "converged", "seconds", "notes", "selection")  # what JSON holds of a result
-POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "scale")  # what JSON holds of a pool
+POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "quiet", "scale")  # what JSON holds of a pool
 EFFECTS = ("log_prior", "precision", "gate", "weight")  # and of its member with item effects
 PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
 
@@ -230,9 +230,10 @@ def _pool(pool: Pool | None) -> dict[str, Any] | None:
 def _worker_sized(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | None]:
     """Return what a pool has for every worker; workers who came later are strangers."""
     if pool is None:
-        return {"effects": None, "precision": None, "trust": None}
+        return {"voice": None, "effects": None, "precision": None, "trust": None}
     whole = pool.of_workers(np.arange(n_workers))
-    return {"effects": None if whole.items is None else whole.items.p, "precision": whole.precision, "trust": whole.trust}
+    effects = None if whole.items is None else whole.items.p
+    return {"voice": whole.voice, "effects": effects, "precision": whole.precision, "trust": whole.trust}
 
 
 def _read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None) -> Pool | None:
@@ -247,8 +248,9 @@ def _read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None
     items, effects = plain["items"], _array(workers["effects"], square)
     if items is not None and effects is not None:
         items = ItemMember(effects, np.array(items["log_prior"], float), *(float(items[name]) for name in EFFECTS[1:]))
-    precision, trust = (_array(workers[name], ()) for name in ("precision", "trust"))
-    return Pool(tables=sigma, items=items, precision=precision, trust=trust, **values)
+    voice, precision, trust = (_array(workers[name], ()) for name in ("voice", "precision", "trust"))
+    assert voice is not None
+    return Pool(tables=sigma, voice=voice, items=items, precision=precision, trust=trust, **values)
 
 
 def _column(values: FloatArray | None, rows: int) -> pa.Array:

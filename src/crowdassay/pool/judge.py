@@ -6,7 +6,7 @@ r"""Judge items by a pool of models, a block of items at a time; everything a bl
 The table A_i adds up, weighted, the log probabilities of a worker's answers under each member; s is the smoothed vote share, e
 the class probability of a model in which each item has an effect of its own, h how far that model is believed, and b what known
 items say about a class. :math:`n\, t(n)` is the number of independent labels that n correlated ones are worth (Kish's design
-effect with correlation r).
+effect with correlation r), where a label counts for one, and for less if its worker's answers say less of the class than usual.
 """
 
 from __future__ import annotations
@@ -67,6 +67,10 @@ class Pool:
         o: the class prior, weighted like the tables.
     bias : ndarray of shape (n_classes,)
     vote, correlation, many : float
+    voice : ndarray of shape (n_workers,)
+        From 0 to 1, how much of a label each worker's label counts for: one that says nothing of the class, not at all.
+    quiet : float
+        The same for a worker never seen.
     items : ItemMember or None
     precision : ndarray of shape (n_workers,) or None
         For ordered classes: the weight of a worker's label in the mean.
@@ -83,6 +87,8 @@ class Pool:
     vote: float
     correlation: float
     many: float
+    voice: FloatArray
+    quiet: float
     items: ItemMember | None = None
     precision: FloatArray | None = None
     scale: float = 1.0
@@ -102,6 +108,7 @@ class Pool:
         return replace(
             self,
             tables=rows(self.tables, self.stranger),
+            voice=rows(self.voice, self.quiet),
             items=None if items is None else replace(items, p=rows(items.p, items.p.mean(axis=0))),
             precision=None if self.precision is None else rows(self.precision, float(self.precision.mean())),
             trust=None if self.trust is None else rows(self.trust, np.nan),
@@ -135,9 +142,9 @@ def parts(labels: Labels, pool: Pool) -> tuple[FloatArray, FloatArray]:
     The parts are the workers' tables, the vote, and the model with item effects; the class bias and believed workers come on
     top of them.
     """
-    counted = None if pool.trust is None else ordinary(labels, pool)
-    given, n_classes = answers(labels, counted), labels.n_classes
-    votes = np.asarray(given @ np.tile(np.eye(n_classes), (labels.n_workers, 1)))
+    counted, n_classes = ordinary(labels, pool), labels.n_classes
+    given, heard = answers(labels, counted), answers(labels, counted * pool.voice[labels.worker])
+    votes = np.asarray(heard @ np.tile(np.eye(n_classes), (labels.n_workers, 1)))
     n_labels = votes.sum(axis=1)
     found = np.empty((labels.n_items, n_classes, 3))
     share = worth(n_labels, pool.correlation)

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.result import Result
+from crowdassay.data.result import SETTLED, Result
 from crowdassay.insight.items import disputed
 from crowdassay.insight.totals import BINS
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
-from crowdassay.insight.worth import SETTLED
 from crowdassay.report.text import distinct, short
 
 MOST_WORKERS = 1500  # points of the workers' chart

@@ -8,7 +8,6 @@ from html import escape
 import numpy as np
 
 from crowdassay.data.result import Result
-from crowdassay.insight.worth import SETTLED
 from crowdassay.io.values import counted
 from crowdassay.metrics.agreement import Agreement
 from crowdassay.report.text import short
@@ -21,7 +20,7 @@ CELL = "padding:.15rem .8rem .15rem 0;text-align:{};font-variant-numeric:tabular
 def result_html(result: Result) -> str:
     """Return what was found in a few lines, with the least sure items and the busiest workers."""
     labels, found = result.labels, result.insight
-    settled = float((result.probability >= SETTLED).mean())
+    settled = float((result.probability >= result.settled).mean())
     least = np.argsort(result.probability, kind="stable")[:ROWS]
     items = [
         (

@@ -71,20 +71,30 @@ def objective(theta: FloatArray, lesson: Lesson, ridge: FloatArray) -> tuple[flo
     return value, np.concatenate(slope) + ridge * theta
 
 
-def correct(pool: Pool, lesson: Lesson, constants: Constants) -> Pool:
-    """Return the pool as the known items correct it; with none of them it stays as it is."""
+def learn(lesson: Lesson, constants: Constants) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the changes of the pool's parts (n_parts,), the bias of the classes (n_classes,) and the workers' own weights."""
     n_parts, n_classes = lesson.logits.shape[2], lesson.logits.shape[1]
     sizes = (n_parts, n_classes, lesson.labels.n_workers)
     ridge = np.repeat([constants.ridge_pool, constants.ridge_class, constants.ridge_worker], sizes)
     best = minimize(objective, np.zeros(len(ridge)), (lesson, ridge), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
     change, bias, own = np.split(best, [n_parts, n_parts + n_classes])
-    tables = (1.0 + change[0]) * pool.tables + own[:, None, None] * np.eye(n_classes)
-    stranger = (1.0 + change[0]) * pool.stranger
+    return change, bias, own
+
+
+def correct(pool: Pool, lesson: Lesson, constants: Constants) -> Pool:
+    """Return the pool as the known items correct it; with none of them it stays as it is."""
+    change, bias, own = learn(lesson, constants)
+    tables = (1.0 + change[0]) * pool.tables + own[:, None, None] * np.eye(len(bias))
     items = None if pool.items is None else replace(pool.items, weight=pool.items.weight * (1.0 + change[2]))
     return replace(
-        pool, tables=tables, stranger=stranger, offset=(1.0 + change[0]) * pool.offset, vote=(1.0 + change[1]) * pool.vote,
-        bias=pool.bias + bias, items=items,
-    )  # fmt: skip
+        pool,
+        tables=tables,
+        stranger=(1.0 + change[0]) * pool.stranger,
+        offset=(1.0 + change[0]) * pool.offset,
+        vote=(1.0 + change[1]) * pool.vote,
+        bias=pool.bias + bias,
+        items=items,
+    )
 
 
 def score_workers(labels: Labels, truth: IntArray) -> FloatArray:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.engines.gather import Wanted
@@ -40,6 +40,10 @@ class Tables:
         Log probabilities of a worker never seen, by the population.
     habit : ndarray of shape (n_classes,)
         How often each class is given.
+    voice : ndarray of shape (n_workers,)
+        How much of a label each worker's label counts for.
+    quiet : float
+        The same for a worker never seen.
     mean : ndarray of shape (n_workers, n_classes, n_classes)
         Mean confusion of the workers.
     n_iter : int
@@ -49,6 +53,8 @@ class Tables:
     log_prior: list[FloatArray]
     stranger: FloatArray
     habit: FloatArray
+    voice: FloatArray
+    quiet: float
     mean: FloatArray
     n_iter: int
 
@@ -77,11 +83,15 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         concentration=constants.concentration, max_iter=POPULATION_STEPS, tol=1e-4, progress=later,
     )  # fmt: skip
     mean = crowd.population.prior + crowd.counts
+    stranger = crowd.population.log_tables(np.zeros((engine.n_classes, engine.n_classes)))
+    voice = voices(np.concatenate([crowd.log_p, stranger[None]]), crowd.log_prior, np.append(engine.worker_counts, 0))
     return Tables(
         [log_p, crowd.log_p],
         [log_prior, crowd.log_prior],
-        crowd.population.log_tables(np.zeros((engine.n_classes, engine.n_classes))),
+        stranger,
         given / given.sum(),
+        voice[:-1],
+        float(voice[-1]),
         mean / mean.sum(axis=2, keepdims=True),
         steps + crowd.n_iter,
     )
@@ -102,10 +112,30 @@ def make_pool(engine: Engine, found: Tables, constants: Constants, *, ordered: b
         vote=constants.vote,
         correlation=constants.correlation,
         many=constants.many,
+        voice=found.voice,
+        quiet=found.quiet,
         items=fit_effects(engine, constants) if engine.n_classes == 2 else None,
         precision=fit_precision(sample_of(engine)) if ordered else None,
         scale=constants.scale,
     )
+
+
+def voices(log_p: FloatArray, log_prior: FloatArray, n_labels: IntArray) -> FloatArray:
+    r"""Return how much of a label each worker's label counts for, from 0 to 1, shape (n_workers,).
+
+    .. math::  u_i = \min\Big(1, \frac{I_i}{\bar I}\Big), \qquad
+               I_i = \sum_{ck} \pi_c\, p_i(c, k) \log \frac{p_i(c, k)}{\sum_{c'} \pi_{c'}\, p_i(c', k)}
+
+    the information, in nats, that an answer gives about the class, beside that of the average label: whoever answers regardless
+    of the class says nothing. Where no label says anything, all count.
+    """
+    p = np.exp(log_p) + 1e-12
+    p /= p.sum(axis=2, keepdims=True)
+    prior = np.exp(log_prior - log_prior.max())[:, None] / np.exp(log_prior - log_prior.max()).sum()
+    answers = (prior * p).sum(axis=1, keepdims=True)
+    told = np.maximum((prior * p * np.log(p / answers)).sum(axis=(1, 2)), 0.0)
+    usual = float(told @ n_labels) / max(float(n_labels.sum()), 1.0)
+    return np.minimum(1.0, told / usual) if usual > 1e-9 else np.ones(len(told))
 
 
 def slipped(p: FloatArray, habit: FloatArray, slip: float) -> FloatArray:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crowdassay.arrays import FloatArray
+from crowdassay.data.result import SETTLED
 from crowdassay.engines.base import Weights
 from crowdassay.model.family import Model
 from crowdassay.pool.judge import Pool
@@ -42,6 +43,10 @@ class Solution:
         A sentence, where known items contradict the fit; empty otherwise.
     tables : ndarray of shape (n_workers, n_classes, n_classes) or None
         The workers' confusion, where it is not that of ``sigma``.
+    settled : float
+        Probability from which a label is called settled.
+    spread : float or None
+        As `crowdassay.data.result.Result` has it.
     notes : tuple of str
         What the user should know, a sentence each.
     """
@@ -58,6 +63,8 @@ class Solution:
     known: FloatArray | None = None
     doubt: str = ""
     tables: FloatArray | None = None
+    settled: float = SETTLED
+    spread: float | None = None
     notes: tuple[str, ...] = ()
 
 
