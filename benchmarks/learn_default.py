@@ -19,16 +19,16 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from corpus import Dataset, datasets, mean_of_groups
-from pooling import NAMES, Lessons, Looks, features, look
 from scipy.special import logit, softmax
 
+from corpus import Dataset, datasets, mean_of_groups
 from crowdassay.engines.gather import take
 from crowdassay.engines.local import LocalEngine
 from crowdassay.pool.constants import Constants
 from crowdassay.pool.judge import answers, blend, judge, parts
 from crowdassay.solvers.known import learn, read_lesson
 from crowdassay.solvers.members import make_pool
+from pooling import NAMES, Lessons, Looks, features, look
 
 HERE = Path(__file__).parent
 SHIPPED = HERE.parent / "src" / "crowdassay" / "pool" / "constants.json"
@@ -150,7 +150,7 @@ def choose_settled(sets: list[Dataset], posteriors: list[np.ndarray]) -> float:
 
 
 def misses(one: Dataset, posterior: np.ndarray) -> tuple[float, float]:
-    """Return how far the logit of the real error is from the estimated one, and the variance that the number of items explains."""
+    """Return how far the logit of the real error is from the estimated one, and the variance that chance explains."""
     known = np.flatnonzero(one.truth >= 0)
     expected = float((1.0 - posterior[known].max(axis=1)).mean())
     wrong = float((posterior[known].argmax(axis=1) != one.truth[known]).sum())
@@ -177,9 +177,8 @@ def main() -> None:
     own = [left_out[one.group] for one in sets]
     seen = [looks[one.name] for one in sets]
     posteriors = [pool_posterior(*pair) for pair in zip(seen, own, strict=True)]
-    print(
-        f"log-loss with its group left out: {mean_of_groups(sets, [log_loss(q, s.truth) for s, q in zip(sets, posteriors, strict=True)]):.4f}"
-    )
+    losses = [log_loss(posterior, one.truth) for one, posterior in zip(sets, posteriors, strict=True)]
+    print(f"log-loss with its group left out: {mean_of_groups(sets, losses):.4f}")
     ridges = [ridge_losses(*row) for row in zip(sets, seen, own, strict=True)]
     scales = {at: scale_errors(one, seen[at], own[at]) for at, one in enumerate(sets) if one.ordered}
     off = [misses(*pair) for pair in zip(sets, posteriors, strict=True)]

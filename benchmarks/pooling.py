@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from corpus import Dataset
 from scipy.optimize import minimize
 
+from corpus import Dataset
 from crowdassay.engines.local import LocalEngine
 from crowdassay.pool.constants import Constants
 from crowdassay.pool.judge import answers
