@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.gather import take
 from crowdassay.kernels import reference
 
 
@@ -60,3 +61,6 @@ class FakeEngine:
         assert weights is Weights.VOTES, "no weights of the items can be held here"
         votes = self._labels.votes()
         return votes / votes.sum(axis=1, keepdims=True)
+
+    def gather(self, wanted):
+        return take(self._labels, wanted.rows(self._labels, 0))
