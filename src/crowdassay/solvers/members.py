@@ -161,7 +161,7 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     """
     sample = sample_of(engine)
     local = RandomItemsEngine(sample)
-    fit = partial(fit_anchored, local, anchor=constants.anchor, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
+    fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     gain = max(effects.evidence - plain.evidence, 0.0) / sample.n_items
     if not gain > 0:
