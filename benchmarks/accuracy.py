@@ -25,9 +25,10 @@ import numpy as np
 
 from corpus import Dataset, datasets
 from crowdassay import Assay
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
+from crowdassay.fit.result import Result
 from crowdassay.metrics.calibration import calibration, calibration_error
 from crowdassay.metrics.scores import distance_errors, error_rate
 from crowdassay.pool.constants import Constants

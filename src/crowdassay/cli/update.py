@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.grouped import Grouped
-from crowdassay.cli.reading import OPTIONS, read_many
+from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -22,7 +22,8 @@ def update_options(command: Any) -> Any:
         click.argument("model", type=click.Path(path_type=Path)),
         click.argument("labels", nargs=-1),
     )
-    for part in reversed([*arguments, *OPTIONS[2:]]):  # without --classes: they are the model's
+    command = column_options(command, without=("classes",))  # which are the model's
+    for part in reversed(arguments):
         command = part(command)
     return command
 
@@ -45,10 +46,12 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     """
     import json
 
-    from crowdassay.cli.summary import summarise
     from crowdassay.errors import ParameterError
-    from crowdassay.io.tables import check_results, write_result
-    from crowdassay.persistence.saved import load_model, save_model
+    from crowdassay.estimators.load import load_model
+    from crowdassay.fit.summary import summarise
+    from crowdassay.fit.write import write_result
+    from crowdassay.io.tables import check_results
+    from crowdassay.persistence.saved import save_model
     from crowdassay.persistence.update import SINCE
 
     if not (labels or options["refit"]):
@@ -61,7 +64,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     save_model(estimator, model)
     result = estimator.result_
     if options["out"] is not None:
-        summary = summarise(result, result.method, None, ordered=False)
+        summary = summarise(result, result.method)
         write_result(result, summary, options["out"], options["form"], raw=options["raw"])
     facts |= {
         "n_items": result.labels.n_items,
@@ -83,7 +86,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
-    new = read_many(labels, {**options, "classes": list(old.class_names)})
+    new = read(labels, {**options, "classes": list(old.class_names)})
     started = time.perf_counter()
     done = take_in(estimator, new)
     return {

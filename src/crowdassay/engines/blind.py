@@ -30,7 +30,7 @@ class Blind:
         self.engine, self.known = engine, known
         self.n_items, self.n_workers = engine.n_items, engine.n_workers
         self.n_classes, self.n_labels = engine.n_classes, engine.n_labels
-        self.xp = getattr(engine, "xp", np)
+        self.xp, self.few, self.can = engine.xp, engine.few, engine.can
         free = known.with_gold(np.full(known.n_items, -1, np.int32))
         self._pair = [LocalEngine(labels) for labels in (free, known)] if known.n_items else []
 
@@ -39,12 +39,19 @@ class Blind:
         """Number of labels of each worker, shape (n_workers,)."""
         return np.asarray(self.engine.worker_counts)
 
+    @property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        return np.asarray(self.engine.class_counts)
+
     def gather(self, wanted: Wanted) -> Labels:
         """Return the labels of a few items."""
         labels: Labels = self.engine.gather(wanted)
         return labels
 
-    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
         """Refuse: items with coordinates are not counted twice."""
         raise NotImplementedError("Only passes without item coordinates can be blind.")
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.base import Ability, Counts, Sums, Weights
 from crowdassay.engines.gather import Wanted, join
+from crowdassay.engines.light import is_light
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.spark_data import SparkLabels
 from crowdassay.engines.spark_session import run
@@ -26,7 +27,6 @@ from crowdassay.engines.spark_tasks import (
     read_sums,
     rows_of,
 )
-from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
 
 DIRECT_BYTES = 64 * 10**6  # sums of all partitions that the driver collects and adds by itself
@@ -48,7 +48,9 @@ class SparkEngine:
         Size of all partitions' sums up to which the driver adds them.
     """
 
-    warm = False
+    few = False
+    can: frozenset[Ability] = frozenset()
+    xp = np
 
     def __init__(self, data: SparkLabels, *, direct_bytes: int = DIRECT_BYTES) -> None:
         self.data, self.direct_bytes = data, direct_bytes
@@ -61,6 +63,11 @@ class SparkEngine:
         """Number of labels of each worker, shape (n_workers,)."""
         return self.data.worker_counts
 
+    @property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        return self.data.class_counts
+
     def restart(self) -> None:
         """There is nothing to forget."""
 
@@ -68,10 +75,13 @@ class SparkEngine:
         """Run an E-step with worker tables of log probabilities."""
         return Counts(*self._run(Sweep(log_p, log_prior, weights, None)))
 
-    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         if model.item is not None:
-            return Sums(*self._run(Sweep(sigma, log_prior, weights, model)))
+            light = is_light(model, self.data.longest)
+            return Sums(*self._run(Sweep(sigma, log_prior, weights, model, light=light, item_tol=item_tol)))
         log_p = log_softmax(sigma)
         sums = self.count(log_p, log_prior, weights)
         return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
@@ -84,8 +94,6 @@ class SparkEngine:
         return join(block_labels(row, self.n_workers, self.n_classes, **names) for row in rows)
 
     def _run(self, task: Sweep) -> tuple[float, FloatArray, FloatArray]:
-        if task.weights is Weights.GIVEN:
-            raise ParameterError("Weights of every item cannot be held on a cluster; take starts=1.")
         objective, totals, sums = self.reduce(self._codes, task, task.tables.nbytes)
         return objective, sums.reshape(task.tables.shape), totals
 

@@ -9,18 +9,16 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.base import Engine
 from crowdassay.engines.blind import Blind
-from crowdassay.engines.choose import make_engine
 from crowdassay.engines.gather import Wanted, take
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_order
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.estimators.base import Estimator, match_workers
+from crowdassay.fit.judges import ByPool
+from crowdassay.fit.parameters import check_order
 from crowdassay.io.values import as_text, listed
 from crowdassay.pool.constants import Constants, shipped
-from crowdassay.pool.judge import Pool, believed, choose, judge, softmax
+from crowdassay.pool.judge import Pool, believed, judge, softmax
 from crowdassay.solvers.known import contradiction, correct, read_lesson, score_workers
 from crowdassay.solvers.members import fit_tables, make_pool
 from crowdassay.solvers.outcome import Progress, Solution
@@ -51,8 +49,6 @@ class Assay(Estimator):
         What was learned from other datasets; None takes what ships with the package.
     threads : int or None
         None takes all cores.
-    engine : {'local', 'gpu'}
-        Where the labels are during the fit: in memory, or on a graphics card.
 
     Examples
     --------
@@ -67,9 +63,12 @@ class Assay(Estimator):
     gold_workers: tuple[str, ...] = ()
     constants: Constants | None = None
     threads: int | None = None
-    engine: str = "local"
 
-    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
+    def needs_memory(self) -> str | None:
+        """It does not: the method is made of sums over workers, and of the labels of a few items."""
+        return None
+
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Fit the members on any engine without looking at known classes, then let these correct what was found."""
         if self.ordered not in (None, True, False):
             raise ParameterError(f"ordered must be True, False or None, not {self.ordered!r}.")
@@ -81,7 +80,7 @@ class Assay(Estimator):
         trusted = None if trust is None else ~np.isnan(trust)
         known = engine.gather(Wanted(known=True, workers=trusted))
         told = take(known, np.flatnonzero(known.gold >= 0))
-        blind = Blind(engine, told) if told.n_items else engine
+        blind: Engine = Blind(engine, told) if told.n_items else engine
         found = fit_tables(blind, constants, ordered=ordered, progress=progress)
         pool = replace(make_pool(blind, found, constants, ordered=ordered), trust=trust)
         doubt, scores = "", None
@@ -94,8 +93,8 @@ class Assay(Estimator):
             scores = score_workers(known, np.where(known.gold >= 0, known.gold, target.argmax(axis=1)))
         self.pool_ = pool
         return Solution(
-            pool.tables, pool.offset, None, (), found.n_iter, True, pool=pool, tables=found.mean, known=scores, doubt=doubt,
-            settled=constants.settled, spread=constants.spread,
+            pool.tables, pool.offset, None, (), found.n_iter, True, ByPool(pool), confusion=found.mean, known=scores,
+            doubt=doubt, settled=constants.settled, spread=constants.spread,
             notes=((doubt,) if doubt else ()) + _say_effects(pool),
         )  # fmt: skip
 
@@ -108,19 +107,6 @@ class Assay(Estimator):
             "item_effects": 0.0 if pool.items is None else round(pool.items.gate, 4),
             "correlation": pool.correlation,
         }
-
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        engine = make_engine(self.engine, labels, threads=self.threads, announce=announce)
-        solution = self.solve(engine, progress)
-        assert solution.pool is not None and solution.tables is not None  # noqa: PT018
-        posterior = judge(labels, solution.pool)
-        # Tables are drawn towards the population, which suits judging; accuracies are the workers' own.
-        accuracy = normalise(observed_counts(labels, posterior, self.threads))[1]
-        return Result(
-            labels, self.method, self.settings(solution), posterior, choose(posterior, solution.pool), solution.tables,
-            accuracy, log_prior=solution.log_prior, sigma=solution.sigma, known=solution.known, n_iter=solution.n_iter,
-            converged=True, doubt=solution.doubt, settled=solution.settled, spread=solution.spread, notes=solution.notes,
-        )  # fmt: skip
 
     def _trust(self, labels: Labels) -> FloatArray | None:
         """Return the log odds of answers of believed workers, (n_workers,), NaN for others; None without any."""

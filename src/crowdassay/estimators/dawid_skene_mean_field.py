@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.local import LocalEngine
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_number, check_run
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.tables import table_result
+from crowdassay.fit.parameters import check_number, check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.em import Update, fit_em
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 OFF_DIAGONAL = tuple(10.0 ** (step / 5) for step in range(-5, 6))  # section 8.2 of the paper
 RATIOS = tuple(10.0 ** (step / 10) for step in range(11))
@@ -112,7 +112,7 @@ class DawidSkeneMeanField(Estimator):
         assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
         code = match_workers(fitted.labels, labels)
         prior = dirichlet_prior(labels.n_classes, **fitted.parameters)
-        stranger = digamma(prior) - digamma(prior.sum(axis=1, keepdims=True))
+        stranger = scipy.special.digamma(prior) - scipy.special.digamma(prior.sum(axis=1, keepdims=True))
         log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], stranger)
         posterior = np.empty((labels.n_items, labels.n_classes))
         LocalEngine(labels, threads=self.threads).count(log_p, fitted.log_prior, posterior=posterior)
@@ -136,7 +136,7 @@ def dirichlet_update(diagonal: float, off_diagonal: float) -> Update:
     def update(counts: FloatArray) -> tuple[FloatArray, float]:
         prior = dirichlet_prior(counts.shape[1], diagonal, off_diagonal)
         found = prior + counts
-        log_p = digamma(found) - digamma(found.sum(axis=2, keepdims=True))
+        log_p = scipy.special.digamma(found) - scipy.special.digamma(found.sum(axis=2, keepdims=True))
         divergence = np.sum(counts * log_p) - np.sum(_log_beta(found)) + len(counts) * np.sum(_log_beta(prior))
         return log_p, -float(divergence)
 
@@ -145,4 +145,4 @@ def dirichlet_update(diagonal: float, off_diagonal: float) -> Update:
 
 def _log_beta(rows: FloatArray) -> FloatArray:
     """Return the logarithm of the multivariate beta function over the last axis."""
-    return np.asarray(gammaln(rows).sum(axis=-1) - gammaln(rows.sum(axis=-1)))
+    return np.asarray(scipy.special.gammaln(rows).sum(axis=-1) - scipy.special.gammaln(rows.sum(axis=-1)))

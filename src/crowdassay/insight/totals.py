@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import expit, logit
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.result import Result
+from crowdassay.data.record import Record
 from crowdassay.insight.items import ItemInsight
 from crowdassay.metrics.calibration import calibration
-from crowdassay.metrics.scores import without_gold
+from crowdassay.metrics.scores import Score, without_gold
 
 BINS = 20
 WIDE = 1.645  # standard deviations on either side that hold 90 %
@@ -24,12 +24,16 @@ class Totals:
 
     Attributes
     ----------
-    items, labels, tied, told : int
-        How many there are; ``told`` are the items of known class.
+    items, labels, tied, known : int
+        Items, labels, items whose probabilities are tied, and items whose class was given.
+    sure : int
+        Items whose label is at least 95 % sure.
     settled : int
         Items whose label is settled, or known.
     unsettled : int
         Items whose label is less sure, and not known.
+    probability : float
+        The sum of the probabilities of the labels.
     wrong, variance : float
         Expected number of wrong labels, and its variance where items are independent.
     bins : ndarray of int, shape (20,)
@@ -43,9 +47,11 @@ class Totals:
     items: int
     labels: int
     tied: int
-    told: int
+    known: int
+    sure: int
     settled: int
     unsettled: int
+    probability: float
     wrong: float
     variance: float
     bins: IntArray
@@ -55,20 +61,22 @@ class Totals:
     @classmethod
     def of(cls, insight: ItemInsight) -> Totals:
         """Count some items."""
-        result, labels = insight.result, insight.result.labels
-        wrong = np.where(labels.gold >= 0, 0.0, 1 - result.probability)
-        place = np.clip(np.ceil(result.probability * BINS - 1e-9).astype(np.int64) - 1, 0, BINS - 1)
+        record, labels = insight.record, insight.record.labels
+        wrong = np.where(labels.gold >= 0, 0.0, 1 - record.probability)
+        place = np.clip(np.ceil(record.probability * BINS - 1e-9).astype(np.int64) - 1, 0, BINS - 1)
         return cls(
             items=labels.n_items,
             labels=labels.n_labels,
-            tied=int(result.tied.sum()),
-            told=int((labels.gold >= 0).sum()),
+            tied=int(record.tied.sum()),
+            known=int((labels.gold >= 0).sum()),
+            sure=int((record.probability >= record.settled).sum()),
             settled=sum(name in ("settled", "known") for name in insight.standings),
-            unsettled=int(((result.probability < result.settled) & (labels.gold < 0)).sum()),
+            unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
+            probability=float(record.probability.sum()),
             wrong=float(wrong.sum()),
             variance=float((wrong * (1 - wrong)).sum()),
             bins=np.bincount(place, minlength=BINS),
-            mass=result.posterior.sum(axis=0),
+            mass=record.posterior.sum(axis=0),
             given=np.bincount(labels.label, minlength=labels.n_classes),
         )
 
@@ -80,7 +88,7 @@ class Totals:
         for an estimated error e on n items, where sigma says how far datasets have been off; without it items are taken as
         independent and the probabilities as right.
         """
-        n_items = self.items - self.told
+        n_items = self.items - self.known
         if spread is None or not 0 < self.wrong < n_items:
             width = WIDE * float(np.sqrt(self.variance))
             return max(self.wrong - width, 0.0), min(self.wrong + width, float(n_items))
@@ -96,7 +104,7 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class Against:
-    """A result beside the truth.
+    """A record beside the truth.
 
     Attributes
     ----------
@@ -104,27 +112,31 @@ class Against:
         As `crowdassay.metrics.calibration.calibration` returns them.
     cells : ndarray of int, shape (n_classes, n_classes)
         Items by true class and label found.
-    gold : int
-        Items left out, since the fit was told their class.
+    score : Score
+        The sums of the errors, with the number of items left out, since the fit was told their class.
     """
 
     records: list[dict[str, Any]]
     cells: IntArray
-    gold: int = 0
+    score: Score
 
     @classmethod
-    def of(cls, result: Result, truth: np.ndarray) -> Against:
+    def of(cls, record: Record, truth: np.ndarray) -> Against:
         """Compare with class codes (n_items,), -1 where unknown."""
-        told = int(((truth >= 0) & (result.labels.gold >= 0)).sum())
-        truth = without_gold(result.labels, truth)
-        size, known = result.labels.n_classes, truth >= 0
-        cells = np.bincount(truth[known] * size + result.code[known], minlength=size * size)
-        return cls(calibration(result, truth), cells.reshape(size, size), told)
+        score, truth = Score.of(record, truth), without_gold(record.labels, truth)
+        size, known = record.labels.n_classes, truth >= 0
+        cells = np.bincount(truth[known] * size + record.code[known], minlength=size * size)
+        return cls(calibration(record, truth), cells.reshape(size, size), score)
 
     def join(self, other: Against) -> Against:
         """Return what both sets of items give together."""
         both = zip(self.records, other.records, strict=True)
-        return Against([_pool(one, more) for one, more in both], self.cells + other.cells, self.gold + other.gold)
+        return Against([_pool(one, more) for one, more in both], self.cells + other.cells, self.score.join(other.score))
+
+    @property
+    def gold(self) -> int:
+        """Number of items left out, since the fit was told their class."""
+        return self.score.gold
 
     @property
     def known(self) -> int:

@@ -22,8 +22,11 @@ from crowdassay.io.values import is_text, shown, shown_file
 from crowdassay.threads import available_cores
 
 # OWASP: spreadsheets run cells that begin so. A plain number, such as the class -1, is harmless and stays as it is.
-FORMULA = r"^[=+\-@\t\r\x00]"
-RISKY, SPECIAL = b"=+-@\t\r\0", b'",\r\n'
+# Spreadsheets take the full-width forms of these signs for the signs.
+FORMULA = r"^[=+\-@\t\r\n\x00\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
+RISKY = (b"=", b"+", b"-", b"@", b"\t", b"\r", b"\n", b"\0", b"\xef\xbc")
+# Where a spreadsheet separates by other signs than commas, what follows these would be a cell of its own.
+SPECIAL = b'",\r\n;\t'
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 CHUNK_ROWS, AT_ONCE = 1 << 14, 32
 
@@ -50,11 +53,16 @@ def write_table(table: pa.Table, path: str | Path, format: str = "csv", *, raw: 
             pq.write_table(table, stream)
             return
         stream.write(csv_lines([pa.array([name]) for name in table.column_names], raw))
-        batches = table.to_batches(max_chunksize=CHUNK_ROWS)
-        with ThreadPoolExecutor(available_cores()) as pool:
-            for first in range(0, len(batches), AT_ONCE):  # a few at a time, to save memory
-                for lines in pool.map(lambda batch: csv_lines(batch.columns, raw), batches[first : first + AT_ONCE]):
-                    stream.write(lines)
+        for lines in csv_pieces(table, raw):
+            stream.write(lines)
+
+
+def csv_pieces(table: pa.Table, raw: bool) -> Iterator[bytes]:
+    """Yield the rows of a table as CSV, made on all cores."""
+    batches = table.to_batches(max_chunksize=CHUNK_ROWS)
+    with ThreadPoolExecutor(available_cores()) as pool:
+        for first in range(0, len(batches), AT_ONCE):  # a few at a time, to save memory
+            yield from pool.map(lambda batch: csv_lines(batch.columns, raw), batches[first : first + AT_ONCE])
 
 
 def write_json(obj: Any, path: str | Path) -> None:
@@ -146,7 +154,7 @@ def _cells(column: pa.Array, raw: bool) -> pa.Array:
         text = pc.if_else(risky, pc.binary_join_element_wise("'", text, ""), text)
     if not any(mark in data for mark in SPECIAL) and pc.min(pc.binary_length(text)).as_py() != 0:
         return text
-    special = pc.or_(pc.match_substring_regex(text, '[",\r\n]'), pc.equal(text, ""))  # "" is text, nothing is null
+    special = pc.or_(pc.match_substring_regex(text, '[",\r\n;\t]'), pc.equal(text, ""))  # "" is text, nothing is null
     quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
     return pc.if_else(special, quoted, text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,10 @@ import pyarrow.parquet as pq
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import ImportReport, Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.checks import check_types
-from crowdassay.estimators.methods import METHODS
+from crowdassay.fit.parameters import check_types
+from crowdassay.fit.result import Result
 from crowdassay.io.folder import replacing_folder
 from crowdassay.io.raw import refuse_odd_path
 from crowdassay.io.values import shown_file
@@ -28,13 +28,24 @@ from crowdassay.pool.judge import ItemMember, Pool, choose
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
 PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
-PLAIN = ("objective", "history", "n_iter", "converged", "seconds", "notes", "selection")  # what JSON holds of a result
+PLAIN = (
+    "doubt",
+    "settled",
+    "spread",
+    "objective",
+    "history",
+    "n_iter",
+    "converged",
+    "seconds",
+    "notes",
+    "selection",
+)  # what JSON holds of a result
 POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "quiet", "scale")  # what JSON holds of a pool
 EFFECTS = ("log_prior", "precision", "gate", "weight")  # and of its member with item effects
 PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
 
 
-def save_model(estimator: Estimator, folder: str | Path) -> None:
+def save_model(estimator: Any, folder: str | Path) -> None:
     """Write a fitted estimator to a folder, which is either the old one or the new one, never half of it."""
     result = estimator._fitted()
     check_savable(estimator)
@@ -81,16 +92,18 @@ def save_model(estimator: Estimator, folder: str | Path) -> None:
         write_json({**head, "checksum": _digest(_canonical(head))}, fresh / HEAD)
 
 
-def load_model(folder: str | Path) -> Estimator:
+def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
     """Read a fitted estimator from a folder that `save_model` wrote; anything else is refused.
 
     Parameters
     ----------
     folder : str or Path
+    kinds : mapping of str to type
+        The estimators by the names of their classes.
 
     Returns
     -------
-    Estimator
+    estimator
         Fitted: it predicts, takes new labels by `partial_fit` and goes on by `refit`.
 
     Raises
@@ -104,7 +117,7 @@ def load_model(folder: str | Path) -> Estimator:
     folder = Path(folder)
     head = _read_head(folder)
     try:
-        return _assemble(head, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
+        return _assemble(head, kinds, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
     except CrowdassayError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError, pa.ArrowException):
@@ -112,8 +125,8 @@ def load_model(folder: str | Path) -> Estimator:
         raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
 
 
-def _assemble(head: dict[str, Any], tables: list[pa.Table], folder: Path) -> Estimator:
-    estimator = _rebuild(head, folder)
+def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
+    estimator = _rebuild(head, kinds, folder)
     check_types(estimator)
     classes, workers, items, codes = tables
     report = dict(head["report"])
@@ -163,7 +176,7 @@ def _assemble(head: dict[str, Any], tables: list[pa.Table], folder: Path) -> Est
     return estimator
 
 
-def check_savable(estimator: Estimator) -> None:
+def check_savable(estimator: Any) -> None:
     """Refuse estimators that keep more of a fit than a folder holds."""
     result = estimator._fitted()
     kept = [name for name in vars(estimator) if name.endswith("_") and name not in {"result_", "pool_"}]
@@ -211,8 +224,7 @@ def _read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
     return pq.read_table(pa.BufferReader(data))
 
 
-def _rebuild(head: dict[str, Any], folder: Path) -> Estimator:
-    kinds = {method.estimator.__name__: method.estimator for method in METHODS.values()}
+def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
     if head["estimator"] not in kinds:
         raise DataError(f"The model in {shown_file(folder)} is a {head['estimator']}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}

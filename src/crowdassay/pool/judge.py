@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.engines.random_items import RandomItemsEngine
 
 LEAST = 1e-4  # probability that the model with item effects gives a class at least

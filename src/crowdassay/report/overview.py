@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.data.result import Result
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.insight.totals import Against
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
@@ -18,17 +18,18 @@ from crowdassay.metrics.agreement import agreement
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
 
 
-def cards(result: Result, against: Against | None) -> list[dict[str, str]]:
+def cards(insight: Insight, against: Against | None) -> list[dict[str, str]]:
     """Return a title, a figure, a tone and a sentence for each card."""
-    found, totals = result.insight, result.insight.totals
-    found_cards = [_card("Known items", "contradict the crowd", result.doubt, "bad")] if result.doubt else []
-    found_cards.append(_agreement(result))
+    found, totals = insight, insight.totals
+    record = insight.record
+    found_cards = [_card("Known items", "contradict the crowd", record.doubt, "bad")] if record.doubt else []
+    found_cards.append(_agreement(insight))
     share = totals.settled / totals.items
     found_cards.append(
         _card(
             "Items settled",
             f"{share:.0%}",
-            f"{totals.settled:,} of {totals.items:,} have a label that is at least {result.settled:.3g} sure"
+            f"{totals.settled:,} of {totals.items:,} have a label that is at least {record.settled:.3g} sure"
             + (f"; {totals.tied:,} are tied." if totals.tied else "."),
             "good" if share > 0.9 else "warn" if share < 0.5 else "",
         )
@@ -37,9 +38,9 @@ def cards(result: Result, against: Against | None) -> list[dict[str, str]]:
     if not found.connection.identified.any() or found.chance:
         found_cards.append(_card("Estimated error", "unknown", "Nothing in these labels shows who is right.", "bad"))
     else:
-        low, high = totals.error_interval(result.spread)
+        low, high = totals.error_interval(record.spread)
         text = f"About {wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}), "
-        text += "if the method's probabilities are honest." if result.spread is None else "as far as real datasets can tell."
+        text += "if the method's probabilities are honest." if record.spread is None else "as far as real datasets can tell."
         found_cards.append(_card("Estimated error", f"{wrong / totals.items:.1%}", text))
     if against is not None:
         rate, text = against.mean("error_rate"), f"On {counted(against.known, 'item')} of known class{told(against)}."
@@ -56,8 +57,8 @@ def _card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:
     return {"title": title, "value": value, "text": text, "tone": tone}
 
 
-def _agreement(result: Result) -> dict[str, str]:
-    labels, all_labels = result.insight.sample, result.insight.totals.labels
+def _agreement(insight: Insight) -> dict[str, str]:
+    labels, all_labels = insight.sample, insight.totals.labels
     table = agreement(labels, resamples=200 if labels.n_labels <= MOST_RESAMPLED else 0).tables["overall"].to_pylist()
     raw, alpha = table[0], table[1]
     if raw["value"] is None:
@@ -76,9 +77,9 @@ def worth_knowing(notes: Sequence[str]) -> list[str]:
     return [note for note in dict.fromkeys(notes) if not note.startswith(ABOUT_WORKERS)]
 
 
-def next_steps(result: Result) -> list[str]:
+def next_steps(insight: Insight) -> list[str]:
     """Return what to do, the most useful first."""
-    found, n_labels = result.insight, result.insight.n_labels
+    found, n_labels = insight, insight.n_labels
     verdicts = np.asarray(found.verdicts, dtype=object)
     steps: list[str] = []
     if not found.connection.identified.all():
@@ -94,20 +95,20 @@ def next_steps(result: Result) -> list[str]:
         )
     if found.copies[0]:
         steps.append("Look at the workers who seem to be copies of one another: their labels count as several but are one.")
-    steps += _labels_to_ask(result)
-    if not result.converged:
+    steps += _labels_to_ask(insight)
+    if not insight.record.converged:
         steps.append("Let the fit go on: it stopped before it had converged (--max-iter).")
     return steps or ["Nothing: every item is settled and no worker stands out."]
 
 
-def _labels_to_ask(result: Result) -> list[str]:
-    worth: list[Any] = result.insight.worth
-    if not worth or not result.insight.connection.identified.any():
+def _labels_to_ask(insight: Insight) -> list[str]:
+    worth: list[Any] = insight.worth
+    if not worth or not insight.connection.identified.any():
         return []
     few = [one for one in worth if one.labels is not None]
     steps = []
     if few:
-        unsettled = result.insight.totals.unsettled
+        unsettled = insight.totals.unsettled
         which = (
             f"the {len(few):,} least sure of {unsettled:,} items"
             if unsettled > LOOKED_AT

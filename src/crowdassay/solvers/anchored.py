@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Counts, Engine, Weights
+from crowdassay.engines.base import Ability, Counts, Engine, Weights
 from crowdassay.engines.gpu_card import to_host
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
+from crowdassay.errors import ParameterError
+from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import BELIEF, USUAL, Population
 
@@ -39,7 +41,7 @@ class Anchored:
     posterior : ndarray of shape (n_items, n_classes)
         Without rows where items were not judged.
     evidence : float
-        Log-likelihood of the labels, classes and item effects summed out, at the mean tables of the workers.
+        Log-likelihood of the labels in the last pass, classes and item effects summed out.
     effects : ndarray of shape (n_items, n_classes, n_classes) or None
         With item effects, the best effect of each item by true class.
     precision : float or None
@@ -74,8 +76,6 @@ def fit_anchored(
     ordered: bool = False,
     belief: float = BELIEF,
     concentration: float = USUAL,
-    start: Anchored | None = None,
-    judge: bool = True,
     max_iter: int,
     tol: float,
     progress: Progress | None = None,
@@ -107,35 +107,29 @@ def fit_anchored(
         Whether wrong answers may get rarer with their distance in class order.
     belief, concentration : float
         What is believed of the population beforehand; see `Population`.
-    start : Anchored, optional
-        What was found with another anchor: go on from there instead of from the votes.
-    judge : bool
-        Whether items are judged in the end, which needs them in memory.
     max_iter : int
-        Those of the start included.
     tol : float
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
         Told the iterations so far and the log-likelihood.
     """
+    if items and Ability.EFFECTS not in engine.can:
+        raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
     n_classes = engine.n_classes
     flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
-    place = getattr(engine, "xp", np).asarray  # tables go where the labels are
-    cast = engine.count(place(flat), flat[0, 0], Weights.VOTES)
-    votes = Counts(cast.objective, to_host(cast.counts), to_host(cast.totals))
+    place = engine.xp.asarray  # tables go where the labels are
+    given = engine.count(place(flat), flat[0, 0], Weights.VOTES)
+    votes = Counts(given.objective, to_host(given.counts), to_host(given.totals))
     population = Population(n_classes, shared=shared, ordered=ordered, belief=belief, usual=concentration)
     counts, totals = votes.counts, votes.totals
     n_iter, converged = 0, False
-    if start is not None:
-        counts, totals, population = start.counts, start.totals, copy(start.population)
-        n_iter = min(start.n_iter, max_iter - 1)
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
-    log_prior = flat[0, 0]
+    log_prior = without_absent(flat[0, 0], engine)
     while True:
         population.learn(counts)
         if learn_prior:
-            log_prior = digamma(totals + 1.0) - digamma(totals.sum() + n_classes)
+            log_prior = without_absent(digamma(totals + 1.0) - digamma(totals.sum() + n_classes), engine)
         found: ItemSums | None = None
         if effects is None:
             log_p = population.log_tables(counts) if average else np.log(population.tables(counts))
@@ -144,8 +138,7 @@ def fit_anchored(
             totals, value = (1 - anchor) * to_host(sums.totals) + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
-            assert isinstance(engine, RandomItemsEngine)
-            found = engine.integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
+            found = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
             new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
         n_iter += 1
         if progress is not None:
@@ -161,11 +154,6 @@ def fit_anchored(
             np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, n_iter, converged
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
-    if judge and isinstance(engine, RandomItemsEngine):
-        posterior = np.empty((engine.n_items, n_classes))
-        value = engine.count(log_p, log_prior, posterior=posterior).objective
-        if average:
-            value = engine.count(np.log(population.tables(counts)), log_prior).objective
     return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
 
 

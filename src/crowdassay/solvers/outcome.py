@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from crowdassay.arrays import FloatArray
-from crowdassay.data.result import SETTLED
-from crowdassay.engines.base import Weights
+from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.data.record import SETTLED
 from crowdassay.model.family import Model
-from crowdassay.pool.judge import Pool
+
+Announce = Callable[[str], None]
+"""Called with a sentence when there is a wait."""
 
 Progress = Callable[[int, float], None]
 """Called after every step with the number of iterations so far and the objective."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What a solution says about the items that an engine holds.
+
+    Attributes
+    ----------
+    posterior : ndarray of shape (n_items, n_classes)
+    winners : ndarray of bool, shape (n_items, n_classes)
+        The classes that share the highest probability.
+    expected : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected labels by worker, true and observed class; added over blocks they describe the workers.
+    phi : ndarray of shape (n_items, size) or None
+        The items' coordinates.
+    difficulty : ndarray of shape (n_items,) or None
+    """
+
+    posterior: FloatArray
+    winners: BoolArray
+    expected: FloatArray
+    phi: FloatArray | None = None
+    difficulty: FloatArray | None = None
+
+
+Judge = Callable[[Any], Judgement]
+"""Called with an engine whose items are in memory: those of one block, or all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +50,7 @@ class Solution:
 
     Attributes
     ----------
-    sigma : ndarray of shape (n_workers, n_classes, n_classes)
+    sigma : ndarray of shape (n_workers, n_classes, n_classes) or None
         Worker tables; without a model the logarithms that labels count by, used as they are.
     log_prior : ndarray of shape (n_classes,)
     objective : float or None
@@ -31,38 +60,35 @@ class Solution:
     n_iter : int
         Passes over the labels.
     converged : bool
+    judge : callable
+        Says what this solution makes of the items that an engine holds: a small object that can travel.
     model : Model or None
-        The member of the family, whose item block each item is fitted with; None where there is none.
-    weights : Weights
-        Where the items' class weights come from: their posterior, or the votes and nothing else.
-    pool : Pool or None
-        By which items are judged where a pool of models does it; then ``sigma`` are its tables.
+        The member of the family, where the solution is one.
+    confusion : ndarray of shape (n_workers, n_classes, n_classes) or None
+        The workers' confusion, where it is not that of ``sigma``.
     known : ndarray of shape (n_workers, 2) or None
         Labels that each worker has given on known items, and those that are right.
     doubt : str
         A sentence, where known items contradict the fit; empty otherwise.
-    tables : ndarray of shape (n_workers, n_classes, n_classes) or None
-        The workers' confusion, where it is not that of ``sigma``.
     settled : float
         Probability from which a label is called settled.
     spread : float or None
-        As `crowdassay.data.result.Result` has it.
+        As `crowdassay.data.record.Record` has it.
     notes : tuple of str
         What the user should know, a sentence each.
     """
 
-    sigma: FloatArray
+    sigma: Any
     log_prior: FloatArray
     objective: float | None
     history: tuple[float, ...]
     n_iter: int
     converged: bool
+    judge: Judge | None = None
     model: Model | None = None
-    weights: Weights = Weights.FREE
-    pool: Pool | None = None
+    confusion: FloatArray | None = None
     known: FloatArray | None = None
     doubt: str = ""
-    tables: FloatArray | None = None
     settled: float = SETTLED
     spread: float | None = None
     notes: tuple[str, ...] = ()
