@@ -18,8 +18,8 @@ from corpus import Dataset
 from crowdassay import Assay
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
+from crowdassay.data.votes import shares
 from crowdassay.engines.gather import take
-from crowdassay.estimators.majority import shares
 from crowdassay.metrics.calibration import calibration, calibration_error
 from crowdassay.metrics.scores import error_rate
 from crowdassay.pool.constants import Constants

@@ -4,7 +4,7 @@ A dataset's labels lie face down. Each policy turns over a few at a time, the me
 error against the truth is noted. `ours` chooses item and worker; the others choose the item and take a worker at random.
 
 Run: python benchmarks/replay.py [--seeds 3] [--full] [--json replay.json] [dataset ...]
-     --full fits the default method instead of its quick form, `Assay(items=False)`
+     --full fits the default method instead of its quick form, `Assay()`
      CROWDASSAY_DATA names the folder of the data
      python benchmarks/replay.py --money [dataset ...]   workers of different prices
 """
@@ -77,7 +77,7 @@ class Replay:
         """Fit to what has been seen; return the error."""
         seen = self.seen
         data = Labels.from_codes(self.item[seen], self.worker[seen], self.label[seen].astype(int), **self.words)
-        self.result = (method or (lambda: Assay(items=False)))().fit(data).result_
+        self.result = (method or Assay)().fit(data).result_
         self.votes = data.votes()
         return self.error()
 

@@ -145,6 +145,7 @@ def test_tables_of_other_lengths_and_columns_are_refused(saved, name):
         {"report": {"rows_read": {}}},
         {"settings": {"smoothing": "much"}},
         {"settings": {"no_such": 1}},
+        {"pool": {"stranger": [[1.0]], "offset": [1.0]}},
     ],
     ids=str,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record
+from crowdassay.data.record import SETTLED, Record
 from crowdassay.engines.base import FEW, Engine
 from crowdassay.engines.confusion import normalise
 from crowdassay.engines.files import BlockEngine
@@ -195,6 +195,10 @@ def _result(
         history=solution.history,
         n_iter=solution.n_iter,
         converged=solution.converged,
+        known=solution.known,
+        doubt=solution.doubt,
+        settled=solution.settled,
+        spread=solution.spread,
         notes=solution.notes,
         known=solution.known,
         doubt=solution.doubt,
@@ -219,7 +223,7 @@ class JudgeHeld:
     method: str
     item: Basis | None
     light: bool
-    settled: float
+    settled: float = SETTLED
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
         """Judge the block."""
@@ -227,6 +231,7 @@ class JudgeHeld:
         nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
         record = Record(
             block.labels, self.method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
-            expand=self.item.tables if self.item else None, difficulty=judged.difficulty, settled=self.settled,
+            expand=self.item.tables if self.item else None, difficulty=judged.difficulty,
+            settled=self.settled,
         )  # fmt: skip
         return record, judged.expected

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record, confusion_columns
+from crowdassay.data.record import Record, confusion_columns, known_columns
 from crowdassay.holders.base import Block, Holder
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair, find_copies
@@ -113,8 +113,7 @@ class Insight(ItemInsight):
         """What the user should know, a sentence or two each."""
         found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
         doubt = (self.record.doubt,) if self.record.doubt else ()
-        found_notes = write_notes(*found, chance=self.chance, gold=self.totals.known > 0)
-        return (*doubt, *found_notes, *self._sampled())
+        return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
@@ -137,7 +136,7 @@ class Insight(ItemInsight):
                 "verdict": self.verdicts,
                 "evidence": self.evidence,
                 "looks_like": self.looks_like,
-                **({} if self.record.known is None else _known_columns(self.record.known)),
+                **({} if record.known is None else known_columns(record.known)),
                 **confusion_columns(record.labels, "confusion", record.confusion),
                 **({} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)),
             }
