@@ -85,7 +85,7 @@ class Assay(Estimator):
 
     def needs_memory(self) -> str | None:
         """Say why all labels must be in memory: only effects of the items need them there."""
-        return "Effects of the items need all labels in memory; elsewhere take items=False" if self.items else None
+        return "Effects of the items need all labels in memory: take items=False" if self.items else None
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Fit the workers on any engine."""
