@@ -15,8 +15,11 @@ from crowdassay.insight.totals import Against
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import without_gold
+from crowdassay.planning.job import assess, curve_records
+from crowdassay.planning.state import State
 from crowdassay.report import charts, records
 from crowdassay.report.chart import Chart
+from crowdassay.report.curves import curve_chart
 
 FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 
@@ -94,6 +97,13 @@ class Gallery:
             raise DataError("The truth holds no item of these labels that was not given as gold; there is nothing to compare.")
         return Chart(charts.calibration_chart(calibration(self.insight.record, codes)))
 
+    def curve(self, *, cost: float = 1.0, target: float | None = None, fit: Any = None) -> Chart:
+        """Show the expected error against what further labels cost each; ``fit``, of labels, checks items of known class."""
+        if self.insight.partial:
+            raise DataError("The curve needs all labels in memory; here only some items are.")
+        standing = assess(State.of(self.insight.record, crowd=self.insight.crowd), method=self.insight.record.method, fit=fit)
+        return Chart(curve_chart(curve_records(standing, cost=cost), target), " ".join(standing.notes))
+
     def page(self, against: Against | None) -> dict[str, Chart]:
         """Return the charts of the report by the name of their place on the page; ``against`` compares with a truth."""
         insight, chart = self.insight, self
@@ -105,6 +115,8 @@ class Gallery:
         disputed = chart.items()
         if disputed.records:
             found["items"] = disputed
+        if insight.connection.identified.any() and not insight.chance and not insight.partial:
+            found["curve"] = chart.curve()
         if len(insight.record.history) > 1:
             found["convergence"] = chart.convergence()
         if insight.record.selection is not None:
