@@ -44,3 +44,17 @@ def test_labels_given_again_are_noticed(run, model, tmp_path):
     assert (facts["n_new_labels"], facts["n_known_labels"]) == (3, 1)
     other.write_text("item,worker,label\ni0,w0,x\ni1,newer,x\n")
     assert "word for word" not in run("update", model, other)[1]
+
+
+def test_what_is_left_out_is_said_and_kept(run, model, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text("item,worker,label\ni0,w9,x\ni1,,y\n,w1,y\ni2,w9,y\n")
+    code, out, _ = run("update", model, new, "--out", tmp_path / "out")
+    assert code == 0
+    assert "Read 2 labels of 2 items by 1 worker" in out
+    assert out.count("Left out 1 row") == 2
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert sum(summary["import_report"]["dropped"].values()) == 2
+    assert summary["import_report"]["rows_read"] == 154
+    facts = json.loads(run("update", model, new, "--json")[1])
+    assert sum(facts["dropped"].values()) == 2

@@ -37,6 +37,9 @@ class FakeEngine:
     def restart(self):
         """There is nothing to forget."""
 
+    def gather(self, wanted):
+        return take(self._labels, wanted.rows(self._labels, 0))
+
     def count(self, log_p, log_prior, weights=Weights.FREE):
         labels, held = self._labels, self._held(weights)
         counts, totals, objective = np.zeros_like(log_p), np.zeros(self.n_classes), 0.0

@@ -63,7 +63,7 @@ def check(name: str, options: dict[str, Any], estimator: Any) -> None:
     if name == "local":
         return
     if reason := estimator.needs_memory():
-        raise ParameterError(f"{reason}; take --engine local.")
+        raise ParameterError(f"{reason}, or take --engine local.")
     if name == "gpu":
         return
     for option, unset in IN_MEMORY.items():

@@ -82,16 +82,21 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     """Take in the labels of files; return what that did."""
     import time
 
+    from crowdassay.cli.summary import print_report
     from crowdassay.persistence.update import count_again
     from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
     new = read(labels, {**options, "classes": list(old.class_names)})
+    if not (options["quiet"] or options["as_json"]):
+        print_report(new)
     started = time.perf_counter()
     done = take_in(estimator, new)
     return {
         "n_new_labels": new.n_labels,
         "n_known_labels": count_again(old, new),
+        "dropped": new.report.dropped,
+        "notes": list(new.report.notes),
         "n_touched": len(done.touched),
         "n_changed": done.changed,
         "seconds": round(time.perf_counter() - started, 4),

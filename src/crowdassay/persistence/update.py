@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
 from crowdassay.data.join import take_items
-from crowdassay.data.labels import Labels
+from crowdassay.data.labels import ImportReport, Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.engines.light import ItemCoordinates
@@ -134,14 +134,24 @@ def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
         workers,
         old.classes,
         gold,
-        replace(
-            old.report,
-            rows_read=old.report.rows_read + new.report.rows_read,
-            rows_kept=old.report.rows_kept + new.report.rows_kept,
-        ),
+        join_reports(old.report, new.report),
         old.frame,
     )
     return labels, np.unique(item)
+
+
+def join_reports(old: ImportReport, new: ImportReport) -> ImportReport:
+    """Return what was read and what was dropped in all."""
+    reasons = {**old.dropped, **new.dropped}
+    return replace(
+        old,
+        rows_read=old.rows_read + new.rows_read,
+        rows_kept=old.rows_kept + new.rows_kept,
+        dropped={reason: old.dropped.get(reason, 0) + new.dropped.get(reason, 0) for reason in reasons},
+        repeats=old.repeats + new.repeats,
+        conflicts=old.conflicts + new.conflicts,
+        notes=tuple(dict.fromkeys((*old.notes, *new.notes))),
+    )
 
 
 def _join(old: pa.Array, new: pa.Array) -> tuple[pa.Array, IntArray]:
