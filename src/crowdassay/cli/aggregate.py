@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     from crowdassay.cli.summary import tell
     from crowdassay.fit.summary import summarise
     from crowdassay.fit.write import write_result
-    from crowdassay.io.tables import check_results
+    from crowdassay.io.tables import MODEL, OURS, check_results
 
     chosen, estimator = choose(method, options)
     if options["out"] is not None:
@@ -84,6 +85,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     refuse_inputs(
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
         [options[name] for name in ("ask", "report", "calibration")],
+        [(options["out"], OURS), (options["save_model"], MODEL)],
     )
     quiet = options["quiet"] or options["as_json"]
     known = {} if options["validation"] is None else {"validation": options["validation"]}
@@ -164,6 +166,8 @@ def check_pictures(options: dict[str, Any]) -> None:
         check_writable(options["ask"].parent)
     if options["save_model"] is not None:
         check_writable(options["save_model"])
+        if options["out"] is not None and os.path.realpath(options["out"]) == os.path.realpath(options["save_model"]):
+            raise ParameterError("--out and --save-model name the same folder, and each would replace the other's files.")
     if options["report"] is not None:
         from crowdassay.report.build import check_report
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     from crowdassay.estimators.load import load_model
     from crowdassay.fit.summary import summarise
     from crowdassay.fit.write import write_result
-    from crowdassay.io.tables import check_results
+    from crowdassay.io.tables import OURS, check_results
     from crowdassay.persistence.saved import save_model
     from crowdassay.persistence.update import SINCE
 
@@ -58,6 +59,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
     if options["out"] is not None:
         check_results(options["out"])
+    refuse_inputs([*labels, model], [], [(options["out"], OURS)])
     estimator = load_model(model)
     facts = add(estimator, labels, options) if labels else {}
     n_iter = estimator.refresh().result_.n_iter if options["refit"] else None

@@ -54,6 +54,7 @@ class Estimator(ABC):
         engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
+        **reading: Any,
     ) -> Self:
         """Fit the labels.
 
@@ -71,10 +72,12 @@ class Estimator(ABC):
             Called after every step with the number of iterations so far and the objective.
         announce : callable, optional
             Called with a sentence when there is a wait, such as the first compilation.
+        **reading
+            How to read the labels, as for `crowdassay.as_labels`: ``item_column="task"``, ``classes``, ``repeats`` and so on.
         """
         check_types(self)
         threads = getattr(self, "threads", None)
-        holder = hold(data, gold=gold, engine=engine, threads=threads, tables=self.memory_tables[0])
+        holder = hold(data, gold=gold, engine=engine, threads=threads, tables=self.memory_tables[0], reading=reading)
         try:
             self.result_: Result = fit(self, holder, progress=progress, announce=announce)
         except BaseException:

@@ -187,13 +187,14 @@ class MinimaxEntropy(Estimator):
         validation: Any = None,
         progress: Progress | None = None,
         announce: Announce | None = None,
+        **reading: Any,
     ) -> Self:
         """Fit the labels; with ``validation``, known truths as `gold` takes them, gamma = 'auto' is chosen by these."""
         if validation is None or is_spark(data):
-            return super().fit(data, y, gold=gold, engine=engine, progress=progress, announce=announce)
+            return super().fit(data, y, gold=gold, engine=engine, progress=progress, announce=announce, **reading)
         if self.gamma != "auto":
             raise ParameterError("A validation set chooses gamma; set gamma='auto' to let it.")
-        holder = hold(data, gold=gold, engine=engine, threads=self.threads)
+        holder = hold(data, gold=gold, engine=engine, threads=self.threads, reading=reading)
         labels = holder.gather().labels
         chosen, selection, notes = choose_gamma(
             self, labels, match_truth(labels, validation)[0], announce if progress else None

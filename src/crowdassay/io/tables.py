@@ -10,6 +10,7 @@ from crowdassay.io.write import check_writable
 
 TABLES = ("labels", "posterior", "workers", "items")
 SUMMARY = "summary.json"
+MODEL = frozenset({"model.json", *(f"{name}.parquet" for name in ("classes", "workers", "items", "labels"))})
 OURS = frozenset({SUMMARY, *(f"{name}.{form}" for name in TABLES for form in ("csv", "parquet"))})
 
 
