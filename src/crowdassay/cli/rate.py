@@ -9,7 +9,7 @@ import click
 
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import class_list, read, reading_options
+from crowdassay.cli.reading import read, read_options, reading_options
 
 if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--report", type=click.Path(path_type=Path), help="HTML file for a page about all of it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def rate(labels: Path, **options: Any) -> int:
+def rate(labels: tuple[str, ...], **options: Any) -> int:
     """Estimate the real share of each class from VERDICTS: many by judges, a few by people.
 
     VERDICTS has a row for each verdict: item, worker and label, judges and people together. Judges may answer other things than
@@ -75,12 +75,12 @@ def rate(labels: Path, **options: Any) -> int:
     return int(bool(failures))
 
 
-def check_outputs(labels: Path, options: dict[str, Any]) -> None:
+def check_outputs(labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Refuse files that cannot be written before anything is computed."""
     from crowdassay.io.write import check_writable
 
     outputs = [options[name] for name in ("next_file", "items_file", "report")]
-    refuse_inputs([labels, options["gold"], options["against"], options["cost"]], outputs)
+    refuse_inputs([*labels, options["gold"], options["against"], options["cost"]], outputs)
     for path in outputs[:2]:
         if path is not None:
             check_writable(path.parent)
@@ -90,7 +90,7 @@ def check_outputs(labels: Path, options: dict[str, Any]) -> None:
         check_report(options["report"])
 
 
-def find(data: Labels, labels: Path, options: dict[str, Any]) -> Rated:
+def find(data: Labels, labels: tuple[str, ...], options: dict[str, Any]) -> Rated:
     """Read what else there is and estimate."""
     from crowdassay.cli.rate_columns import item_column, read_costs, read_gold, read_order
     from crowdassay.errors import ParameterError
@@ -98,13 +98,16 @@ def find(data: Labels, labels: Path, options: dict[str, Any]) -> Rated:
 
     if options["pair"] is not None and options["by"] is None:
         raise ParameterError("Pairs are pairs of groups: --pair goes with --by.")
-    columns: dict[str, Any] = {name: item_column(data, labels, options[name], name) for name in ("by", "pair", "strata")}
+    if len(labels) > 1 and any(options[name] is not None for name in ("by", "pair", "strata", "order_column")):
+        raise ParameterError("Columns beside item, worker and label are read from one file; put the verdicts into one.")
+    table = Path(labels[0])
+    columns: dict[str, Any] = {name: item_column(data, table, options[name], name) for name in ("by", "pair", "strata")}
     return estimate(
         data,
         people=people_named(options["people"]),
         gold=read_gold(options["gold"]),
-        classes=class_list(options["classes"]),
-        order=read_order(data, labels, options),
+        classes=read_options(options).classes,
+        order=read_order(data, table, options),
         cost=read_costs(options["cost"]),
         n_next=options["next_size"],
         **{name: options[name] for name in ("beyond", "confidence", "seed")},
@@ -125,12 +128,12 @@ def compare(data: Labels, options: dict[str, Any]) -> dict[str, Any]:
     people = people_named(options["people"])
     if not people:
         raise ParameterError("--against needs people who judged both systems: name them with --people.")
-    other = read(options["against"], {**options, "classes": None})
+    other = read([options["against"]], {**options, "classes": None})
     chosen = {name: options[name] for name in ("beyond", "confidence", "seed")}
-    return rate_against(data, other, people=people, classes=class_list(options["classes"]), **chosen)
+    return rate_against(data, other, people=people, classes=read_options(options).classes, **chosen)
 
 
-def write(found: Rated, facts: dict[str, Any], labels: Path, options: dict[str, Any]) -> None:
+def write(found: Rated, facts: dict[str, Any], labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Write the files that were asked for."""
     from crowdassay.io.write import write_table
 
@@ -141,7 +144,7 @@ def write(found: Rated, facts: dict[str, Any], labels: Path, options: dict[str, 
     if options["report"] is not None:
         from crowdassay.judges.page import write_judges_report
 
-        write_judges_report(found, facts, options["report"], title=f"Rates by {labels.name}")
+        write_judges_report(found, facts, options["report"], title=f"Rates by {Path(labels[0]).name}")
 
 
 for parameter in rate.params:
