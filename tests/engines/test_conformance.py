@@ -36,7 +36,7 @@ def test_engines(name, check, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.make().needs_memory() is None])
 def test_every_method_that_can_leave_memory_needs_the_protocol_and_nothing_more(name):
-    labels = simulate(np.random.default_rng(5), n_items=9, n_workers=4, n_classes=3)[0]
+    labels = simulate(np.random.default_rng(5), n_items=9, n_workers=6, n_classes=3)[0]
     options = {"max_iter": 10} if "max_iter" in METHODS[name].make().get_params() else {}
     engines = FakeEngine(labels), LocalEngine(labels, few=False)
     posteriors = [

@@ -27,6 +27,7 @@ from crowdassay.simulation.simulate import simulate
 
 Make = Callable[[Labels], Engine]
 OBJECTIVE = 1e-9  # relative
+FITTED = 1e-7  # relative, of a fit that is stopped on its way: items stop a little earlier or later
 SUMS = 1.5e-5  # of a worker's table: an item that stops when half a step is worth less than 1e-10 is that far from its optimum
 
 
@@ -101,9 +102,9 @@ def check_fits(make: Make) -> None:
     """Estimators end where they end on the local engine: the same objective, and the same most probable classes."""
     methods: tuple[Estimator, ...] = (
         MajorityVote(),
-        Assay(max_iter=20),
-        DawidSkene(max_iter=30),
-        DawidSkene(prior="estimated", smoothing=0.1, max_iter=30),
+        Assay(),
+        DawidSkene(prior="uniform", max_iter=30),
+        DawidSkene(smoothing=0.1, max_iter=30),
         MinimaxEntropy(starts=1, max_iter=12),
         MinimaxEntropy(starts=1, max_iter=12, item_structure="none"),
         MinimaxEntropy(starts=1, max_iter=12, structure="ordinal"),
@@ -118,7 +119,7 @@ def check_fits(make: Make) -> None:
             where = f"{name}, {method}"
             assert (found.objective is None) == (expected.objective is None), f"{where}: one fit has an objective, one has none"
             if expected.objective is not None and found.objective is not None:
-                _same(found.objective, expected.objective, f"{where}: the objective of the fit")
+                _same(found.objective, expected.objective, f"{where}: the objective of the fit", FITTED)
             assert found.judge is not None and expected.judge is not None, f"{where}: nothing judges the items"  # noqa: PT018
             posteriors = [solution.judge(LocalEngine(labels, few=False)).posterior for solution in (found, expected)]  # type: ignore[misc]
             top = np.sort(posteriors[1], axis=1)
@@ -159,9 +160,9 @@ def _tables(labels: Labels) -> FloatArray:
     return noise + np.eye(labels.n_classes)
 
 
-def _same(found: float, expected: float, what: str) -> None:
+def _same(found: float, expected: float, what: str, most: float = OBJECTIVE) -> None:
     gap = abs(found - expected) / max(abs(expected), 1.0)
-    assert gap <= OBJECTIVE, f"{what} is {found!r}, not {expected!r}"
+    assert gap <= most, f"{what} is {found!r}, not {expected!r}"
 
 
 def _close(found: FloatArray, expected: FloatArray, what: str) -> None:
