@@ -64,6 +64,3 @@ class FakeEngine:
         assert weights is Weights.VOTES, "no weights of the items can be held here"
         votes = self._labels.votes()
         return votes / votes.sum(axis=1, keepdims=True)
-
-    def gather(self, wanted):
-        return take(self._labels, wanted.rows(self._labels, 0))

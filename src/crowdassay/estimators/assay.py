@@ -72,13 +72,10 @@ class Assay(Estimator):
         """Fit the members on any engine without looking at known classes, then let these correct what was found."""
         if self.ordered not in (None, True, False):
             raise ParameterError(f"ordered must be True, False or None, not {self.ordered!r}.")
-        if self.ordered:
-            check_order(facts)
-
-    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
-        """Fit the members on any engine without looking at known classes, then let these correct what was found."""
         constants, nothing = self.constants or shipped(), engine.gather(Wanted())
         ordered = nothing.report.order == "scale" if self.ordered is None else self.ordered
+        if ordered:
+            check_order(nothing)
         trust = self._trust(nothing)
         trusted = None if trust is None else ~np.isnan(trust)
         known = engine.gather(Wanted(known=True, workers=trusted))

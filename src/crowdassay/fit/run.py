@@ -198,10 +198,6 @@ def _result(
         settled=solution.settled,
         spread=solution.spread,
         notes=solution.notes,
-        known=solution.known,
-        doubt=solution.doubt,
-        settled=solution.settled,
-        spread=solution.spread,
         held=held,
     )
 

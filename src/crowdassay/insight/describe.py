@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -285,10 +284,3 @@ def conclude(
         sample=lesson.sample.labels,
         partial=partial,
     )
-
-
-def _known_columns(known: FloatArray) -> dict[str, Any]:
-    """Return the columns of what workers did on known items: how many labels, and the share that is right."""
-    count, right = known.T
-    share = np.where(count > 0, right / np.maximum(count, 1), np.nan)
-    return {"known_labels": count.astype(np.int64), "known_right": pa.array(share, from_pandas=True)}
