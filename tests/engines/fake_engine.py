@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.gather import take
 from crowdassay.kernels import reference
 
 
@@ -32,6 +33,9 @@ class FakeEngine:
         known = labels.gold[labels.gold >= 0]
         self.class_counts = np.bincount(np.append(labels.label, known), minlength=labels.n_classes)
         self.few, self.can, self.xp = False, frozenset(), np
+
+    def gather(self, wanted):
+        return take(self._labels, wanted.rows(self._labels, 0))
 
     def restart(self):
         """There is nothing to forget."""
