@@ -49,7 +49,7 @@ RIDGES = tuple(product((1.0, 3.0), (3.0, 10.0), (0.3, 1.0, 3.0)))
 SIZES = (5, 20, 50, 100)
 SCALES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 SETTLED = (0.95, 0.96, 0.97, 0.975, 0.98, 0.985)
-MOST_WRONG = 0.045  # of the labels called settled, in the mean over groups of people and of language models; 5 % is promised
+MOST_WRONG = 0.05  # of the labels called settled
 SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 COVERED = 0.88  # of the datasets, by intervals that are to cover 90 % of them; 80 % is promised
 WIDE = 1.645
@@ -140,18 +140,21 @@ def scale_errors(one: Dataset, looks: Looks, constants: Constants) -> list[float
 
 
 def choose_settled(sets: list[Dataset], posteriors: list[np.ndarray]) -> float:
-    """Return the least probability at which few enough of the labels called settled are wrong, for people and for models."""
+    """Return the least probability at which few enough of the labels called settled are wrong.
+
+    That is in the mean over groups, and of all settled labels by people and of all by language models.
+    """
     for least in SETTLED:
         totals: dict[tuple[bool, str], np.ndarray] = {}
         for one, posterior in zip(sets, posteriors, strict=True):
             sure = (posterior.max(axis=1) >= least) & (one.truth >= 0)
             counts = np.array([sure.sum(), (posterior.argmax(axis=1) != one.truth)[sure].sum()])
             totals[one.people, one.group] = totals.get((one.people, one.group), 0) + counts
-        means = [
-            np.mean([wrong / sure for (kind, _), (sure, wrong) in totals.items() if kind == people and sure] or [0.0])
-            for people in (True, False)
-        ]
-        if max(means) <= MOST_WRONG:
+        wrong = [np.mean([bad / sure for sure, bad in totals.values() if sure] or [0.0])]
+        for people in (True, False):
+            sure, bad = np.sum([part for (kind, _), part in totals.items() if kind == people] or [[0, 0]], axis=0)
+            wrong.append(bad / max(sure, 1))
+        if max(wrong) <= MOST_WRONG:
             return least
     return SETTLED[-1]
 

@@ -111,7 +111,7 @@ def test_many_known_items_take_over():
 def test_where_known_items_contradict_the_crowd_that_comes_first():
     labels, truth = misled()
     result = Assay().fit(told(labels, truth, 100)).result_
-    assert result.insight.notes[0] == result.doubt
+    assert result.notes[0] == result.insight.notes[0] == result.doubt
     assert "The known items contradict the crowd" in result.doubt
     scores = Assay().fit(told(labels, truth, 100)).workers_.to_pydict()
     assert scores["known_labels"] == [100] * 12
@@ -171,9 +171,9 @@ def test_blocks_on_disk_are_judged_as_labels_in_memory(tmp_path, n_classes, gold
     one = Assay().fit(labels)
     spool = spool_labels(labels, tmp_path, size=300)
     other = Assay()
-    other.solve(FilesEngine(spool))
+    solution = other.solve(FilesEngine(spool))
     assert len(spool.sizes) > 3
-    posterior = np.concatenate([judge(spool.block(number), other.pool_) for number in range(len(spool.sizes))])
+    posterior = np.concatenate([judge(spool.block(number), solution.judge.pool) for number in range(len(spool.sizes))])
     np.testing.assert_allclose(posterior, one.result_.posterior, atol=1e-8)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay import Assay, simulate
+from crowdassay import Assay, DawidSkene, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning.assign import Plan, plan
 from crowdassay.planning.offer import EXPERT, Offer
@@ -13,7 +13,7 @@ from crowdassay.planning.state import State
 @pytest.fixture(scope="module")
 def state():
     labels, _ = simulate(np.random.default_rng(5), n_items=150, n_workers=15, n_classes=2, labels_per_item=3)
-    return State.of(Assay().fit(labels).result_)
+    return State.of(DawidSkene(smoothing=1).fit(labels).result_)
 
 
 def pairs(state):
