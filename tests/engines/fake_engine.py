@@ -34,9 +34,6 @@ class FakeEngine:
         self.class_counts = np.bincount(np.append(labels.label, known), minlength=labels.n_classes)
         self.few, self.can, self.xp = False, frozenset(), np
 
-    def gather(self, wanted):
-        return take(self._labels, wanted.rows(self._labels, 0))
-
     def restart(self):
         """There is nothing to forget."""
 
