@@ -282,8 +282,8 @@ def test_m9_a_file_replaced_while_it_is_read(tmp_path, spooled, monkeypatch, pla
     path = write(tmp_path / "a.csv", HEAD + "a,u,x\nb,u,y\n")
     sniff = look.sniff
 
-    def sniff_and_replace(stream, name):
-        found = sniff(stream, name)
+    def sniff_and_replace(start, name):
+        found = sniff(start, name)
         other = write(tmp_path / "other.csv", "worker,item,label\nu,a,x\nu,b,y\n")
         os.replace(other, path)
         return found

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -65,9 +64,8 @@ class Dialect:
     skip: int = 0
 
 
-def sniff(stream: BinaryIO, path: Path) -> Dialect:
-    """Choose the separator under which the first records agree best with the header."""
-    raw = stream.read(SAMPLE)
+def sniff(raw: bytes, path: Path) -> Dialect:
+    """Choose the separator under which the first records, bytes from a file's beginning, agree best with the header."""
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)  # the last character may be cut
     named = SEPARATOR_LINE.match(text)
     blank = BLANK_LINES.match(text)
