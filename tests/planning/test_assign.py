@@ -13,7 +13,7 @@ from crowdassay.planning.state import State
 @pytest.fixture(scope="module")
 def state():
     labels, _ = simulate(np.random.default_rng(5), n_items=150, n_workers=15, n_classes=2, labels_per_item=3)
-    return State.of(Assay(items=False).fit(labels).result_)
+    return State.of(Assay().fit(labels).result_)
 
 
 def pairs(state):
@@ -54,7 +54,7 @@ def test_cheap_workers_are_preferred_if_they_are_as_good(state):
 
 def test_bad_workers_are_not_asked():
     labels, _ = simulate(np.random.default_rng(6), n_items=300, n_workers=10, skill=2.5, spammers=0.3, labels_per_item=5)
-    state = State.of(Assay(items=False).fit(labels).result_)
+    state = State.of(Assay().fit(labels).result_)
     skill = np.einsum("icc->i", state.tables) / 2
     made = plan(state, 60)
     assert skill[made.worker].mean() > skill.mean() + 0.05
