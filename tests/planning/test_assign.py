@@ -79,7 +79,7 @@ def test_new_workers_get_a_few_settled_items_and_nothing_else(state):
     assert new.sum() == 10
     assert made.trial[new].all()
     assert not made.trial[~new].any()
-    assert (wider.probability[made.item[new]] >= 0.95).all()
+    assert wider.probability[made.item[new]].min() >= np.quantile(wider.probability, 0.9)
 
 
 def test_copies_are_not_asked_about_what_the_other_has_labelled(state):
