@@ -25,6 +25,8 @@ BLOCK = 65_536  # comparisons by nobody in particular that are gone over togethe
 NONE = -40.0  # log propensity of ties where there are none
 LEAST_SPREAD, MOST_SPREAD = 1e-4, 9.0  # bounds of variances
 GUESS = {"scores": 1.0, "reliability": 0.1, "bias": 0.1}  # what two more members of each population would have
+NEAR = 0.05  # steps of scores from which on workers' effects follow with one step each
+SAMPLE = 200_000  # comparisons to begin with where there are many more
 SETTLED = 1e-3  # relative change of a variance at which to stop
 TIES = ("davidson", "rao-kupper", "half")
 
@@ -170,16 +172,16 @@ class Problem:
         return point
 
     def evaluate(
-        self, point: FloatArray, variances: dict[str, float], clusters: int = 0
+        self, point: FloatArray, variances: dict[str, float], clusters: int = 0, *, near: bool = False
     ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         """Return the log-likelihood, its gradient, the information and, with ``clusters``, the sum of squared scores.
 
         ``clusters`` is 1 for scores summed by worker (comparisons by nobody in particular each on their own), 2 for each
-        comparison on its own.
+        comparison on its own. ``near`` says that the workers' effects hardly move any more.
         """
         rows = self.rows
         width = self.size if self.dense else 1
-        precision = np.array([1.0 / max(variances[name], LEAST_SPREAD) for name in ("reliability", "bias")])
+        precision = _worker_precision(variances)
         jobs = []
         for begin, end in self.parts:
             jobs += [(begin, min(end, rows.known), clusters), (max(begin, rows.known), end, 2 if clusters else 0)]
@@ -194,7 +196,7 @@ class Problem:
                 self.kernel.pass_over(
                     begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
                     self.effects, precision, rows.free, self.ties, self.dense, gradients[n], matrices[n], self.spread, how,
-                    meats[n],
+                    meats[n], near,
                 )
             )  # fmt: skip
 
@@ -241,27 +243,41 @@ def fit_pairs(
     learn = start is None
     if not problem.dense:
         return _fit_large(problem, point, variances, learn=learn and prior == "estimated", max_iter=max_iter)
+    sample = _some_workers(rows) if learn else None
+    if sample is not None:  # most of the way on some of the workers, the last steps with all
+        some = fit_pairs(sample, ties=ties, position=position, prior=prior, max_iter=max_iter, tol=1e-3)
+        point, variances = some.point.copy(), dict(some.variances)
     converged, n_iter = False, 0
     with one_blas_thread():
-        value, gradient, matrix = _penalised(problem, point, variances)
+        value, gradient, matrix, _ = problem.evaluate(point, variances)
         for n_iter in range(1, max_iter + 1):  # noqa: B007  it is reported
-            step = _solve(matrix, gradient, problem.locked, rows.n_items, shared=variances["scores"] == 0)
+            prior_now = _prior(problem, variances)
+            penalised = value - 0.5 * float(prior_now @ point**2)
+            whole, slope = matrix + np.diag(prior_now), gradient - prior_now * point
+            step = _solve(whole, slope, problem.locked, rows.n_items, shared=variances["scores"] == 0)
             step *= min(1.0, 3.0 / max(np.abs(step).max(), 1e-300))
             for _ in range(30):
-                ahead = _penalised(problem, point + step, variances)
-                if ahead[0] >= value - 1e-9 * (1 + abs(value)):
+                near = bool(np.abs(step).max() < NEAR)
+                before = problem.effects.copy()
+                ahead = problem.evaluate(point + step, variances, near=near)
+                if ahead[0] - 0.5 * float(prior_now @ (point + step) ** 2) >= penalised - 1e-7 * (1 + abs(penalised)):
                     break
                 step *= 0.5
-            point, (value, gradient, matrix) = point + step, ahead
-            moved = _update(problem, point, matrix, variances, scores=learn and prior == "estimated", workers=learn)
-            if np.abs(step).max() < tol * 10 and moved < SETTLED:
+                problem.effects = before
+            point, (value, gradient, matrix, _) = point + step, ahead
+            moved = 0.0
+            if learn:
+                old = _worker_precision(variances)
+                whole = matrix + np.diag(_prior(problem, variances))
+                moved = _update(problem, point, whole, variances, scores=prior == "estimated", workers=True)
+                change = _worker_precision(variances) - old
+                value -= 0.5 * float(((problem.effects[: rows.known] ** 2) @ change).sum())
+            if np.abs(step).max() < tol and moved < SETTLED:
                 converged = True
-                if np.abs(step).max() < tol:
-                    break
+                break
+            if moved < SETTLED and np.abs(step).max() < 100 * tol:
                 learn = False  # the populations have settled; what is left is the last digits of the scores
-            elif moved:
-                value, gradient, matrix = _penalised(problem, point, variances)
-        information = matrix - np.diag(_prior(problem, variances))
+        information = matrix
     mean = point[: rows.n_items][~problem.locked[: rows.n_items]].mean()
     point[: rows.n_items] = np.where(problem.locked[: rows.n_items], 0.0, point[: rows.n_items] - mean)
     known = slice(0, rows.known)
@@ -278,10 +294,24 @@ def _prior(problem: Problem, variances: dict[str, float]) -> FloatArray:
     return added
 
 
-def _penalised(problem: Problem, point: FloatArray, variances: dict[str, float]) -> tuple[float, FloatArray, FloatArray]:
-    value, gradient, matrix, _ = problem.evaluate(point, variances)
-    added = _prior(problem, variances)
-    return value - 0.5 * float(added @ point**2), gradient - added * point, matrix + np.diag(added)
+def _worker_precision(variances: dict[str, float]) -> FloatArray:
+    return np.array([1.0 / max(variances[name], LEAST_SPREAD) for name in ("reliability", "bias")])
+
+
+def _some_workers(rows: Rows) -> Rows | None:
+    """Return the comparisons of every few workers, about `SAMPLE` in all; None where these are not far fewer, or nobody's."""
+    every = len(rows.left) // SAMPLE
+    if every < 4 or rows.known < 20 * every or rows.starts[rows.known] < len(rows.left) // 2:
+        return None
+    chosen = np.arange(0, rows.known, every)
+    place = np.concatenate([np.arange(rows.starts[w], rows.starts[w + 1]) for w in chosen])
+    starts = np.concatenate([[0], np.cumsum(np.diff(rows.starts)[chosen])]).astype(np.int64)
+    if len(np.unique(np.concatenate([rows.left[place], rows.right[place]]))) < rows.n_items:
+        return None
+    return Rows(
+        rows.left[place], rows.right[place], rows.outcome[place], rows.weight[place], rows.style[place], starts,
+        np.ones(len(chosen), bool), len(chosen), rows.n_items,
+    )  # fmt: skip
 
 
 def lock_matrix(matrix: FloatArray, locked: BoolArray, n_items: int, *, shared: bool) -> FloatArray:

@@ -11,30 +11,33 @@ _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 DAVIDSON, RAO_KUPPER = 0, 1
 LEFT, RIGHT, TIE = 0, 1, 2
+CLOSE = 0.5  # steps of the effects up to which one is taken on the way
 
 
 @_jit
-def log_chance(outcome, eta, kappa, ties, out):  # type: ignore[no-untyped-def]
+def log_chance(outcome, eta, kappa, nu, ties, out):  # type: ignore[no-untyped-def]
     """Fill ``out``: log-probability, slopes by eta and kappa, then curvature by eta, both, and kappa (negative is concave).
 
     Davidson: left, right, tie in the ratio exp(eta / 2), exp(-eta / 2), exp(kappa). Rao and Kupper: left with probability
-    1 / (1 + exp(c - eta)) and right with 1 / (1 + exp(c + eta)), where c = exp(kappa).
+    1 / (1 + exp(c - eta)) and right with 1 / (1 + exp(c + eta)), where c = exp(kappa), which is passed as ``nu``.
     """
     if ties == DAVIDSON:
-        top = max(0.5 * abs(eta), kappa)
-        a, b, t = math.exp(0.5 * eta - top), math.exp(-0.5 * eta - top), math.exp(kappa - top)
-        total = a + b + t
-        a, b, t = a / total, b / total, t / total
+        half = math.exp(-0.5 * abs(eta))  # everything is divided by the larger of the two sides: one exponential will do
+        small, t = half * half, nu * half
+        total = 1.0 + small + t
+        a = (1.0 if eta > 0 else small) / total
+        b = (small if eta > 0 else 1.0) / total
+        t /= total
         mean = 0.5 * (a - b)  # of the statistic +1/2, -1/2, 0
         x = 0.5 if outcome == LEFT else (-0.5 if outcome == RIGHT else 0.0)
         y = 1.0 if outcome == TIE else 0.0
-        out[0] = x * eta + y * kappa - top - math.log(total)
+        out[0] = x * eta + y * kappa - 0.5 * abs(eta) - math.log(total)
         out[1], out[2] = x - mean, y - t
         out[3] = -(0.25 * (a + b) - mean * mean)
         out[4] = mean * t
         out[5] = -t * (1.0 - t)
         return
-    c = math.exp(kappa)
+    c = nu
     if outcome != TIE:
         side = 1.0 if outcome == LEFT else -1.0
         z = side * eta - c
@@ -64,13 +67,13 @@ def rows_of_worker(  # type: ignore[no-untyped-def]
     first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out
 ):  # fmt: skip
     """Return the log-likelihood of a worker's comparisons, its slopes and its (positive) curvatures by rho and bias."""
-    a, value = math.exp(rho), 0.0
+    a, value, nu = math.exp(rho), 0.0, math.exp(point[n_items + 1])
     slope_r, slope_b, curve_r, curve_rb, curve_b = 0.0, 0.0, 0.0, 0.0, 0.0
     for n in range(first, last):
         d = point[left[n]] - point[right[n]]
         for m in range(n_styles):
             d += point[n_items + 2 + m] * style[n, m]
-        log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], ties, out)
+        log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
         w = weight[n]
         value += w * out[0]
         slope_r += w * out[1] * a * d
@@ -84,7 +87,7 @@ def rows_of_worker(  # type: ignore[no-untyped-def]
 @_jit
 def pass_over(  # type: ignore[no-untyped-def]
     begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, precision, free, ties, dense,
-    gradient, matrix, spread, clusters, meat,
+    gradient, matrix, spread, clusters, meat, near,
 ):  # fmt: skip
     """Go over workers ``begin`` to ``end``; return their penalised log-likelihood, add to the gradient and the information.
 
@@ -95,17 +98,18 @@ def pass_over(  # type: ignore[no-untyped-def]
     effects : (n_workers, 2), log reliability and own bias of each; where to begin and, afterwards, the mode
     precision : (2,), of the population of effects; ``free`` (n_workers,), whether a worker has effects at all
     spread : (n_workers, 2), variances of the effects given the comparisons
+    near : whether the effects are near their modes already, so that one step of Newton's method, taken on the way, will do
     clusters : 0 to leave ``meat`` alone, 1 to add the outer product of each worker's score, 2 that of each comparison
     """
     n_parameters, n_styles = len(point), style.shape[1]
     out, place = np.empty(6), np.full(n_parameters, -1, np.int64)
-    value = 0.0
+    value, nu = 0.0, math.exp(point[n_items + 1])
     for w in range(begin, end):
         first, last = starts[w], starts[w + 1]
         if first == last:
             continue
         rho, bias = effects[w, 0], effects[w, 1]
-        if free[w]:
+        if free[w] and not near:
             now = rows_of_worker(
                 first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out
             )
@@ -133,6 +137,7 @@ def pass_over(  # type: ignore[no-untyped-def]
                 if max(abs(s0), abs(s1)) < 1e-5:
                     break
             effects[w, 0], effects[w, 1] = rho, bias
+        if free[w]:
             value -= 0.5 * (precision[0] * rho * rho + precision[1] * bias * bias)
         a = math.exp(rho)
         count = 0
@@ -155,6 +160,7 @@ def pass_over(  # type: ignore[no-untyped-def]
         score = np.zeros(count)
         link = np.zeros((count, 2))
         r00, r01, r11 = precision[0], 0.0, precision[1]
+        left_over0, left_over1 = -precision[0] * rho, -precision[1] * bias  # slopes by the effects, zero at their mode
         at = np.empty(3 + n_styles + 1, np.int64)
         by = np.empty(3 + n_styles + 1)
         size = len(at)
@@ -162,7 +168,7 @@ def pass_over(  # type: ignore[no-untyped-def]
             d = point[left[n]] - point[right[n]]
             for m in range(n_styles):
                 d += point[n_items + 2 + m] * style[n, m]
-            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], ties, out)
+            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
             c = weight[n]
             value += c * out[0]
             at[0], at[1], at[2] = place[left[n]], place[right[n]], place[n_items]
@@ -190,6 +196,8 @@ def pass_over(  # type: ignore[no-untyped-def]
             r00 -= c * out[3] * a * a * d * d
             r01 -= c * out[3] * a * d
             r11 -= c * out[3]
+            left_over0 += c * out[1] * a * d
+            left_over1 += c * out[1]
             if clusters == 2:
                 for j in range(size):
                     sj = out[2] if j == size - 1 else by[j] * out[1]
@@ -205,9 +213,14 @@ def pass_over(  # type: ignore[no-untyped-def]
         if free[w]:
             det = r00 * r11 - r01 * r01
             spread[w, 0], spread[w, 1] = r11 / det, r00 / det
+            s0, s1 = (r11 * left_over0 - r01 * left_over1) / det, (r00 * left_over1 - r01 * left_over0) / det
+            if max(abs(s0), abs(s1)) < CLOSE:  # one more step for the next time, which has then nothing left to do
+                effects[w, 0], effects[w, 1] = rho + s0, bias + s1
+                value += 0.5 * (left_over0 * s0 + left_over1 * s1)
             for j in range(count):
                 u0 = (r11 * link[j, 0] - r01 * link[j, 1]) / det
                 u1 = (r00 * link[j, 1] - r01 * link[j, 0]) / det
+                gradient[mine[j]] -= u0 * left_over0 + u1 * left_over1
                 if dense:
                     for i in range(count):
                         matrix[mine[j], mine[i]] -= u0 * link[i, 0] + u1 * link[i, 1]
@@ -221,7 +234,7 @@ def pass_over(  # type: ignore[no-untyped-def]
 @_jit
 def probabilities(left, right, worker, style, point, n_items, effects, ties, table):  # type: ignore[no-untyped-def]
     """Fill the probability that the left one wins, the right one wins, and of a tie; (n_pairs, 3)."""
-    out = np.empty(6)
+    out, nu = np.empty(6), math.exp(point[n_items + 1])
     for n in range(len(left)):
         rho, bias = 0.0, 0.0
         if worker[n] >= 0:
@@ -230,5 +243,5 @@ def probabilities(left, right, worker, style, point, n_items, effects, ties, tab
         for m in range(style.shape[1]):
             d += point[n_items + 2 + m] * style[n, m]
         for outcome in range(3):
-            log_chance(outcome, math.exp(rho) * d + point[n_items] + bias, point[n_items + 1], ties, out)
+            log_chance(outcome, math.exp(rho) * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
             table[n, outcome] = math.exp(out[0])

@@ -5,7 +5,7 @@ A comparison of i and j is worth most where their order is in doubt and the comp
 .. math::  \Phi\!\left(-\frac{|s_i - s_j|}{\sqrt{V_{ij}}}\right) \, \log(1 + w_{ij} V_{ij}), \qquad w_{ij} = p_{ij} (1 - p_{ij})
 
 the chance that the order is wrong times the information gained. After each pair the uncertainty is updated as if the
-comparison had been made, so that the list does not ask for the same pair again and again.
+comparison had been made; a pair is named once.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ def choose_pairs(score: FloatArray, covariance: FloatArray, count: int) -> list[
     weight = chance * (1.0 - chance)
     spread = covariance.copy()
     chosen = []
-    for _ in range(count):
+    taken = np.zeros(len(one), bool)
+    for _ in range(min(count, len(one))):
         variance = spread[one, one] + spread[two, two] - 2 * spread[one, two]
         wrong = ndtr(-gap / np.sqrt(np.maximum(variance, 1e-12)))
-        worth = wrong * np.log1p(weight * np.maximum(variance, 0.0))
+        worth = np.where(taken, -1.0, wrong * np.log1p(weight * np.maximum(variance, 0.0)))
         best = int(np.argmax(worth))
+        taken[best] = True
         i, j = int(one[best]), int(two[best])
         chosen.append((i, j, float(wrong[best]), float(worth[best])))
         column = spread[:, i] - spread[:, j]
