@@ -16,8 +16,10 @@ from crowdassay.cli.compare import compare
 from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
 from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
+from crowdassay.cli.measure import measure
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths
+from crowdassay.cli.rank import rank
 from crowdassay.cli.reproduce import reproduce
 from crowdassay.cli.simulate import simulate
 from crowdassay.cli.update import update
@@ -33,7 +35,7 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, agreement, compare, convert, datasets, methods, reproduce, simulate, update):
+for command in (aggregate, agreement, compare, convert, datasets, measure, methods, rank, reproduce, simulate, update):
     cli.add_command(command)
     check_paths(command)
 
