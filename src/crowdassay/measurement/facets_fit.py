@@ -112,7 +112,7 @@ class Problem:
         return point
 
 
-def fit_facets(design: Design, *, joint: bool, max_iter: int, tol: float) -> Fit:
+def fit_facets(design: Design, *, joint: bool, max_iter: int, tol: float, errors: bool = True) -> Fit:
     """Maximise the likelihood.
 
     Parameters
@@ -123,6 +123,8 @@ def fit_facets(design: Design, *, joint: bool, max_iter: int, tol: float) -> Fit
     max_iter : int
     tol : float
         Largest change of any parameter, in logits, at which to stop.
+    errors : bool
+        Without, the covariance is left out, which saves most of the time of a small fit.
     """
     problem = Problem(design, joint=joint)
     if not problem.dense:
@@ -145,7 +147,9 @@ def fit_facets(design: Design, *, joint: bool, max_iter: int, tol: float) -> Fit
             if np.abs(step).max() < tol:
                 converged = True
                 break
-        covariance = _covariance(matrix, lock, design, directions, joint=joint)
+        covariance = np.full(problem.size, np.nan)
+        if errors:
+            covariance = _covariance(matrix, lock, design, directions, joint=joint)
     return _finish(problem, point, covariance, value, n_iter, converged, directions)
 
 

@@ -14,6 +14,9 @@ from crowdassay.report.html import asset, render
 from crowdassay.report.text import short
 
 
+FIXED = ("map", "matrix")  # charts that keep their size; the others fill the page
+
+
 @dataclass(frozen=True)
 class Section:
     """A part of the page; its chart is the one named by its id."""
@@ -46,10 +49,10 @@ def write_findings(found: Findings, path: Path) -> None:
 
 def findings_page(found: Findings) -> str:
     """Return the page as HTML."""
-    bare = {
-        name: Chart({key: value for key, value in chart.spec.items() if key != "title"}, chart.note)
-        for name, chart in found.charts.items()
-    }  # the page has headings of its own
+    bare = {}
+    for name, chart in found.charts.items():
+        spec = {key: value for key, value in chart.spec.items() if key != "title"}  # the page has headings of its own
+        bare[name] = Chart(spec if name in FIXED else {**spec, "width": "container"}, chart.note)
     return render(
         asset("findings.html"),
         bare,

@@ -53,8 +53,9 @@ def wright_map(model: ManyFacet) -> Chart:
                 }
             )
     most = max(drawn, default=1)
-    for record in records:
-        record["across"] = round((record["across"] - 0.5) / max(most, 12), 4)
+    for record in records:  # names need room beside their points
+        stack = record["across"]
+        record["across"] = round(0.03 + 0.3 * ((stack - 1) % 3) if record["name"] else (stack - 0.5) / max(most, 12), 4)
     low, high = _range(model)
     y = {"field": "level", "type": "quantitative", "title": "logits", "scale": {"domain": [low, high], "nice": False}}
     x = {"field": "across", "type": "quantitative", "axis": None, "scale": {"domain": [0, 1.02]}}
@@ -144,7 +145,7 @@ def measuring_page(model: ManyFacet, title: str | None, interactions: list[tuple
     measures, facets = lay.measures_table(model), lay.facets_table(model)
     rater = ratings.facets[model._rater_facet()]
     sections = [
-        Section("map", "Variable map", "All facets on one scale. An object half a logit above a rater's severity and the thresholds is likely to be rated above them."),
+        Section("map", "Variable map", "All facets on one scale: the further what is measured stands above a rater, the higher that rater rates it."),
         Section(
             "facets", "How far the elements of each facet lie apart",
             "Reliability near 1 means that the order of the elements would come out the same again; p tests whether they differ at all.",
