@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from crowdassay.estimators.welinder import Welinder
     from crowdassay.io.files import read_labels
     from crowdassay.io.frames import as_labels
+    from crowdassay.measurement.facets import ManyFacet
     from crowdassay.measurement.partial import PartialCredit
     from crowdassay.measurement.rasch import Rasch
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.metrics.agreement import Agreement, agreement
     from crowdassay.model.simulate import simulate
     from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.selection.select import grid
 
 __version__ = "0.1.0"
@@ -48,6 +50,7 @@ _HOMES = {
     "Assay": "crowdassay.estimators.assay",
     "Agreement": "crowdassay.metrics.agreement",
     "BeliefPropagation": "crowdassay.estimators.belief_propagation",
+    "BradleyTerry": "crowdassay.ranking.bradley_terry",
     "CrowdassayError": "crowdassay.errors",
     "DawidSkene": "crowdassay.estimators.dawid_skene",
     "DawidSkeneMeanField": "crowdassay.estimators.dawid_skene_mean_field",
@@ -60,6 +63,7 @@ _HOMES = {
     "MACE": "crowdassay.estimators.mace",
     "MMSR": "crowdassay.estimators.mmsr",
     "MajorityVote": "crowdassay.estimators.majority",
+    "ManyFacet": "crowdassay.measurement.facets",
     "MeanField": "crowdassay.estimators.mean_field",
     "MinimaxEntropy": "crowdassay.estimators.minimax",
     "OneCoin": "crowdassay.estimators.coins",
@@ -92,6 +96,7 @@ __all__ = [  # noqa: RUF022  plain order
     "Agreement",
     "Assay",
     "BeliefPropagation",
+    "BradleyTerry",
     "CrowdassayError",
     "DawidSkene",
     "DawidSkeneMeanField",
@@ -104,6 +109,7 @@ __all__ = [  # noqa: RUF022  plain order
     "MACE",
     "MMSR",
     "MajorityVote",
+    "ManyFacet",
     "MeanField",
     "MinimaxEntropy",
     "OneCoin",

@@ -132,11 +132,13 @@ def fit_facets(design: Design, *, joint: bool, max_iter: int, tol: float, errors
     directions = null_space(design, joint=joint)
     lock = np.zeros((problem.size, directions.shape[1]))
     lock[: design.n_beta] = directions
+    along = _along(lock, design, directions, joint=joint)
     point, converged, n_iter = problem.opening(), False, 0
     with one_blas_thread():
         value, gradient, matrix = problem.evaluate(point)
         for n_iter in range(1, max_iter + 1):  # noqa: B007  it is reported
             step = _solve(matrix, lock, gradient)
+            step -= along @ (lock.T @ step)
             step *= min(1.0, 2.0 / max(np.abs(step).max(), 1e-300))
             for _ in range(MOST_SHORTENED):
                 ahead = problem.evaluate(point + step)
@@ -176,14 +178,18 @@ def _covariance(matrix: FloatArray, lock: FloatArray, design: Design, directions
     locked[idle, idle] += scale
     value, vector = np.linalg.eigh(locked)
     inverse = (vector / np.maximum(value, 1e-12 * value.max())) @ vector.T
-    move = lock.copy()  # how everything moves along such a direction: in a marginal fit the centre goes with it
-    if not joint:
-        start = design.code[:1]
-        move[design.n_parameters] = -(directions[start[0]].T @ design.sign)
-    keep = np.eye(len(matrix)) - move @ lock.T
+    keep = np.eye(len(matrix)) - _along(lock, design, directions, joint=joint) @ lock.T
     inverse = keep @ inverse @ keep.T
     inverse[idle, idle] = np.nan
     return np.asarray(inverse)
+
+
+def _along(lock: FloatArray, design: Design, directions: FloatArray, *, joint: bool) -> FloatArray:
+    """Return how everything moves along directions that change nothing: in a marginal fit the centre goes with them."""
+    move = lock.copy()
+    if not joint:
+        move[design.n_parameters] = -(directions[design.code[0]].T @ design.sign)
+    return move
 
 
 def _fit_large(problem: Problem, max_iter: int, tol: float) -> Fit:

@@ -56,7 +56,8 @@ def _connection(model: ManyFacet) -> Iterator[str]:
     split = [ratings.facets[f] for f in np.flatnonzero(~whole)]
     sizes = np.bincount(np.unique(group[group >= 0], return_inverse=True)[1])
     object_name = ratings.facets[model._item]
-    parts = f"{len(sizes):,} parts of {listed(np.sort(sizes)[::-1].tolist(), limit=3)} elements of {object_name}"
+    largest = ", ".join(f"{size:,}" for size in np.sort(sizes)[::-1][:3]) + (" ..." if len(sizes) > 3 else "")
+    parts = f"{len(sizes):,} parts of {largest} elements of {object_name}"
     told = (
         f"The ratings fall into parts that nothing connects ({', '.join(split)}): {parts}."
         if len(sizes) > 1

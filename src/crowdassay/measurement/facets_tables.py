@@ -37,8 +37,12 @@ def likeliest(design: Design, parameters: FloatArray) -> tuple[FloatArray, Float
 
 def object_errors(design: Design, fit: Fit, *, refit: bool) -> tuple[FloatArray, FloatArray]:
     """Return the objects' measures and standard errors in a joint fit, the other facets' errors among them."""
-    theta, information = likeliest(design, fit.parameters) if refit else (fit.theta, 1.0 / fit.moments[:, 1])
-    variance = 1.0 / np.maximum(information, 1e-300)
+    theta, variance = fit.theta, fit.moments[:, 1].copy()
+    filled = np.diff(design.starts) > 0
+    if refit:
+        theta, information = likeliest(design, fit.parameters)
+        variance = 1.0 / np.maximum(information, 1e-12)
+    variance = np.where(filled, variance, 1.0)
     if fit.covariance.ndim == 2 and design.n_objects * design.n_beta <= EXACT:
         rows = residuals_at(design, fit.parameters, theta)
         values = (rows.variance[:, None] * design.sign).ravel()

@@ -145,7 +145,7 @@ class BradleyTerry:
         n = pairs.n_items
         if fit.information.ndim == 1:
             return model_covariance(fit)[:n]
-        if self.intervals == "model":
+        if self.intervals == "model" or self._few:
             return model_covariance(fit)[:n, :n]
         if self.intervals == "bootstrap":
             drawn = bootstrap(
@@ -156,6 +156,11 @@ class BradleyTerry:
             shrunk = inverse @ np.diag(fit.precision[:n]) @ inverse
             return np.asarray(np.cov(drawn, rowvar=False) + shrunk)
         return self._sandwich()[:n, :n]
+
+    @property
+    def _few(self) -> bool:
+        """Whether workers differ and there are too few of them for a sandwich, so that the model's word is taken."""
+        return self.intervals == "sandwich" and self._effects and not self._by_worker
 
     def _sandwich(self) -> FloatArray:
         rows = self._rows
@@ -258,7 +263,7 @@ class BradleyTerry:
     def style_(self) -> Any:
         """Frame of style and its effect in logits for one standard deviation more on the left, with its error."""
         pairs, first = self._fitted(), self._fitted().n_items + 2
-        covariance = model_covariance(self._fit) if self.intervals == "model" else self._sandwich()
+        covariance = model_covariance(self._fit) if self.intervals == "model" or self._few else self._sandwich()
         error = np.sqrt(np.maximum(np.diag(covariance)[first:], 0.0))
         table = pa.table({"style": list(pairs.styles), "effect": self._fit.point[first:], "standard_error": error})
         return to_frame(table, pairs.frame)
@@ -334,8 +339,9 @@ class BradleyTerry:
             yield f"{counted(count, 'row')} left out: {reason}."
         parts = np.bincount(self._parts())
         if len(parts) > 1:
+            largest = ", ".join(f"{size:,}" for size in np.sort(parts)[::-1][:4]) + (" ..." if len(parts) > 4 else "")
             yield (
-                f"The items fall into {len(parts):,} parts of {listed(np.sort(parts)[::-1].tolist(), limit=4)} items that were "
+                f"The items fall into {len(parts):,} parts of {largest} items that were "
                 "never compared with one another. Only ranks within a part mean anything (column part)."
             )
         count = np.bincount(np.concatenate([pairs.left, pairs.right]), minlength=pairs.n_items)
@@ -348,10 +354,15 @@ class BradleyTerry:
             yield f"{unknown:,} comparisons name no worker; they count as made by an average one."
         if self.reliability and used == 1:
             yield "There is one worker only, so that nothing can be said about reliability."
-        if used and not self._by_worker and self.intervals != "model":
+        if self._few:
             yield (
-                f"There are {counted(used, 'worker')}; intervals take comparisons as independent, since fewer than {ENOUGH} "
-                "workers are too few to tell how workers differ. They say nothing about other workers."
+                f"There are {counted(used, 'worker')}, and a sandwich over workers needs at least {ENOUGH}; intervals are those "
+                "of the model."
+            )
+        elif used and not self._by_worker and self.intervals != "model":
+            yield (
+                f"There are {counted(used, 'worker')}, fewer than {ENOUGH}; intervals take comparisons as independent and say "
+                "nothing about other workers."
             )
         if pairs.n_items + 2 > DENSE:
             yield (

@@ -3,8 +3,8 @@ r"""How uncertain scores are: a sandwich over workers or comparisons, a bootstra
 .. math::  V = H^{-1} (J + \Lambda) H^{-1}, \qquad H = I + \Lambda
 
 I is the information, :math:`\Lambda` what the population of scores adds, and J the sum of squared scores of the likelihood:
-over workers where at least `ENOUGH` are known, since comparisons by one worker are alike, else over comparisons. Where the
-model holds, J is I and V is the inverse of H.
+over workers where at least `ENOUGH` are known, since comparisons by one worker are alike, else over comparisons. (With fewer
+workers who differ, the model's own V is taken.) Where the model holds, J is I and V is the inverse of H.
 """
 
 from __future__ import annotations
