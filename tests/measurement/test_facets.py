@@ -105,9 +105,9 @@ def test_joint_estimates_equal_a_plain_maximisation():
 
 
 def test_marginal_estimates_equal_a_plain_maximisation():
-    table, *_ = draw(np.random.default_rng(4), objects=60, raters=4, criteria=2, each=6)
+    table, *_ = draw(np.random.default_rng(4), objects=40, raters=4, criteria=2, each=6)
     score, codes = table["score"].to_numpy(), [table[name].to_numpy() for name in ("essay", "rater", "criterion")]
-    node = np.linspace(-6, 6, 121)
+    node = np.linspace(-5, 5, 61)
 
     def negative(x):
         severity, hard, tau = np.append(x[:3], -x[:3].sum()), np.array([x[3], -x[3]]), np.append(x[4:6], -x[4:6].sum())
@@ -115,7 +115,7 @@ def test_marginal_estimates_equal_a_plain_maximisation():
         z = x[6] + np.exp(x[7]) * node - (severity[codes[1]] + hard[codes[2]])[:, None]
         logit = np.arange(4) * z[:, :, None] - np.concatenate([[0], np.cumsum(tau)])
         own = np.take_along_axis(logit, score[:, None, None], axis=2)[:, :, 0] - logsumexp(logit, axis=2)
-        total = np.zeros((60, len(node)))
+        total = np.zeros((40, len(node)))
         np.add.at(total, codes[0], own)
         return -(logsumexp(total + weight, axis=1) - logsumexp(weight)).sum()
 
