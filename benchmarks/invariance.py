@@ -1,6 +1,6 @@
 """Does the order of items depend on who compares them? The test of invariance on real data, as a Markdown table.
 
-    python benchmarks/invariance.py ../shared/data --resamples 99 > table.md
+python benchmarks/invariance.py ../shared/data --resamples 99 > table.md
 """
 
 from __future__ import annotations

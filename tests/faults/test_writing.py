@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdassay.cli.summary import summarise
 from crowdassay.errors import FileError
 from crowdassay.estimators.majority import MajorityVote
+from crowdassay.fit.summary import summarise
+from crowdassay.fit.write import write_result
 from crowdassay.io import folder as folders
-from crowdassay.io.tables import TABLES, check_results, write_result
-from crowdassay.model.simulate import simulate
+from crowdassay.io.tables import TABLES, check_results
+from crowdassay.simulation.simulate import simulate
 
 LABELS, _ = simulate(np.random.default_rng(1), n_items=20, n_workers=6, n_classes=2)
 RESULT = MajorityVote().fit(LABELS).result_
@@ -27,7 +28,7 @@ CALLS = ("fsync", "rename", "replace", "mkdir", "link")
 
 
 def save(folder, mark, form="csv"):
-    write_result(RESULT, {**summarise(RESULT, "majority", None, ordered=False), "mark": mark}, folder, form)
+    write_result(RESULT, {**summarise(RESULT, "majority"), "mark": mark}, folder, form)
 
 
 def mark_of(folder):
@@ -187,18 +188,18 @@ def test_row_23_paths_that_cannot_be(run, tmp_path):
 
 
 def test_row_23_a_vanishing_input(run, tmp_path, monkeypatch):
-    from crowdassay.io import scan
+    from crowdassay.io import look
 
     labels = tmp_path / "labels.csv"
     labels.write_text("item,worker,label\na,v,x\na,w,y\n")
-    sniff = scan.sniff
+    sniff = look.sniff
 
-    def sniff_and_vanish(path):
-        found = sniff(path)
+    def sniff_and_vanish(stream, path):
+        found = sniff(stream, path)
         path.unlink()
         return found
 
-    monkeypatch.setattr(scan, "sniff", sniff_and_vanish)
+    monkeypatch.setattr(look, "sniff", sniff_and_vanish)
     code, _, err = run("aggregate", labels, "--out", tmp_path / "r")
     assert code == 2
     assert "'labels.csv' cannot be read (No such file or directory)" in err

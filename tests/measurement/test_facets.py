@@ -202,11 +202,16 @@ def test_extreme_elements_get_a_finite_measure_and_a_note():
     score = table["score"].to_numpy().copy()
     score[table["essay"].to_numpy() == 4] = 3
     score[table["rater"].to_numpy() == 1] = 0
-    model = ManyFacet(facets=["essay", "rater", "criterion"], estimation="joint").fit(table.set_column(3, "score", pa.array(score)))
+    model = ManyFacet(facets=["essay", "rater", "criterion"], estimation="joint").fit(
+        table.set_column(3, "score", pa.array(score))
+    )
     rows = {(row["facet"], row["element"]): row for row in model.measures_.to_pylist()}
     assert rows["rater", "1"]["extreme"]
     assert 1 < rows["rater", "1"]["measure"] < 20
-    assert rows["essay", "4"]["measure"] > max(row["measure"] for key, row in rows.items() if key[0] == "essay" and key[1] != "4") - 3
+    assert (
+        rows["essay", "4"]["measure"]
+        > max(row["measure"] for key, row in rows.items() if key[0] == "essay" and key[1] != "4") - 3
+    )
     assert "lowest or only the highest" in " ".join(model.notes_)
 
 
@@ -310,9 +315,11 @@ def test_bad_settings_are_refused(settings, error):
 
 def test_bad_ratings_are_refused():
     table = pa.table({"rater": ["a", "b"], "task": ["x", "x"], "score": ["good", "1"]})
-    with pytest.raises(DataError, match="data row 1.*'good', which is no number"):
+    with pytest.raises(DataError, match=r"data row 1.*'good', which is no number"):
         ManyFacet(facets=["rater", "task"]).fit(table)
     with pytest.raises(DataError, match="Every rating is 1"):
         ManyFacet(facets=["rater", "task"]).fit(pa.table({"rater": ["a", "b"], "task": ["x", "x"], "score": [1, 1]}))
     with pytest.raises(DataError, match="miss a value"):
-        ManyFacet(facets=["rater", "task"]).fit(pa.table({"rater": ["a", "b", None, None, None], "task": list("xyxyx"), "score": [1, 2, 1, 2, 1]}))
+        ManyFacet(facets=["rater", "task"]).fit(
+            pa.table({"rater": ["a", "b", None, None, None], "task": list("xyxyx"), "score": [1, 2, 1, 2, 1]})
+        )

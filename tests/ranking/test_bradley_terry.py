@@ -34,7 +34,10 @@ def plain(**settings):
 def test_scores_equal_choix():
     choix = pytest.importorskip("choix")
     pairs, _ = draw(np.random.default_rng(0), tie=-50)
-    wins = [(left, right) if won == 0 else (right, left) for left, right, won in zip(pairs.left, pairs.right, pairs.outcome, strict=True)]
+    wins = [
+        (left, right) if won == 0 else (right, left)
+        for left, right, won in zip(pairs.left, pairs.right, pairs.outcome, strict=True)
+    ]
     found = plain().fit(pairs).scores_
     expected = choix.opt_pairwise(pairs.n_items, wins, alpha=0.0, tol=1e-10)
     np.testing.assert_allclose(found, expected - expected.mean(), atol=1e-4)
@@ -133,7 +136,15 @@ def test_swapping_sides_and_rows_changes_nothing_but_the_side():
     pairs, _ = draw(np.random.default_rng(9))
     order = np.random.default_rng(0).permutation(pairs.n_pairs)
     flip = np.array([1, 0, 2])
-    turned = Pairs(pairs.right[order], pairs.left[order], flip[pairs.outcome[order]], pairs.worker[order], pairs.items, pairs.workers, pairs.style)
+    turned = Pairs(
+        pairs.right[order],
+        pairs.left[order],
+        flip[pairs.outcome[order]],
+        pairs.worker[order],
+        pairs.items,
+        pairs.workers,
+        pairs.style,
+    )
     one, two = BradleyTerry().fit(pairs), BradleyTerry().fit(turned)
     np.testing.assert_allclose(one.scores_, two.scores_, atol=1e-5)
     assert one.position_bias_ == pytest.approx(-two.position_bias_, abs=1e-5)
@@ -179,7 +190,9 @@ def test_next_pairs_are_near_each_other_and_named_once():
 
 
 def test_parts_that_never_met_are_said_and_maximum_likelihood_refuses():
-    table = pa.table({"left": list("abab") + list("cdcd"), "right": list("baba") + list("dcdc"), "winner": list("aabb") + list("ccdd")})
+    table = pa.table(
+        {"left": list("abab") + list("cdcd"), "right": list("baba") + list("dcdc"), "winner": list("aabb") + list("ccdd")}
+    )
     model = BradleyTerry().fit(table)
     assert "2 parts of 2, 2 items" in " ".join(model.notes_)
     assert len(set(model.ranking_["part"].to_pylist())) == 2

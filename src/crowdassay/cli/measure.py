@@ -23,8 +23,12 @@ CERTAIN = 0.05
 @click.command(cls=Grouped)
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--facets", required=True, help="Columns that a rating depends on, such as rater,task or essay,judge,criterion.")
-@click.option("--positive", help="Facets whose measure raises ratings; the first is what is measured. Else the first that is not a rater.")
-@click.option("--steps", help="A facet each element of which has thresholds of its own (partial credit). Else one rating scale.")
+@click.option(
+    "--positive", help="Facets whose measure raises ratings; the first is what is measured. Else the first that is not a rater."
+)
+@click.option(
+    "--steps", help="A facet each element of which has thresholds of its own (partial credit). Else one rating scale."
+)
 @click.option(
     "--estimation",
     type=click.Choice(["marginal", "joint"]),
@@ -121,8 +125,8 @@ def _check_outputs(out: Path | None, report: Path | None, chart: Path | None) ->
 
 
 def _draw(model: ManyFacet, pairs: list[tuple[str, str]], report: Path | None, chart: Path | None, title: str | None) -> None:
+    from crowdassay.measurement.page import measuring_page, wright_map
     from crowdassay.report.findings import write_findings
-    from crowdassay.report.measuring import measuring_page, wright_map
 
     if chart is not None:
         wright_map(model).save(chart)
@@ -132,7 +136,9 @@ def _draw(model: ManyFacet, pairs: list[tuple[str, str]], report: Path | None, c
         found = []
         for one, two in pairs:
             places = model._ratings.facet(one), model._ratings.facet(two)
-            found.append((one, two, interactions(model._ratings, model._design, model._fit.covariance, model._residuals, *places)))
+            found.append(
+                (one, two, interactions(model._ratings, model._design, model._fit.covariance, model._residuals, *places))
+            )
         write_findings(measuring_page(model, title, found), report)
 
 
@@ -164,11 +170,11 @@ def gather(model: ManyFacet, pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 def summarise(model: ManyFacet) -> dict[str, Any]:
     """Return what ``summary.json`` holds."""
-    from crowdassay import __version__
+    from crowdassay.version import VERSION
 
     ratings = model._ratings
     return {
-        "version": __version__,
+        "version": VERSION,
         "facets": list(ratings.facets),
         "measured": ratings.facets[model._item],
         "positive": [ratings.facets[f] for f in sorted(model._positive)],
@@ -210,7 +216,17 @@ def show(model: ManyFacet, tables: dict[str, Any], options: dict[str, Any]) -> N
     for note in model.notes_:
         console.print(f"Note: {note}")
     console.print()
-    table = Table("facet", "elements", "sd", "mean error", "separation", "reliability", "all alike: p", title="Facets", title_justify="left")
+    table = Table(
+        "facet",
+        "elements",
+        "sd",
+        "mean error",
+        "separation",
+        "reliability",
+        "all alike: p",
+        title="Facets",
+        title_justify="left",
+    )
     for row in tables["facets"].to_pylist():
         figures = (row["sd"], row["rmse"], row["separation"], row["reliability"])
         table.add_row(shown(row["facet"]), f"{row['elements']:,}", *map(number, figures), small(row["p"]))
@@ -220,20 +236,30 @@ def show(model: ManyFacet, tables: dict[str, Any], options: dict[str, Any]) -> N
     rows.sort(key=lambda row: -row["measure"])
     ends = rows if len(rows) <= 2 * SHOWN else [*rows[:SHOWN], *rows[-SHOWN:]]
     word = "Most severe first" if model._rater_facet() not in model._positive else "Highest first"
-    people = Table(rater, "ratings", "mean", "measure", "error", "infit", "outfit", title=f"{rater}. {word}", title_justify="left")
+    people = Table(
+        rater, "ratings", "mean", "measure", "error", "infit", "outfit", title=f"{rater}. {word}", title_justify="left"
+    )
     for row in ends:
-        figures = (row["mean_rating"], row["measure"], row["standard_error"], row["infit"], row["outfit"])
-        people.add_row(shown(row["element"]), f"{row['ratings']:,}", *map(number, figures))
+        five = (row["mean_rating"], row["measure"], row["standard_error"], row["infit"], row["outfit"])
+        people.add_row(shown(row["element"]), f"{row['ratings']:,}", *map(number, five))
     console.print(people)
     if len(rows) > len(ends):
         console.print(f"{len(rows) - len(ends):,} between these are not shown.")
     if model.steps is None:
-        scale_table = Table("score", "ratings", "average logit", "outfit", "threshold below", title="Scale", title_justify="left")
+        scale_table = Table(
+            "score", "ratings", "average logit", "outfit", "threshold below", title="Scale", title_justify="left"
+        )
         steps = {row["to"]: row for row in tables["thresholds"].to_pylist()}
         for row in tables["categories"].to_pylist():
             step = steps.get(row["score"])
-            told = "" if step is None else f"{step['threshold']:.2f} ± {step['standard_error']:.2f}" + (" disordered" if step["disordered"] else "")
-            scale_table.add_row(f"{row['score']:g}", f"{row['ratings']:,}", number(row["average_logit"]), number(row["outfit"]), told)
+            told = (
+                ""
+                if step is None
+                else f"{step['threshold']:.2f} ± {step['standard_error']:.2f}" + (" disordered" if step["disordered"] else "")
+            )
+            scale_table.add_row(
+                f"{row['score']:g}", f"{row['ratings']:,}", number(row["average_logit"]), number(row["outfit"]), told
+            )
         console.print(scale_table)
     _show_tests(console, tables)
     written = [f"tables to {options['out']}"] if options["out"] else []
@@ -262,8 +288,12 @@ def _show_tests(console: Any, tables: dict[str, Any]) -> None:
         console.print(f"{len(found):,} of {len(tested):,} {title} (false discovery rate {CERTAIN:g}).")
         table = Table("element", "with", value.replace("_", " "), "error", "p", "q")
         for row in found[:SHOWN]:
-            other = row.get("other_element") or (f"{row['rated_higher_in']} over {row['rated_lower_in']}" if "df" in row else row["facet"])
+            other = row.get("other_element") or (
+                f"{row['rated_higher_in']} over {row['rated_lower_in']}" if "df" in row else row["facet"]
+            )
             error = row["standard_error"] if value != "over_all_its_time" else abs(row[value] / row["z"])
-            table.add_row(shown(row["element"]), shown(other), number(row[value]), number(error), small(row["p"]), small(row["q"]))
+            table.add_row(
+                shown(row["element"]), shown(other), number(row[value]), number(error), small(row["p"]), small(row["q"])
+            )
         if found:
             console.print(table)

@@ -28,17 +28,25 @@ LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its ow
     show_default=True,
     help="How ties come about, or count each as half a win.",
 )
-@click.option("--both-bad", type=click.Choice(["tie", "drop"]), default="tie", show_default=True, help="What to do where both were bad.")
+@click.option(
+    "--both-bad", type=click.Choice(["tie", "drop"]), default="tie", show_default=True, help="What to do where both were bad."
+)
 @click.option("--no-position", is_flag=True, help="Take it that neither side has an advantage.")
 @click.option("--no-reliability", is_flag=True, help="Take it that all workers are alike.")
 @click.option("--prior", help="Standard deviation of the scores in logits, or none; estimated otherwise.")
 @click.option(
-    "--intervals", type=click.Choice(["sandwich", "bootstrap", "model"]), default="sandwich", show_default=True, help="How to find intervals."
+    "--intervals",
+    type=click.Choice(["sandwich", "bootstrap", "model"]),
+    default="sandwich",
+    show_default=True,
+    help="How to find intervals.",
 )
 @click.option("--confidence", default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--resamples", default=200, show_default=True, help="--intervals bootstrap: how many.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--style", help="What else differs between the sides, such as length: columns length_left and length_right, or length.")
+@click.option(
+    "--style", help="What else differs between the sides, such as length: columns length_left and length_right, or length."
+)
 @click.option("--group", help="Column: a ranking for each group besides.")
 @click.option("--next", "next_pairs", type=int, help="Name this many pairs to compare next.")
 @click.option("--left-column", help="Column of the left one; found by name (left, model_a ...) otherwise.")
@@ -98,12 +106,12 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> None:
                 write_table(table, fresh / f"{name}.csv", "csv")
             write_json(summary, fresh / FILES[-1])
     if options["chart"] is not None:
-        from crowdassay.report.ranked import interval_chart
+        from crowdassay.ranking.page import interval_chart
 
         interval_chart(tables["ranking"], model.confidence).save(options["chart"])
     if options["report"] is not None:
+        from crowdassay.ranking.page import ranking_page
         from crowdassay.report.findings import write_findings
-        from crowdassay.report.ranked import ranking_page
 
         page = ranking_page(model, options["report_title"], [(name, table) for name, table, _ in grouped], tables.get("next"))
         write_findings(page, options["report"])
@@ -144,7 +152,7 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, Any, list[str]]]:
     for g, name in enumerate(pairs.groups.to_pylist()):
         rows = pairs.group == g
         if rows.sum() < LEAST_IN_GROUP:
-            model.notes_.append(f"The group '{name}' has {int(rows.sum())} comparisons, too few for a ranking of its own.")
+            model.notes_.append(f"The group '{name}' has only {int(rows.sum())} comparisons, so no ranking of its own.")
             continue
         part = pairs.only(rows)
         used, codes = np.unique(np.concatenate([part.left, part.right]), return_inverse=True)
@@ -182,11 +190,11 @@ def gather(model: BradleyTerry, grouped: list[tuple[str, Any, list[str]]], count
 
 def summarise(model: BradleyTerry) -> dict[str, Any]:
     """Return what ``summary.json`` holds."""
-    from crowdassay import __version__
+    from crowdassay.version import VERSION
 
     pairs = model._fitted()
     return {
-        "version": __version__,
+        "version": VERSION,
         "columns": pairs.columns,
         "n_comparisons": pairs.n_pairs,
         "n_items": pairs.n_items,
@@ -206,7 +214,9 @@ def summarise(model: BradleyTerry) -> dict[str, Any]:
     }
 
 
-def show(model: BradleyTerry, tables: dict[str, Any], grouped: list[tuple[str, Any, list[str]]], options: dict[str, Any]) -> None:
+def show(
+    model: BradleyTerry, tables: dict[str, Any], grouped: list[tuple[str, Any, list[str]]], options: dict[str, Any]
+) -> None:
     """Print the ranking, the least reliable workers, and what to compare next."""
     from rich.console import Console
     from rich.table import Table
@@ -221,13 +231,27 @@ def show(model: BradleyTerry, tables: dict[str, Any], grouped: list[tuple[str, A
         f"{int((pairs.outcome == 2).sum()):,} are ties."
     )
     spread = model.spread_
-    differ = f"; workers' reliability varies by a factor of {2.718281828 ** spread['reliability']:.2f}" if model._effects else ""
-    console.print(f"Scores vary by {spread['scores']:.2f} logits; the left side is favoured by {model.position_bias_:.2f}{differ}.")
+    differ = (
+        f"; workers' reliability varies by a factor of {2.718281828 ** spread['reliability']:.2f}" if model._effects else ""
+    )
+    console.print(
+        f"Scores vary by {spread['scores']:.2f} logits; the left side is favoured by {model.position_bias_:.2f}{differ}."
+    )
     for note in model.notes_:
         console.print(f"Note: {note}")
     console.print()
     for title, table in [("Ranking", tables["ranking"]), *((f"Ranking in {shown(name)}", table) for name, table, _ in grouped)]:
-        grid = Table("rank", "item", "score", f"{model.confidence:.0%} interval", "rank may be", "group", "comparisons", title=title, title_justify="left")
+        grid = Table(
+            "rank",
+            "item",
+            "score",
+            f"{model.confidence:.0%} interval",
+            "rank may be",
+            "group",
+            "comparisons",
+            title=title,
+            title_justify="left",
+        )
         for row in table.slice(0, SHOWN).to_pylist():
             grid.add_row(
                 f"{row['rank']}", shown(row["item"]), f"{row['score']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}",
@@ -238,18 +262,34 @@ def show(model: BradleyTerry, tables: dict[str, Any], grouped: list[tuple[str, A
             console.print(f"{table.num_rows - SHOWN:,} more are not shown.")
     console.print("Items that share a letter in the column group cannot be told apart.")
     if model._effects:
-        grid = Table("worker", "comparisons", "reliability", "left bias", "agrees with ranking", title="Least reliable workers", title_justify="left")
+        grid = Table(
+            "worker",
+            "comparisons",
+            "reliability",
+            "left bias",
+            "agrees with ranking",
+            title="Least reliable workers",
+            title_justify="left",
+        )
         for row in tables["workers"].sort_by("reliability").slice(0, 5).to_pylist():
             agrees = "–" if row["agreement"] is None or row["agreement"] != row["agreement"] else f"{row['agreement']:.0%}"
-            grid.add_row(shown(row["worker"]), f"{row['comparisons']:,}", f"{row['reliability']:.2f}", f"{row['left_bias']:+.2f}", agrees)
+            grid.add_row(
+                shown(row["worker"]), f"{row['comparisons']:,}", f"{row['reliability']:.2f}", f"{row['left_bias']:+.2f}", agrees
+            )
         console.print(grid)
     if "style" in tables:
         for row in tables["style"].to_pylist():
-            console.print(f"One standard deviation more {shown(row['style'])} is worth {row['effect']:+.2f} ± {row['standard_error']:.2f} logits.")
+            console.print(
+                f"One SD more {shown(row['style'])} is worth {row['effect']:+.2f} ± {row['standard_error']:.2f} logits."
+            )
     if "next" in tables:
         grid = Table("one", "other", "order may be wrong", title="Compare next", title_justify="left")
         for row in tables["next"].to_pylist():
             grid.add_row(shown(row["left"]), shown(row["right"]), f"{row['order_may_be_wrong']:.0%}")
         console.print(grid)
-    written = [f"{word} to {options[name]}" for name, word in (("out", "tables"), ("report", "the page"), ("chart", "the ranking")) if options[name]]
+    written = [
+        f"{word} to {options[name]}"
+        for name, word in (("out", "tables"), ("report", "the page"), ("chart", "the ranking"))
+        if options[name]
+    ]
     console.print(f"Wrote {', '.join(written)}." if written else "No tables were written; give --out DIR for them.")

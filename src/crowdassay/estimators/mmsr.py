@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.base import Announce, Estimator
-from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.fit.parameters import check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.coins import coin_tables
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 MOST_PAIRS = 200_000_000  # pairs of workers with a common item; each takes some tens of bytes
 
@@ -46,8 +45,8 @@ class MMSR(Estimator):
     ----------
     trim : int or None
         How many to leave out on either side; None takes half the smallest number of co-workers, less one.
-    max_sweeps : int
-    tolerance : float
+    max_iter : int
+    tol : float
         Change of any skill at which to stop.
     threads : int or None
         Of the last step; None takes all cores.
@@ -60,32 +59,32 @@ class MMSR(Estimator):
     method: ClassVar[str] = "mmsr"
 
     trim: int | None = None
-    max_sweeps: int = 10_000
-    tolerance: float = 1e-10
+    max_iter: int = 10_000
+    tol: float = 1e-10
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         if self.trim is not None and (not isinstance(self.trim, int) or self.trim < 0):
             raise ParameterError(f"trim must be a whole number of at least 0, or None, not {self.trim!r}.")
         agreement = worker_agreement(labels)
         degree = np.diff(agreement.indptr)[: labels.n_workers]
         trim = max(int(degree.min()) // 2 - 1, 0) if self.trim is None else self.trim
-        size, self.changes_ = complete(agreement, trim, self.max_sweeps, self.tolerance, labels.n_items)
-        sweeps, converged = len(self.changes_), self.changes_[-1] <= self.tolerance
+        size, self.changes_ = complete(agreement, trim, self.max_iter, self.tol, labels.n_items)
+        n_iter, converged = len(self.changes_), self.changes_[-1] <= self.tol
         skill = (size * worker_signs(agreement))[: labels.n_workers]
         p = skill_accuracy(skill, labels.n_classes, labels.n_items)
         self.skills_ = np.log(max(labels.n_classes - 1, 1) * p / (1.0 - p))
         log_p = coin_tables(np.log(p)[:, None], np.log1p(-p)[:, None], labels.n_classes)
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
         log_prior = np.full(labels.n_classes, -np.log(labels.n_classes))
-        return table_result(engine, self.method, {"trim": trim}, log_p, log_prior, sweeps=sweeps, converged=converged)
+        return table_result(engine, self.method, {"trim": trim}, log_p, log_prior, n_iter=n_iter, converged=converged)
 
     def _judge(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)
 
 
-def worker_agreement(labels: Labels) -> sparse.csr_array:
+def worker_agreement(labels: Labels) -> scipy.sparse.csr_array:
     r"""Return :math:`K/(K-1) C_{il} - 1/(K-1)` for all pairs with common items, the known items' worker last.
 
     Several labels by one worker on one item share one judgement.
@@ -102,27 +101,27 @@ def worker_agreement(labels: Labels) -> sparse.csr_array:
         raise DataError(
             f"The method 'mmsr' compares all pairs of workers, too many with {labels.n_workers:,}; use one-coin or dawid-skene."
         )
-    seen = sparse.csr_array((weight, (item, worker)), shape=shape)
-    common = sparse.csr_array(seen.T @ seen)
-    same = sparse.csr_array(common.shape)
+    seen = scipy.sparse.csr_array((weight, (item, worker)), shape=shape)
+    common = scipy.sparse.csr_array(seen.T @ seen)
+    same = scipy.sparse.csr_array(common.shape)
     for k in range(labels.n_classes):
         mine = label == k
-        chosen = sparse.csr_array((weight[mine], (item[mine], worker[mine])), shape=shape)
+        chosen = scipy.sparse.csr_array((weight[mine], (item[mine], worker[mine])), shape=shape)
         same = same + chosen.T @ chosen
-    pairs = sparse.coo_array(common)
+    pairs = scipy.sparse.coo_array(common)
     off = pairs.row != pairs.col
     row, column = pairs.row[off], pairs.col[off]
     if not len(row):  # scipy gives no array for an empty choice
-        return sparse.csr_array(common.shape)
-    share = np.asarray(sparse.csr_array(same)[row, column]).ravel() / pairs.data[off]
+        return scipy.sparse.csr_array(common.shape)
+    share = np.asarray(scipy.sparse.csr_array(same)[row, column]).ravel() / pairs.data[off]
     wrong = max(labels.n_classes - 1, 1)
-    found = sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)
+    found = scipy.sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)
     found.sort_indices()
     return found
 
 
 def complete(
-    matrix: sparse.csr_array, trim: int, max_sweeps: int, tolerance: float, n_items: int
+    matrix: scipy.sparse.csr_array, trim: int, max_iter: int, tol: float, n_items: int
 ) -> tuple[FloatArray, tuple[float, ...]]:
     """Return the sizes of the rank-one factor (n_workers + 1,), and the largest change in every sweep."""
     from crowdassay.kernels.completion import trimmed_pass  # noqa: PLC0415  numba loads on first use
@@ -130,7 +129,7 @@ def complete(
     values, least = np.abs(matrix.data), 1.0 / n_items
     left, right = np.full(matrix.shape[0], 0.5), np.full(matrix.shape[0], 0.5)
     changes: list[float] = []
-    while len(changes) < max_sweeps and (not changes or changes[-1] > tolerance):
+    while len(changes) < max_iter and (not changes or changes[-1] > tol):
         before = np.sqrt(left * right)
         trimmed_pass(matrix.indptr, matrix.indices, values, left, right, trim, least)
         trimmed_pass(matrix.indptr, matrix.indices, values, right, left, trim, least)
@@ -139,10 +138,10 @@ def complete(
     return left / max(float(scale), 1e-300), tuple(changes)
 
 
-def worker_signs(matrix: sparse.csr_array) -> FloatArray:
+def worker_signs(matrix: scipy.sparse.csr_array) -> FloatArray:
     """Return -1 or +1 for each worker: the leading eigenvector of the signs, most workers positive in each connected part."""
-    signs = sparse.csr_array((np.sign(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
-    part = connected_components(signs, directed=False)[1].astype(np.int64)
+    signs = scipy.sparse.csr_array((np.sign(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+    part = scipy.sparse.csgraph.connected_components(signs, directed=False)[1].astype(np.int64)
     shift = float(np.diff(matrix.indptr).max())  # makes the largest eigenvalue the largest in size
     vector, *_ = leading_vector(lambda v: signs @ v + shift * v, np.ones(matrix.shape[0]), part)
     return np.where(vector < 0, -1.0, 1.0)

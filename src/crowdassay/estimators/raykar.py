@@ -7,21 +7,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
-from scipy.special import log_softmax, logsumexp, softmax
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.confusion import normalise
+from crowdassay.estimators.base import Estimator, match_workers
+from crowdassay.fit.parameters import check_run
+from crowdassay.fit.result import Result
 from crowdassay.io.features import match_features, read_features
 from crowdassay.io.frames import as_labels, to_frame
 from crowdassay.solvers.em import EPSILON
 from crowdassay.solvers.logistic import fit_logistic
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,9 +40,9 @@ class RaykarClassifier(Estimator):
         s: added to every expected count of a worker's table, the mode under a Dirichlet(1 + s) prior.
     penalty : float
         lambda: ridge penalty of the standardised weights.
-    max_sweeps : int
+    max_iter : int
         Steps of EM.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
 
     Attributes
@@ -60,8 +60,8 @@ class RaykarClassifier(Estimator):
 
     smoothing: float = 1.0
     penalty: float = 1.0
-    max_sweeps: int = 500
-    tolerance: float = 1e-8
+    max_iter: int = 500
+    tol: float = 1e-8
 
     def fit(
         self,
@@ -70,6 +70,7 @@ class RaykarClassifier(Estimator):
         *,
         features: Any = None,
         gold: Any = None,
+        engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> Self:
@@ -87,7 +88,7 @@ class RaykarClassifier(Estimator):
             raise ParameterError("RaykarClassifier needs features=...; without them use DawidSkene(prior='estimated').")
         labels = as_labels(data)
         self.features_, self.feature_names_ = match_features(features, labels.items)
-        return super().fit(labels, y, gold=gold, progress=progress, announce=announce)
+        return super().fit(labels, y, gold=gold, engine=engine, progress=progress, announce=announce)
 
     def predict_features(self, features: Any) -> Any:
         """Return class probabilities from features alone: a frame for a frame, an array (n_rows, n_classes) for an array."""
@@ -96,14 +97,14 @@ class RaykarClassifier(Estimator):
         if len(names) != len(self.feature_names_) or (items is not None and set(names) != set(self.feature_names_)):
             raise DataError(f"The fit had the features {', '.join(self.feature_names_)}; these are {', '.join(names)}.")
         if items is None:
-            return softmax(values @ self.weights_.T + self.intercept_, axis=1)
+            return scipy.special.softmax(values @ self.weights_.T + self.intercept_, axis=1)
         order = [names.index(name) for name in self.feature_names_]
-        chances = softmax(values[:, order] @ self.weights_.T + self.intercept_, axis=1)
+        chances = scipy.special.softmax(values[:, order] @ self.weights_.T + self.intercept_, axis=1)
         classes = [f"class:{name}" if name == "item" else name for name in fitted.labels.class_names]
         return to_frame(pa.Table.from_arrays([items, *(pa.array(p) for p in chances.T)], names=["item", *classes]), kind)
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         for name in ("smoothing", "penalty"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ParameterError(f"{name} must be zero or a positive number, not {getattr(self, name)!r}.")
@@ -115,18 +116,18 @@ class RaykarClassifier(Estimator):
         posterior = clamp(labels.votes() / np.maximum(np.diff(labels.starts), 1)[:, None], labels.gold)
         history: list[float] = []
         converged = False
-        while not converged and len(history) < self.max_sweeps:
+        while not converged and len(history) < self.max_iter:
             counts = worker_counts(answers, posterior)
             smoothed = counts + (self.smoothing + EPSILON)
             log_p = np.log(smoothed / smoothed.sum(axis=2, keepdims=True))
             weights = fit_logistic(design, posterior, self.penalty, weights)
-            log_prior = log_softmax(design @ weights.T, axis=1)
+            log_prior = scipy.special.log_softmax(design @ weights.T, axis=1)
             marginal, posterior = e_step(answers, log_p, log_prior, labels.gold)
             ridge = 0.5 * self.penalty * float(np.sum(weights[:, :-1] ** 2))
             history.append(marginal + self.smoothing * float(log_p.sum()) - ridge)
             if progress is not None:
                 progress(len(history), history[-1])
-            converged = len(history) > 1 and history[-1] - history[-2] < self.tolerance * abs(history[-1])
+            converged = len(history) > 1 and history[-1] - history[-2] < self.tol * abs(history[-1])
         self.weights_ = weights[:, :-1] / scale
         self.intercept_ = weights[:, -1] - self.weights_ @ centre
         expected = worker_counts(answers, posterior).sum(axis=2, keepdims=True) * np.exp(log_p)
@@ -139,11 +140,11 @@ class RaykarClassifier(Estimator):
             find_winners(posterior),
             confusion,
             accuracy,
-            log_prior=logsumexp(log_prior, axis=0) - np.log(labels.n_items),
+            log_prior=scipy.special.logsumexp(log_prior, axis=0) - np.log(labels.n_items),
             sigma=log_p,
             objective=history[-1],
             history=tuple(history),
-            sweeps=len(history),
+            n_iter=len(history),
             converged=converged,
         )
 
@@ -156,27 +157,29 @@ class RaykarClassifier(Estimator):
         return e_step(answer_counts(labels), log_p, fitted.log_prior, labels.gold)[1]
 
 
-def answer_counts(labels: Labels) -> sparse.csr_array:
+def answer_counts(labels: Labels) -> scipy.sparse.csr_array:
     """Count answers by item and by worker and observed class, shape (n_items, n_workers * n_classes)."""
     columns = labels.worker.astype(np.int64) * labels.n_classes + labels.label
     shape = (labels.n_items, labels.n_workers * labels.n_classes)
-    return sparse.csr_array((np.ones(labels.n_labels), columns, labels.starts), shape=shape)
+    return scipy.sparse.csr_array((np.ones(labels.n_labels), columns, labels.starts), shape=shape)
 
 
-def worker_counts(answers: sparse.csr_array, posterior: FloatArray) -> FloatArray:
+def worker_counts(answers: scipy.sparse.csr_array, posterior: FloatArray) -> FloatArray:
     """Return expected counts by worker, true and observed class, shape (n_workers, n_classes, n_classes)."""
     n_classes = posterior.shape[1]
     return np.ascontiguousarray((answers.T @ posterior).reshape(-1, n_classes, n_classes).transpose(0, 2, 1))
 
 
-def e_step(answers: sparse.csr_array, log_p: FloatArray, log_prior: FloatArray, gold: np.ndarray) -> tuple[float, FloatArray]:
+def e_step(
+    answers: scipy.sparse.csr_array, log_p: FloatArray, log_prior: FloatArray, gold: np.ndarray
+) -> tuple[float, FloatArray]:
     """Return the marginal log-likelihood and the class probabilities (n_items, n_classes), known classes clamped.
 
     ``log_prior`` is (n_items, n_classes), or (n_classes,) for all items alike.
     """
     n_classes = log_p.shape[1]
     log_joint = answers @ log_p.transpose(0, 2, 1).reshape(-1, n_classes) + log_prior
-    log_marginal = logsumexp(log_joint, axis=1)
+    log_marginal = scipy.special.logsumexp(log_joint, axis=1)
     known = np.flatnonzero(gold >= 0)
     marginal = np.where(gold >= 0, log_joint[np.arange(len(gold)), np.maximum(gold, 0)], log_marginal).sum()
     posterior = np.exp(log_joint - log_marginal[:, None])

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
-from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import (
     first_weights,
     item_scores,
@@ -24,7 +22,8 @@ from crowdassay.estimators.binary import (
 )
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.tables import judge_by_tables, table_result
-from crowdassay.solvers.outcome import Progress
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -74,7 +73,7 @@ class SingularVector(Estimator):
         return judge_by_tables(self._fitted(), labels, self.threads)
 
 
-def connected_parts(matrix: sparse.csr_array) -> IntArray:
+def connected_parts(matrix: scipy.sparse.csr_array) -> IntArray:
     """Return which connected part of the labels each column of an items by workers matrix belongs to, shape (n_columns,)."""
-    links = sparse.block_array([[None, matrix], [matrix.T, None]])
-    return np.asarray(connected_components(links, directed=False)[1][matrix.shape[0] :], dtype=np.int64)
+    links = scipy.sparse.block_array([[None, matrix], [matrix.T, None]])
+    return np.asarray(scipy.sparse.csgraph.connected_components(links, directed=False)[1][matrix.shape[0] :], dtype=np.int64)

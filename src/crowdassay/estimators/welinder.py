@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.special import log_ndtr, ndtr
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.binary import label_signs, name_ranks, two_columns
-from crowdassay.estimators.checks import check_number, check_run
-from crowdassay.estimators.confusion import normalise
-from crowdassay.solvers.outcome import Progress
+from crowdassay.fit.parameters import check_number, check_run
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 
 NARROWEST = 1e-6  # standard deviation
 JITTER = 0.5  # spread of the workers' random starting directions
@@ -41,9 +41,9 @@ class Welinder(Estimator):
         s: how far workers' directions and thresholds lie from the typical worker's.
     starts : int or None
         Starting points, the best kept; None takes one in one dimension, where the votes are start enough, else five.
-    max_sweeps : int
+    max_iter : int
         Steps of L-BFGS from each start.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     seed : int
         Of the random starts.
@@ -64,8 +64,8 @@ class Welinder(Estimator):
     dimension: int = 1
     spread: float = 1.0
     starts: int | None = None
-    max_sweeps: int = 2000
-    tolerance: float = 1e-9
+    max_iter: int = 2000
+    tol: float = 1e-9
     seed: int = 0
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
@@ -77,7 +77,7 @@ class Welinder(Estimator):
         for number in range(starts):
             history: list[float] = []
             start = problem.start(generator, JITTER if number or self.dimension > 1 else 0.0)
-            found = problem.maximise(start, self.max_sweeps, self.tolerance, history)
+            found = problem.maximise(start, self.max_iter, self.tol, history)
             if progress is not None:
                 progress(number + 1, max(history[-1], best[0]))
             if history[-1] > best[0] + 1e-9 * abs(history[-1]):
@@ -99,12 +99,12 @@ class Welinder(Estimator):
             difficulty=self._difficulty(posterior),
             objective=objective,
             history=tuple(history),
-            sweeps=len(history),
+            n_iter=len(history),
             converged=bool(found.success),
         )
 
     def _check(self) -> None:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         for name, value in (("dimension", self.dimension), ("starts", 1 if self.starts is None else self.starts)):
             if not isinstance(value, int) or value < 1:
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
@@ -114,15 +114,15 @@ class Welinder(Estimator):
         """Average what each worker would say over the items that worker labelled."""
         item, worker = labels.label_item, labels.worker
         margin = np.einsum("nd,nd->n", self.directions_[worker], self.positions_[item]) - self.thresholds_[worker]
-        says = np.column_stack([ndtr(-margin), ndtr(margin)])
+        says = np.column_stack([scipy.special.ndtr(-margin), scipy.special.ndtr(margin)])
         cells = (posterior[item][:, :, None] * says[:, None, :]).reshape(-1, 4)
         places = (worker, np.arange(len(worker)))
-        by_worker = sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
+        by_worker = scipy.sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
         return normalise((by_worker @ cells).reshape(-1, 2, 2))
 
     def _difficulty(self, posterior: FloatArray) -> FloatArray:
         """Return the probability that the average worker gets each item wrong, shape (n_items,)."""
-        one = ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
+        one = scipy.special.ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
         return posterior[:, 0] * one + posterior[:, 1] * (1.0 - one)
 
     def _judge(self, labels: Labels) -> FloatArray:
@@ -132,7 +132,7 @@ class Welinder(Estimator):
         directions = np.where(known[:, None], self.directions_[code], typical)
         thresholds = np.where(known, self.thresholds_[code], 0.0)
         problem = Problem(labels, self.dimension, self.spread, (directions, thresholds))
-        found = problem.maximise(np.zeros(problem.n_free), self.max_sweeps, 1e-14, [])  # concave and quick
+        found = problem.maximise(np.zeros(problem.n_free), self.max_iter, 1e-14, [])  # concave and quick
         return two_columns(labels, 2.0 * problem.split(found.x)[0][:, 0])
 
 
@@ -149,8 +149,8 @@ class Problem:
         self.sign = label_signs(labels, Welinder.method)
         self.worker, order = labels.worker, np.arange(labels.n_labels)
         ones, shape = np.ones(labels.n_labels), (labels.n_items, labels.n_labels)
-        self.by_item = sparse.csr_array((ones, order, labels.starts), shape=shape)
-        self.by_worker = sparse.csr_array((ones, (self.worker, order)), shape=(labels.n_workers, labels.n_labels))
+        self.by_item = scipy.sparse.csr_array((ones, order, labels.starts), shape=shape)
+        self.by_worker = scipy.sparse.csr_array((ones, (self.worker, order)), shape=(labels.n_workers, labels.n_labels))
         self.n_free = labels.n_items * dimension + (0 if workers else labels.n_workers * (dimension + 1))
 
     def split(self, flat: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -177,7 +177,7 @@ class Problem:
         positions, directions, thresholds = self.split(flat)
         item, worker = self.labels.label_item, self.worker
         margin = np.einsum("nd,nd->n", directions[worker], positions[item]) - thresholds[worker]
-        log_chance = log_ndtr(self.sign * margin)
+        log_chance = scipy.special.log_ndtr(self.sign * margin)
         slope = self.sign * np.exp(-0.5 * margin**2 - log_chance) / np.sqrt(2.0 * np.pi)
         prior, pull = log_mixture(positions, self.labels.gold)
         objective = float(log_chance.sum()) + prior
@@ -190,7 +190,7 @@ class Problem:
         lift = -(self.by_worker @ slope) - thresholds / self.spread**2
         return objective, np.concatenate([gradient.ravel(), turn.ravel(), lift])
 
-    def maximise(self, start: FloatArray, max_steps: int, tolerance: float, history: list[float]) -> Any:
+    def maximise(self, start: FloatArray, max_steps: int, tol: float, history: list[float]) -> Any:
         """Climb from ``start``, adding every accepted objective to ``history``."""
         from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
 
@@ -201,7 +201,7 @@ class Problem:
         def accepted(intermediate_result: Any) -> None:
             history.append(-float(intermediate_result.fun))
 
-        options = {"ftol": tolerance, "gtol": 1e-9, "maxiter": max_steps, "maxfun": 10 * max_steps}
+        options = {"ftol": tol, "gtol": 1e-9, "maxiter": max_steps, "maxfun": 10 * max_steps}
         found = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
         if not history:
             history.append(-float(found.fun))

@@ -16,10 +16,12 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.coding import code_column
 from crowdassay.io.columns import _plain
-from crowdassay.io.files import check_file
-from crowdassay.io.formats.look import look
+from crowdassay.io.database import ask
+from crowdassay.io.kinds import LINES, check_file
+from crowdassay.io.look import Look, look, records
 from crowdassay.io.native import Column, series_column
-from crowdassay.io.scan import DELIMITED, JSON, PARQUET, _columns_of, _compression, scan
+from crowdassay.io.raw import is_gzipped
+from crowdassay.io.source import open_source
 from crowdassay.io.transcode import as_utf8
 from crowdassay.io.values import as_text, listed, number_of, shown
 
@@ -89,11 +91,12 @@ def read_columns(data: Any, roles: Mapping[str, Role], what: str) -> Columns:
     {'who': 'Rater'}
     """
     if isinstance(data, str | Path):
-        path, kind = check_file(data)
+        path, _ = check_file(data)
         with as_utf8(path) as (text, notes):
-            header = header_of(text, kind)
-            names = choose_columns(header, roles)
-            table, _ = scan(text, kind, list(names), names)
+            seen = look(text)
+            names = choose_columns(header_of(seen), roles)
+            table = open_source(seen, list(names), names).read()
+            seen.check_unchanged()
         if not table.num_rows:
             raise DataError(f"There were no {what} found: {shown(path.name)} holds no rows.")
         return Columns({role: table[role] for role in names}, names, path.name, notes=tuple(notes))
@@ -111,17 +114,22 @@ def read_columns(data: Any, roles: Mapping[str, Role], what: str) -> Columns:
     return Columns(columns, names, f"{kind} frame", kind if kind in {"pandas", "polars"} else "pyarrow")
 
 
-def header_of(path: Path, kind: str) -> list[str]:
-    """Return the names of the columns of a file that exists."""
-    if kind in DELIMITED or kind == PARQUET:
-        return look(path).header
-    layout = "newline_delimited" if kind in JSON - {".json"} else "auto"
-    source = f"read_json(?, maximum_depth=1, format='{layout}', compression='{_compression(path)}', hive_partitioning=false)"
-    names = _columns_of(source, path)
-    if names is None or list(names) == ["json"]:
-        look(path)
-        raise DataError(f"{shown(path.name)} could not be read as JSON records; it needs one object for each row.")
-    return list(names)
+def header_of(seen: Look) -> list[str]:
+    """Return the names of the columns of a file that was looked at; of JSON records, every key that occurs."""
+    if seen.kind != "records":
+        return seen.header
+    layout = "newline_delimited" if seen.suffix in LINES else "auto"
+    compression = "gzip" if is_gzipped(seen.path) else "none"
+    keys = ask(
+        "SELECT list_sort(list_distinct(flatten(list(DISTINCT json_keys(json))))) FROM "  # noqa: S608  our own words only
+        f"read_json_objects($path, format='{layout}', compression='{compression}', hive_partitioning=false)",
+        seen.path,
+        lambda relation: relation.fetchall(),
+    )
+    found = (keys[0][0] if keys else None) or list(dict.fromkeys(key for _, record in records(seen) for key in record))
+    if not found:
+        raise DataError(f"{shown(seen.path.name)} could not be read as JSON records; it needs one object for each row.")
+    return list(found)
 
 
 def choose_columns(header: Sequence[str], roles: Mapping[str, Role]) -> dict[str, str]:

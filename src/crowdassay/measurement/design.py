@@ -88,7 +88,7 @@ def make_design(ratings: Ratings, kept: BoolArray, item: int, positive: frozense
     n_objects, n_scores = len(ratings.names[item]), len(ratings.values)
     starts = np.searchsorted(ratings.code[rows, item], np.arange(n_objects + 1))
     first = np.concatenate([[0], np.cumsum([len(ratings.names[f]) for f in others])]).astype(np.int64)
-    code = ratings.code[np.ix_(rows, others)] + first[:-1]
+    code = ratings.code[rows][:, list(others)] + first[:-1]
     step = np.zeros(len(rows), np.int64) if steps is None else ratings.code[rows, steps]
     n_tables = 1 if steps is None else len(ratings.names[steps])
     score = ratings.score[rows]
@@ -166,7 +166,7 @@ def null_space(design: Design, *, joint: bool) -> FloatArray:
     used = np.bincount(design.code.ravel(), minlength=n_beta) > 0
     for f in range(len(design.sign)):
         whole[design.first[f] : design.first[f + 1], f] = used[design.first[f] : design.first[f + 1]]
-        whole[:, f] /= max(np.linalg.norm(whole[:, f]), 1e-300)
+        whole[:, f] /= max(float(np.linalg.norm(whole[:, f])), 1e-300)
     scale = max(float(np.abs(square).max()), 1.0)
     square[~used, ~used] += scale
     try:

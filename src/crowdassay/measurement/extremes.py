@@ -51,7 +51,7 @@ def estimate_extremes(
                 chance = np.exp(logit - logit.max(axis=1, keepdims=True))
                 chance /= chance.sum(axis=1, keepdims=True)
                 mean = chance @ scores
-                information = np.bincount(place, chance @ scores**2 - mean**2, size)
+                information = np.asarray(np.bincount(place, chance @ scores**2 - mean**2, size), float)
                 move = sign[facet] * (total - np.bincount(place, mean, size)) / np.maximum(information, 1e-8)
                 value = np.clip(value + np.clip(move, -1.0, 1.0), -FARTHEST, FARTHEST)
                 if np.abs(move).max() < 1e-8:

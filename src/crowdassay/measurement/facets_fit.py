@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Problem:
         cuts = [0, design.n_objects]
         if len(design.rows) >= SPLIT:
             cuts.insert(1, int(np.searchsorted(design.starts, len(design.rows) // 2)))
-        self.parts = list(zip(cuts[:-1], cuts[1:], strict=True))
+        self.parts = list(pairwise(cuts))
 
     def evaluate(self, point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the log-likelihood, its gradient, and the information: a matrix, or its diagonal."""

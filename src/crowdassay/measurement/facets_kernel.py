@@ -96,7 +96,7 @@ def node_shares(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def pass_over(  # type: ignore[no-untyped-def]
+def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
     begin, end, starts, code, sign, score, step, beta, ease, log_ease, slot, theta, centre, spread, node, weight, dense,
     gradient, matrix, error,
 ):  # fmt: skip

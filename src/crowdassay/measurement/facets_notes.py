@@ -50,7 +50,7 @@ def notes(model: ManyFacet) -> Iterator[str]:
 
 def _connection(model: ManyFacet) -> Iterator[str]:
     ratings = model._fitted()
-    whole, part, group = model._joint_design
+    whole, _, group = model._joint_design
     if whole.all():
         return
     split = [ratings.facets[f] for f in np.flatnonzero(~whole)]
@@ -94,12 +94,12 @@ def _scale(model: ManyFacet) -> Iterator[str]:
     if model._steps is None:
         names = listed([f"{row['from']:g} to {row['to']:g}" for row in wrong], limit=4)
         yield (
-            f"Thresholds are in disorder at {names}: the lower score of the step is never the most probable one. Raters may not "
+            f"Thresholds are in disorder at {names}: the lower score of the step is never the likeliest. Raters may not "
             "tell these scores apart; consider joining them."
         )
     else:
-        names = sorted({row["element"] for row in wrong})
+        elements = sorted({row["element"] for row in wrong})
         yield (
-            f"Thresholds are in disorder for {len(names):,} of {len({row['element'] for row in rows}):,} elements of "
-            f"{model.steps}: {listed(names, limit=3)}."
+            f"Thresholds are in disorder for {len(elements):,} of {len({row['element'] for row in rows}):,} elements of "
+            f"{model.steps}: {listed(elements, limit=3)}."
         )

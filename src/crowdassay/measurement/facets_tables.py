@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,8 +77,10 @@ def residuals(ratings: Ratings, design: Design, fit: Fit, *, joint: bool) -> Res
     up = np.bincount(owner[design.score > low], minlength=design.n_objects) > 0
     down = np.bincount(owner[design.score < high], minlength=design.n_objects) > 0
     rows = (up & down)[owner]
-    fields = ("rows", "residual", "variance", "fourth", "logit", "owner")
-    return Residuals(*(getattr(found, name)[rows] for name in fields), fitted=not joint)
+    return Residuals(
+        found.rows[rows], found.residual[rows], found.variance[rows], found.fourth[rows], found.logit[rows], owner[rows],
+        fitted=not joint,
+    )  # fmt: skip
 
 
 def graph_subsets(design: Design) -> tuple[IntArray, IntArray]:
@@ -219,7 +222,7 @@ def thresholds_table(model: ManyFacet) -> pa.Table:
         if len(seen) < 2:
             continue
         before = -np.inf
-        for lower, upper in zip(seen[:-1], seen[1:], strict=True):
+        for lower, upper in pairwise(seen.tolist()):
             width = upper - lower
             value = (table[s, upper] - table[s, lower]) / width
             error = _difference_error(fit, design.slot[s, upper], design.slot[s, lower]) / width

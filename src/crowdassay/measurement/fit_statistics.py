@@ -12,7 +12,7 @@ from crowdassay.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What the model expects of each rating, all arrays of shape (n_used,).
+    r"""What the model expects of each rating, all arrays of shape (n_used,).
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Residuals:
         The object of each rating.
     fitted : bool
         Whether the objects' measures were fitted to these very residuals though everything else was not; each then takes the
-        share :math:`v_n / \\sum_{m \\in i} v_m` of a rating's variance away, and mean squares allow for it.
+        share :math:`v_n / \sum_{m \in i} v_m` of a rating's variance away, and mean squares allow for it.
     """
 
     rows: IntArray
@@ -80,7 +80,7 @@ def _standardised(square: FloatArray, q: FloatArray) -> FloatArray:
 def separation(measure: FloatArray, error: FloatArray) -> dict[str, float]:
     r"""Return how far the elements of a facet lie apart, measured in errors.
 
-    .. math::  \text{reliability} = \frac{s^2 - \bar e^2}{s^2}, \qquad \text{separation} = \sqrt{\frac{s^2 - \bar e^2}{\bar e^2}}
+    .. math::  \text{reliability} = \frac{s^2 - \bar e^2}{s^2}, \quad \text{separation} = \sqrt{\frac{s^2 - \bar e^2}{\bar e^2}}
 
     ``p`` is that of a chi-square test that all elements are alike.
     """

@@ -2,7 +2,8 @@ r"""Where ratings depart from the model together: interactions of facets, groups
 
 Each is a score test. With residuals r, variances v and an indicator (or a time) u of each rating,
 
-.. math::  b = \frac{\sum_n u_n r_n}{I}, \qquad I = \sum_n v_n u_n^2 - \sum_i \frac{(\sum_{n \in i} v_n u_n)^2}{\sum_{n \in i} v_n}
+.. math::  b = \frac{\sum_n u_n r_n}{I}, \quad
+           I = \sum_n v_n u_n^2 - \sum_i \frac{(\sum_{n \in i} v_n u_n)^2}{\sum_{n \in i} v_n}
 
 estimates by how many logits the ratings differ. The second term is what the objects' own measures, fitted to the same
 ratings, have taken away; without it the tests would find too little where an object has few ratings.
@@ -50,7 +51,8 @@ def cell_sums(found: Residuals, codes: IntArray, size: int, u: FloatArray | None
     shared = np.bincount(place, u * found.variance)
     objects = np.bincount(found.owner, found.variance)
     lost = shared**2 / np.maximum(objects[each % (found.owner.max() + 1)], 1e-300)
-    return total, information - np.bincount(each // (found.owner.max() + 1), lost, size)
+    taken = np.bincount(each // (found.owner.max() + 1), lost, size)
+    return np.asarray(total, float), np.asarray(information - taken, float)
 
 
 def interactions(ratings: Ratings, design: Design, covariance: FloatArray, found: Residuals, one: int, two: int) -> pa.Table:

@@ -22,11 +22,11 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.result import Result
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.minimax import MinimaxEntropy
 from crowdassay.estimators.minimax_model import make_model
+from crowdassay.fit.result import Result
 from crowdassay.io.frames import to_frame
 from crowdassay.model.structures import Basis
 

@@ -118,9 +118,10 @@ def encode_ratings(found: Columns, facets: tuple[str, ...], *, allow_drops: bool
     kept, dropped = kept_rows(missing, allow_drops, "ratings")
     if "time" in found.table:
         column = take(found.table["time"], kept)
-        time = read_times(column, found.source)
-        is_date = isinstance(column[0].as_py(), str) and not _is_number(column[0].as_py())
-        time, unit = (time / 86_400e6, "day") if is_date else (time, found.names["time"])
+        numbers = isinstance(column[0].as_py(), int | float) or _is_number(str(column[0].as_py()))
+        found_times = read_times(column, found.source)
+        time = found_times.order.astype(float) if numbers else found_times.seconds / 86_400
+        unit = f"unit of {found.names['time']}" if numbers else "day"
     values, score = np.unique(raw[kept], return_inverse=True)
     if len(values) < 2:
         raise DataError(f"Every rating is {values[0]:g}; there is nothing to compare.")

@@ -313,7 +313,9 @@ class BradleyTerry:
         if count < 1:
             raise ParameterError(f"The number of pairs must be at least 1, not {count}.")
         if self._covariance.ndim == 1 or pairs.n_items > MOST_TO_CHOOSE:
-            raise ParameterError(f"The next pairs are chosen among up to {MOST_TO_CHOOSE:,} items; there are {pairs.n_items:,}.")
+            raise ParameterError(
+                f"The next pairs are chosen among up to {MOST_TO_CHOOSE:,} items; there are {pairs.n_items:,}."
+            )
         names = pairs.items.to_pylist()
         rows = [
             {"left": names[i], "right": names[j], "order_may_be_wrong": wrong, "worth": worth}
@@ -344,8 +346,8 @@ class BradleyTerry:
                 f"The items fall into {len(parts):,} parts of {largest} items that were "
                 "never compared with one another. Only ranks within a part mean anything (column part)."
             )
-        count = np.bincount(np.concatenate([pairs.left, pairs.right]), minlength=pairs.n_items)
-        few = int((count < FEW).sum())
+        met = np.bincount(np.concatenate([pairs.left, pairs.right]), minlength=pairs.n_items)
+        few = int((met < FEW).sum())
         if few:
             yield f"{few:,} of {counted(pairs.n_items, 'item')} have fewer than {FEW} comparisons; their place is a guess."
         used = len(np.unique(pairs.worker[pairs.worker >= 0]))
@@ -372,7 +374,7 @@ class BradleyTerry:
         if self.position and abs(fit.point[pairs.n_items]) > 0.2:
             side = "left" if fit.point[pairs.n_items] > 0 else "right"
             share = 1 / (1 + np.exp(-abs(fit.point[pairs.n_items])))
-            yield f"The {side} side is favoured: of two equals it wins {share:.0%} of the decided comparisons. Scores allow for it."
+            yield f"The {side} side is favoured: of two equals it wins {share:.0%} of decided comparisons. Scores allow for it."
         if not self.converged_:
             yield f"Not converged after {self.n_iter_} steps: the scores are usable but not final; raise --max-iter."
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,28 +61,28 @@ def make_rows(pairs: Pairs, *, ties: str, by_worker: bool, weight: FloatArray | 
     """Sort and count comparisons."""
     left, right, outcome, style = pairs.left, pairs.right, pairs.outcome, pairs.style
     worker = pairs.worker if by_worker else np.full(pairs.n_pairs, -1, np.int64)
-    weight = np.ones(pairs.n_pairs) if weight is None else weight
+    count: Any = np.ones(pairs.n_pairs) if weight is None else weight
     if ties == "half" and (outcome == TIE).any():
         tied = np.flatnonzero(outcome == TIE)
         first = np.where(outcome == TIE, LEFT, outcome)
-        half = np.where(outcome == TIE, 0.5, 1.0) * weight
+        half = np.where(outcome == TIE, 0.5, 1.0) * count
         left, right, worker = (np.concatenate([part, part[tied]]) for part in (left, right, worker))
         style = np.concatenate([style, style[tied]])
         outcome = np.concatenate([first, np.full(len(tied), RIGHT)])
-        weight = np.concatenate([half, 0.5 * weight[tied]])
+        count = np.concatenate([half, 0.5 * count[tied]])
     n_items, known = pairs.n_items, len(pairs.workers) if by_worker else 0
     place = np.where(worker < 0, known, worker)
     if style.shape[1] == 0:  # equal comparisons can be counted together
         key = ((place * n_items + left) * n_items + right) * 3 + outcome
         top = (known + 1) * n_items * n_items * 3
         if top <= max(4 * len(key), 1 << 20):
-            counts = np.bincount(key, weight, top)
+            counts = np.bincount(key, count, top)
             key = np.flatnonzero(counts)
-            weight = counts[key]
+            count = counts[key]
         else:
             order = np.argsort(key, kind="stable")
             fresh = np.concatenate([[True], np.diff(key[order]) != 0])
-            weight = np.add.reduceat(weight[order], np.flatnonzero(fresh))
+            count = np.add.reduceat(count[order], np.flatnonzero(fresh))
             key = key[order][fresh]
         key, outcome = np.divmod(key, 3)
         key, right = np.divmod(key, n_items)
@@ -89,15 +90,14 @@ def make_rows(pairs: Pairs, *, ties: str, by_worker: bool, weight: FloatArray | 
         style = np.zeros((len(key), 0))
     else:
         order = np.argsort(place, kind="stable")
-        left, right, outcome, weight, style, place = (
-            part[order] for part in (left, right, outcome, weight, style, place)
-        )  # fmt: skip
+        left, right, outcome, place = left[order], right[order], outcome[order], place[order]
+        count, style = count[order], style[order]
     starts = np.searchsorted(place, np.arange(known + 1))
     blocks = np.arange(starts[-1], len(place), BLOCK)
     starts = np.concatenate([starts, blocks[1:], [len(place)]] if len(blocks) else [starts]).astype(np.int64)
     free = np.arange(len(starts) - 1) < known
     return Rows(
-        left.astype(np.int64), right.astype(np.int64), outcome.astype(np.int64), weight, np.ascontiguousarray(style), starts,
+        left.astype(np.int64), right.astype(np.int64), outcome.astype(np.int64), count, np.ascontiguousarray(style), starts,
         free, known, n_items,
     )  # fmt: skip
 
@@ -162,7 +162,7 @@ class Problem:
         cuts = [0, groups]
         if len(rows.left) >= SPLIT and groups > 1:
             cuts.insert(1, int(np.searchsorted(rows.starts, len(rows.left) // 2)))
-        self.parts = [(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True) if b > a]
+        self.parts = [(a, b) for a, b in pairwise(cuts) if b > a]
 
     def opening(self) -> FloatArray:
         """Return a point to begin with."""
@@ -366,14 +366,15 @@ def _update(
 def _fit_large(problem: Problem, point: FloatArray, variances: dict[str, float], *, learn: bool, max_iter: int) -> Fit:
     """Fit with more items than second derivatives can be kept of: L-BFGS, every parameter scaled by its own."""
     rows, value, n_iter, converged = problem.rows, 0.0, 0, False
-    free = ~problem.locked
+    free, opening = ~problem.locked, point.copy()
     for _ in range(8 if learn else 1):
         added = _prior(problem, variances)
         diagonal = problem.evaluate(point, variances)[2] + added
         scale = np.sqrt(np.maximum(diagonal, 1e-3))[free]
 
         def negative(scaled: FloatArray, added: FloatArray = added, scale: FloatArray = scale) -> tuple[float, FloatArray]:
-            whole = point.copy()
+            whole = np.zeros(problem.size)
+            whole[~free] = opening[~free]
             whole[free] = scaled / scale
             got, gradient, _, _ = problem.evaluate(whole, variances)
             return -(got - 0.5 * float(added @ whole**2)), -(gradient - added * whole)[free] / scale

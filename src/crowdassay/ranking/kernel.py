@@ -85,7 +85,7 @@ def rows_of_worker(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def pass_over(  # type: ignore[no-untyped-def]
+def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
     begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, precision, free, ties, dense,
     gradient, matrix, spread, clusters, meat, near,
 ):  # fmt: skip

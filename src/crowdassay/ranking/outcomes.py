@@ -66,7 +66,7 @@ def read_winners(column: Column, left: IntArray, right: IntArray, names: pa.Arra
     if reading == "auto":
         if able["name"] and able["side"] and (by_name[given] != by_side[given]).any():
             raise DataError(
-                f"The winners in {shown(source)} can be read as sides or as names of what was compared, with different results; "
+                f"The winners in {shown(source)} can be read as sides or as names of what was compared, which differ; "
                 "say which with --winners side or --winners name."
             )
         reading = "side" if able["side"] else "name"

@@ -13,12 +13,25 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
 from crowdassay.io.columns import WORDS
-from crowdassay.io.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns, take
-from crowdassay.io.values import shown
+from crowdassay.io.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns
+from crowdassay.io.values import mapping, shown
 from crowdassay.ranking.outcomes import BOTH_BAD, MISSING, TIE, read_winners
 
 LEFTS = ("left", "modela", "a", "itema", "optiona", "responsea", "player1", "first", "item1", "model1", "leftitem", "leftid")
-RIGHTS = ("right", "modelb", "b", "itemb", "optionb", "responseb", "player2", "second", "item2", "model2", "rightitem", "rightid")
+RIGHTS = (
+    "right",
+    "modelb",
+    "b",
+    "itemb",
+    "optionb",
+    "responseb",
+    "player2",
+    "second",
+    "item2",
+    "model2",
+    "rightitem",
+    "rightid",
+)
 WINNERS = ("winner", "label", "preference", "preferred", "choice", "outcome", "result", "answer", "verdict", "vote", "selected")
 WORKERS = tuple(word + ending for word in WORDS["worker"] for ending in ("", "id"))
 AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
@@ -125,9 +138,7 @@ def read_pairs(
         }
         if group_column is not None:
             roles["group"] = Role("--group", group_column)
-        for name in style:
-            roles |= {f"{name} 0": Role("--style", None, (), needed=False)}
-        found = _read_with_style(data, {name: role for name, role in roles.items() if not name.endswith(" 0")}, style)
+        found = _read_with_style(data, roles, style)
     elif group_column is not None or style:
         raise ParameterError("--group and --style go with plain tables; a Label Studio export has no such columns.")
     return encode_pairs(found, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
@@ -137,7 +148,11 @@ def _read_with_style(data: Any, roles: dict[str, Role], style: Sequence[str]) ->
     """Read the columns, trying for every style a column of its name, or one for each side."""
     wanted = dict(roles)
     for name in style:
-        tries = [(name, None), *((name + one, name + two) for one, two in AFTER), *((one + name, two + name) for one, two in BEFORE)]
+        tries = [
+            (name, None),
+            *((name + one, name + two) for one, two in AFTER),
+            *((one + name, two + name) for one, two in BEFORE),
+        ]
         for one, two in tries:
             more = {f"style {name} left": Role("--style", one)} | ({f"style {name} right": Role("--style", two)} if two else {})
             try:
@@ -147,9 +162,7 @@ def _read_with_style(data: Any, roles: dict[str, Role], style: Sequence[str]) ->
             wanted |= more
             break
         else:
-            raise ColumnError(
-                f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right."
-            )
+            raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
     return read_columns(data, wanted, "comparisons")
 
 
@@ -213,13 +226,13 @@ def _chunks(column: Any) -> list[pa.Array]:
     return [chunk.cast(pa.string()) for chunk in chunks] or [pa.array([], pa.string())]
 
 
-def _read_label_studio(path: str | Path, given: dict[str, str | None]) -> Columns | None:
+def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> Columns | None:
     """Read the pairwise answers of a Label Studio export (JSON); None if the file is something else."""
-    from crowdassay.io.files import check_file  # noqa: PLC0415
     from crowdassay.io.formats import label_studio  # noqa: PLC0415
-    from crowdassay.io.formats.look import look, records  # noqa: PLC0415
+    from crowdassay.io.kinds import check_file  # noqa: PLC0415
+    from crowdassay.io.look import look, records  # noqa: PLC0415
 
-    path, kind = check_file(path)
+    path, kind = check_file(given_path)
     if kind not in {".json", ".jsonl", ".ndjson"}:
         return None
     try:
@@ -230,7 +243,7 @@ def _read_label_studio(path: str | Path, given: dict[str, str | None]) -> Column
         return None
     rows: dict[str, list[str | None]] = {"left": [], "right": [], "winner": [], "worker": []}
     for _, task in records(seen):
-        data = task.get("data") if isinstance(task.get("data"), dict) else {}
+        data = mapping(task.get("data"))
         for annotation in task.get("annotations", task.get("completions")) or []:
             if annotation.get("was_cancelled") or annotation.get("skipped"):
                 continue

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crowdassay import __version__
+from crowdassay.data.text import short
 from crowdassay.io.write import write_bytes
 from crowdassay.report.build import check_report
 from crowdassay.report.chart import Chart
 from crowdassay.report.html import asset, render
-from crowdassay.report.text import short
-
+from crowdassay.version import VERSION
 
 FIXED = ("map", "matrix")  # charts that keep their size; the others fill the page
 
@@ -61,7 +60,7 @@ def findings_page(found: Findings) -> str:
         cards=list(found.cards),
         notes=list(found.notes),
         sections=list(found.sections),
-        version=__version__,
+        version=VERSION,
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.data.record import Record
 from crowdassay.errors import ParameterError
 
 READINGS = ("predictive", "uniform")
@@ -15,7 +15,7 @@ DOUBT = 0.01  # share of guessing in the tables of methods that have no model of
 CHUNK = 65536
 
 
-def heldout_log_likelihood(result: Result, labels: Labels, chosen: np.ndarray, reading: str = "predictive") -> float:
+def heldout_log_likelihood(result: Record, labels: Labels, chosen: np.ndarray, reading: str = "predictive") -> float:
     r"""Return the mean log-likelihood of the chosen labels under a fit to others.
 
     .. math::  \frac1n \sum_{ij} \log \sum_c w_{jc} P(x_{ij} \mid c)
@@ -25,7 +25,7 @@ def heldout_log_likelihood(result: Result, labels: Labels, chosen: np.ndarray, r
 
     Parameters
     ----------
-    result : Result
+    result : Record
         A fit that shares the vocabularies of ``labels``.
     labels : Labels
     chosen : ndarray of bool, shape (n_labels,)
@@ -39,11 +39,11 @@ def heldout_log_likelihood(result: Result, labels: Labels, chosen: np.ndarray, r
         item, worker, label = labels.label_item[part], labels.worker[part], labels.label[part]
         log_p = _log_tables(result, item, worker)[np.arange(len(part)), :, label]
         weights = result.posterior[item] if reading == "predictive" else np.full(log_p.shape, 1 / labels.n_classes)
-        total += float(logsumexp(log_p, axis=1, b=weights).sum())
+        total += float(scipy.special.logsumexp(log_p, axis=1, b=weights).sum())
     return total / len(where)
 
 
-def _log_tables(result: Result, item: np.ndarray, worker: np.ndarray) -> FloatArray:
+def _log_tables(result: Record, item: np.ndarray, worker: np.ndarray) -> FloatArray:
     """Return log P(k | c) for pairs of item and worker, shape (n, n_classes, n_classes)."""
     if result.pairs is not None:
         return result.pairs(item, worker)
@@ -53,4 +53,4 @@ def _log_tables(result: Result, item: np.ndarray, worker: np.ndarray) -> FloatAr
     tables = result.sigma[worker]
     if result.phi is not None and result.expand is not None:
         tables = tables + result.expand(result.phi[item])
-    return log_softmax(tables, axis=2)
+    return scipy.special.log_softmax(tables, axis=2)
