@@ -92,7 +92,7 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> None:
 
         from crowdassay.io.write import _finite
 
-        body = summary | {name: table.to_pylist() for name, table in tables.items()}
+        body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items()}}
         click.echo(json.dumps(_finite(body), indent=2, ensure_ascii=False))
     else:
         show(model, tables, options)

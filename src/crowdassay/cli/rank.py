@@ -120,7 +120,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> None:
 
         from crowdassay.io.write import _finite
 
-        body = summary | {name: table.to_pylist() for name, table in tables.items() if name != "wins"}
+        body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items() if name != "wins"}}
         click.echo(json.dumps(_finite(body), indent=2, ensure_ascii=False))
     else:
         show(model, tables, grouped, options)
@@ -157,8 +157,8 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, Any, list[str]]]:
         part = pairs.only(rows)
         used, codes = np.unique(np.concatenate([part.left, part.right]), return_inverse=True)
         part = dataclasses.replace(
-            part, left=codes[: part.n_pairs], right=codes[part.n_pairs :], items=pairs.items.take(used), group=None, groups=None,
-            notes=(), dropped={},
+            part, left=codes[: part.n_pairs], right=codes[part.n_pairs :], items=pairs.items.take(used), group=None,
+            groups=None, notes=(), dropped={},
         )  # fmt: skip
         settings = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
         own = type(model)(**settings).fit(part)

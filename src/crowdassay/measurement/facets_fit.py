@@ -92,7 +92,8 @@ class Problem:
             return float(
                 kernel.pass_over(
                     begin, end, data.starts, data.code, data.sign, data.score, data.step, point, ease, -table, data.slot,
-                    self.theta, centre, spread, self.node, self.weight, self.dense, gradients[part], matrices[part], self.moments,
+                    self.theta, centre, spread, self.node, self.weight, self.dense, gradients[part], matrices[part],
+                    self.moments,
                 )
             )  # fmt: skip
 

@@ -358,8 +358,8 @@ class BradleyTerry:
             yield "There is one worker only, so that nothing can be said about reliability."
         if self._few:
             yield (
-                f"There are {counted(used, 'worker')}, and a sandwich over workers needs at least {ENOUGH}; intervals are those "
-                "of the model."
+                f"There are {counted(used, 'worker')}, and a sandwich over workers needs {ENOUGH}; intervals are those of the "
+                "model."
             )
         elif used and not self._by_worker and self.intervals != "model":
             yield (

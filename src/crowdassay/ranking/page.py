@@ -183,7 +183,8 @@ def ranking_page(
     ]
     return Findings(
         title or f"Ranking from {pairs.source}",
-        f"{counted(pairs.n_pairs, 'comparison')} of {counted(pairs.n_items, 'item')}; ties: {model.ties}; intervals: {model.intervals}.",
+        f"{counted(pairs.n_pairs, 'comparison')} of {counted(pairs.n_items, 'item')}; "
+        f"ties: {model.ties}; intervals: {model.intervals}.",
         sections,
         model.notes_,
         cards,
