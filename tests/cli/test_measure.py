@@ -39,7 +39,20 @@ def pairs(tmp_path):
 def test_measure_writes_tables_and_a_page(run, ratings, tmp_path):
     pytest.importorskip("vl_convert")
     out, page, picture = tmp_path / "out", tmp_path / "page.html", tmp_path / "map.svg"
-    options = ["--group", "lang", "--time", "day", "--interaction", "rater,task", "--out", out, "--report", page, "--chart", picture]
+    options = [
+        "--group",
+        "lang",
+        "--time",
+        "day",
+        "--interaction",
+        "rater,task",
+        "--out",
+        out,
+        "--report",
+        page,
+        "--chart",
+        picture,
+    ]
     code, said, error = run("measure", ratings, "--facets", "rater,task", *options)
     assert (code, error) == (0, "")
     assert "What is measured is task" in said
@@ -50,7 +63,7 @@ def test_measure_writes_tables_and_a_page(run, ratings, tmp_path):
     assert json.loads((out / "summary.json").read_text())["measured"] == "task"
     text = page.read_text(encoding="utf-8")
     assert "Variable map" in text
-    assert "http" not in text.replace("https://vega.github.io", "").split("<script>")[0]
+    assert "https:" not in text.split("<script>")[0].replace("https://vega.github.io", "")
     assert picture.read_text(encoding="utf-8").startswith("<svg")
 
 
@@ -91,10 +104,19 @@ def test_measure_refuses_a_missing_file_and_an_empty_one(run, tmp_path):
 def test_rank_writes_tables_and_a_page(run, pairs, tmp_path):
     pytest.importorskip("vl_convert")
     out, page = tmp_path / "out", tmp_path / "page.html"
-    code, said, error = run("rank", pairs, "--group", "kind", "--next", 2, "--out", out, "--report", page, "--chart", tmp_path / "r.svg")
+    code, said, error = run(
+        "rank", pairs, "--group", "kind", "--next", 2, "--out", out, "--report", page, "--chart", tmp_path / "r.svg"
+    )
     assert (code, error) == (0, "")
     assert "Compare next" in said
-    assert sorted(path.name for path in out.iterdir()) == ["groups.csv", "next.csv", "ranking.csv", "summary.json", "wins.csv", "workers.csv"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "groups.csv",
+        "next.csv",
+        "ranking.csv",
+        "summary.json",
+        "wins.csv",
+        "workers.csv",
+    ]
     assert (out / "ranking.csv").read_text().splitlines()[1].startswith("m0,1,")
     assert "Who beats whom" in page.read_text(encoding="utf-8")
 
@@ -105,7 +127,10 @@ def test_rank_prints_json(run, pairs):
     found = json.loads(said)
     assert found["n_comparisons"] == 300
     assert [row["item"] for row in found["tables"]["ranking"]][0] == "m0"
-    assert json.loads(run("rank", pairs, "--ties", "rao-kupper", "--intervals", "bootstrap", "--resamples", 20, "--json")[1]) == found
+    assert (
+        json.loads(run("rank", pairs, "--ties", "rao-kupper", "--intervals", "bootstrap", "--resamples", 20, "--json")[1])
+        == found
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from crowdassay.ranking.pairs import read_pairs
 
 def names(pairs):
     items = pairs.items.to_pylist()
-    return [(items[left], items[right], int(won)) for left, right, won in zip(pairs.left, pairs.right, pairs.outcome, strict=True)]
+    return [
+        (items[left], items[right], int(won)) for left, right, won in zip(pairs.left, pairs.right, pairs.outcome, strict=True)
+    ]
 
 
 def test_arena_records(tmp_path):
@@ -51,7 +53,9 @@ def test_label_studio(tmp_path):
         return {"id": 1, "data": {"text1": one, "text2": two, **data}, "annotations": [{"completed_by": who, "result": result}]}
 
     path = tmp_path / "export.json"
-    path.write_text(json.dumps([task("a text", "b text", "left", {"id": 3, "email": "ann@x.org"}), task("b text", "c text", "right", 4)]))
+    path.write_text(
+        json.dumps([task("a text", "b text", "left", {"id": 3, "email": "ann@x.org"}), task("b text", "c text", "right", 4)])
+    )
     pairs = read_pairs(path)
     assert names(pairs) == [("a text", "b text", 0), ("b text", "c text", 1)]
     assert pairs.workers.to_pylist() == ["4", "ann@x.org"]
@@ -95,7 +99,9 @@ def test_bad_comparisons_are_refused(table, error):
 
 
 def test_styles_are_a_column_or_two():
-    table = pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["x", "y"], "len_a": [3, 1], "len_b": [1, 2], "gap": [2, -1]})
+    table = pa.table(
+        {"left": ["x", "y"], "right": ["y", "x"], "winner": ["x", "y"], "len_a": [3, 1], "len_b": [1, 2], "gap": [2, -1]}
+    )
     one, two = read_pairs(table, style=["len"]), read_pairs(table, style=["gap"])
     assert one.style.ravel().tolist() == two.style.ravel().tolist()
     with pytest.raises(ColumnError, match="nor a pair such as tone_left"):

@@ -25,6 +25,9 @@ SPLIT = 50_000  # comparisons from which the pass is made in two parts, always t
 BLOCK = 65_536  # comparisons by nobody in particular that are gone over together
 NONE = -40.0  # log propensity of ties where there are none
 LEAST_SPREAD, MOST_SPREAD = 1e-4, 9.0  # bounds of variances
+TOP = {"scores": 36.0, "reliability": 1.0, "bias": 9.0}
+SPREADS = (0.05, 0.25, 0.5, 0.8)  # of log reliability
+FEW = 100_000  # comparisons up to which these are tried
 GUESS = {"scores": 1.0, "reliability": 0.1, "bias": 0.1}  # what two more members of each population would have
 NEAR = 0.05  # steps of scores from which on workers' effects follow with one step each
 SAMPLE = 200_000  # comparisons to begin with where there are many more
@@ -131,6 +134,7 @@ class Fit:
     converged: bool
 
     n_items: int = 0
+    evidence: float = -np.inf
 
     @property
     def precision(self) -> FloatArray:
@@ -152,7 +156,7 @@ class Problem:
         self.size = rows.n_items + 2 + rows.style.shape[1]
         self.dense = self.size <= DENSE
         self.effects = np.zeros((len(rows.starts) - 1, 2)) if effects is None else effects
-        self.spread = np.zeros_like(self.effects)
+        self.spread = np.zeros((len(self.effects), 3))
         has_ties = bool((rows.outcome == TIE).any())
         self.locked = np.zeros(self.size, bool)
         self.locked[rows.n_items] = not position
@@ -215,8 +219,14 @@ def fit_pairs(
     max_iter: int,
     tol: float,
     start: Fit | None = None,
+    reliability: float | None = None,
 ) -> Fit:
     """Estimate scores and everything else.
+
+    With few comparisons, workers' reliability and the scores explain the same answers, and a population that is only looked at
+    where both are likeliest grows without end. So the spread of reliability is chosen among `SPREADS` by how probable all
+    comparisons are with scores and effects integrated out (Laplace's approximation), where there are up to `FEW` comparisons;
+    with more, EM finds it.
 
     Parameters
     ----------
@@ -231,9 +241,18 @@ def fit_pairs(
         Largest change of a score at which to stop.
     start : Fit, optional
         Where to begin; its populations are kept.
+    reliability : float, optional
+        The variance of reliability, if it is not to be estimated.
     """
+    settings: dict[str, Any] = {"ties": ties, "position": position, "prior": prior, "max_iter": max_iter}
+    if start is None and reliability is None and rows.known and len(rows.left) <= FEW and rows.n_items + 2 <= DENSE:
+        fits = [fit_pairs(rows, **settings, tol=1e-3, reliability=spread**2) for spread in SPREADS]
+        best = max(fits, key=lambda one: one.evidence)
+        return fit_pairs(rows, **settings, tol=tol, reliability=best.variances["reliability"])
     problem = Problem(rows, ties=ties, position=position, effects=None if start is None else start.effects.copy())
     variances = {"scores": 0.0, "reliability": GUESS["reliability"], "bias": GUESS["bias"]}
+    if reliability is not None:
+        variances["reliability"] = reliability
     if prior is not None:
         variances["scores"] = 1.0 if isinstance(prior, str) else float(prior) ** 2
     point = problem.opening()
@@ -269,7 +288,7 @@ def fit_pairs(
             if learn:
                 old = _worker_precision(variances)
                 whole = matrix + np.diag(_prior(problem, variances))
-                moved = _update(problem, point, whole, variances, scores=prior == "estimated", workers=True)
+                moved = _update(problem, point, whole, variances, scores=prior == "estimated", fixed=reliability is not None)
                 change = _worker_precision(variances) - old
                 value -= 0.5 * float(((problem.effects[: rows.known] ** 2) @ change).sum())
             if np.abs(step).max() < tol and moved < SETTLED:
@@ -278,12 +297,13 @@ def fit_pairs(
             if moved < SETTLED and np.abs(step).max() < 100 * tol:
                 learn = False  # the populations have settled; what is left is the last digits of the scores
         information = matrix
+        evidence = _evidence(problem, value, point, matrix, variances)
     mean = point[: rows.n_items][~problem.locked[: rows.n_items]].mean()
     point[: rows.n_items] = np.where(problem.locked[: rows.n_items], 0.0, point[: rows.n_items] - mean)
     known = slice(0, rows.known)
     return Fit(
-        point, problem.effects[known], problem.spread[known], information, variances, problem.locked, value, n_iter, converged,
-        rows.n_items,
+        point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter, converged,
+        rows.n_items, evidence,
     )  # fmt: skip
 
 
@@ -292,6 +312,21 @@ def _prior(problem: Problem, variances: dict[str, float]) -> FloatArray:
     if variances["scores"]:
         added[: problem.rows.n_items] = 1.0 / variances["scores"]
     return added
+
+
+def _evidence(
+    problem: Problem, value: float, point: FloatArray, matrix: FloatArray, variances: dict[str, float]
+) -> float:  # fmt: skip
+    """Return the log probability of the comparisons, scores and effects integrated out by Laplace's approximation."""
+    rows = problem.rows
+    added = _prior(problem, variances)
+    used = np.diff(rows.starts[: rows.known + 1]) > 0
+    populations = used.sum() * (np.log(variances["reliability"]) + np.log(variances["bias"]))
+    populations += (~problem.locked[: rows.n_items]).sum() * np.log(variances["scores"]) if variances["scores"] else 0.0
+    held = lock_matrix(matrix + np.diag(added), problem.locked, rows.n_items, shared=not variances["scores"])
+    free = held[np.ix_(~problem.locked, ~problem.locked)]
+    size = float(np.linalg.slogdet(free)[1]) + float(problem.spread[: rows.known, 2][used].sum())
+    return value - 0.5 * float(added @ point**2) - 0.5 * float(populations) - 0.5 * size
 
 
 def _worker_precision(variances: dict[str, float]) -> FloatArray:
@@ -340,15 +375,17 @@ def _solve(matrix: FloatArray, gradient: FloatArray, locked: BoolArray, n_items:
 
 
 def _update(
-    problem: Problem, point: FloatArray, matrix: FloatArray, variances: dict[str, float], *, scores: bool, workers: bool
+    problem: Problem, point: FloatArray, matrix: FloatArray, variances: dict[str, float], *, scores: bool, fixed: bool
 ) -> float:
     """Move the variances to what scores and effects show (a step of EM, lengthened); return the largest relative change."""
     n_items, rows = problem.rows.n_items, problem.rows
     moves = [0.0]
     wanted: dict[str, float] = {}
-    if workers and rows.known:
+    if rows.known:
         used = np.diff(rows.starts[: rows.known + 1]) > 0
         for n, name in enumerate(("reliability", "bias")):
+            if fixed and name == "reliability":
+                continue
             square = problem.effects[: rows.known][used][:, n] ** 2 + problem.spread[: rows.known][used][:, n]
             wanted[name] = (float(square.sum()) + 2 * GUESS[name]) / (used.sum() + 2)
     if scores:
@@ -357,9 +394,9 @@ def _update(
         variance = np.diag(np.linalg.inv(held))[:n_items][free]
         wanted["scores"] = (float((point[:n_items][free] ** 2 + variance).sum()) + 2 * GUESS["scores"]) / (free.sum() + 2)
     for name, value in wanted.items():
-        change = np.log(np.clip(value, LEAST_SPREAD, MOST_SPREAD * 4) / variances[name])
+        change = np.log(np.clip(value, LEAST_SPREAD, TOP[name]) / variances[name])
         moves.append(abs(float(change)))
-        variances[name] = float(np.clip(variances[name] * np.exp(1.5 * change), LEAST_SPREAD, MOST_SPREAD * 4))
+        variances[name] = float(np.clip(variances[name] * np.exp(1.5 * change), LEAST_SPREAD, TOP[name]))
     return max(moves)
 
 
@@ -397,6 +434,6 @@ def _fit_large(problem: Problem, point: FloatArray, variances: dict[str, float],
     point[: rows.n_items] -= np.where(free[: rows.n_items], point[: rows.n_items][free[: rows.n_items]].mean(), 0.0)
     known = slice(0, rows.known)
     return Fit(
-        point, problem.effects[known], problem.spread[known], information, variances, problem.locked, value, n_iter, converged,
+        point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter, converged,
         rows.n_items,
     )  # fmt: skip

@@ -97,7 +97,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
     point : scores, position bias, log tie propensity, styles
     effects : (n_workers, 2), log reliability and own bias of each; where to begin and, afterwards, the mode
     precision : (2,), of the population of effects; ``free`` (n_workers,), whether a worker has effects at all
-    spread : (n_workers, 2), variances of the effects given the comparisons
+    spread : (n_workers, 3), variances of the effects given the comparisons, and the log determinant of their information
     near : whether the effects are near their modes already, so that one step of Newton's method, taken on the way, will do
     clusters : 0 to leave ``meat`` alone, 1 to add the outer product of each worker's score, 2 that of each comparison
     """
@@ -212,7 +212,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
                     meat[mine[j], mine[i]] += score[j] * score[i]
         if free[w]:
             det = r00 * r11 - r01 * r01
-            spread[w, 0], spread[w, 1] = r11 / det, r00 / det
+            spread[w, 0], spread[w, 1], spread[w, 2] = r11 / det, r00 / det, math.log(det)
             s0, s1 = (r11 * left_over0 - r01 * left_over1) / det, (r00 * left_over1 - r01 * left_over0) / det
             if max(abs(s0), abs(s1)) < CLOSE:  # one more step for the next time, which has then nothing left to do
                 effects[w, 0], effects[w, 1] = rho + s0, bias + s1
