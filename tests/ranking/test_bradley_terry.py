@@ -33,7 +33,7 @@ def plain(**settings):
 
 def test_scores_equal_choix():
     choix = pytest.importorskip("choix")
-    pairs, _ = draw(np.random.default_rng(0), tie=-50)
+    pairs, _ = draw(np.random.default_rng(0), n=600, tie=-50)
     wins = [
         (left, right) if won == 0 else (right, left)
         for left, right, won in zip(pairs.left, pairs.right, pairs.outcome, strict=True)
@@ -95,13 +95,13 @@ def test_profiled_gradient_with_workers():
 @pytest.mark.parametrize("intervals", ["sandwich", "model"])
 def test_intervals_cover(intervals):
     rng, hits = np.random.default_rng(6), []
-    for _ in range(60):
-        pairs, score = draw(rng, n=1200, workers=60, reliability=0.0)
+    for _ in range(20):
+        pairs, score = draw(rng, n=1000, workers=60, reliability=0.0)
         table = BradleyTerry(intervals=intervals).fit(pairs).ranking_.to_pylist()
         place = {row["item"]: row for row in table}
         rows = [place[name] for name in pairs.items.to_pylist()]
         hits += [row["low"] < truth < row["high"] for row, truth in zip(rows, score, strict=True)]
-    assert 0.90 < np.mean(hits) < 0.985  # 360 intervals: the standard deviation of the share is 0.011
+    assert 0.89 < np.mean(hits) < 1.0  # 120 intervals: the standard deviation of the share is 0.02
 
 
 def test_bootstrap_and_sandwich_agree():

@@ -97,8 +97,11 @@ class Problem:
                 )
             )  # fmt: skip
 
-        with ThreadPoolExecutor(min(len(self.parts), available_cores())) as pool:
-            value = sum(pool.map(work, range(len(self.parts))))
+        if len(self.parts) == 1:
+            value = work(0)
+        else:
+            with ThreadPoolExecutor(min(len(self.parts), available_cores())) as pool:
+                value = sum(pool.map(work, range(len(self.parts))))
         matrix = np.sum(matrices, axis=0)
         return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0]
 

@@ -204,8 +204,11 @@ class Problem:
                 )
             )  # fmt: skip
 
-        with ThreadPoolExecutor(min(len(jobs), available_cores())) as pool:
-            value = sum(pool.map(work, range(len(jobs))))
+        if len(jobs) == 1:
+            value = work(0)
+        else:
+            with ThreadPoolExecutor(min(len(jobs), available_cores())) as pool:
+                value = sum(pool.map(work, range(len(jobs))))
         matrix = np.sum(matrices, axis=0)
         return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0], np.sum(meats, axis=0)
 
