@@ -9,6 +9,10 @@ from crowdassay.read_options import HEADING, under
 HEADINGS = {
     "Facets": ("facets", "positive", "steps", "estimation", "correct", "interaction"),
     "Comparisons": ("ties", "both_bad", "no_position", "no_reliability", "style", "intervals"),
+    "Planning": (
+        "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers",
+        "decisions", "curve", "new", "items", "like",
+    ),
     "Rates": ("people", "by", "pair", "against", "strata", "order_column", "cost", "beyond"),
     "Method": (
         "method", "methods", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",

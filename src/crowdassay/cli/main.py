@@ -19,6 +19,7 @@ from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.measure import measure
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths
+from crowdassay.cli.plan import plan
 from crowdassay.cli.rank import rank
 from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
@@ -37,7 +38,7 @@ def cli(debug: bool) -> None:
 
 
 for command in (
-    aggregate, agreement, compare, convert, datasets, measure, methods, rank, rate, reproduce, simulate, update,
+    aggregate, agreement, compare, convert, datasets, measure, methods, plan, rank, rate, reproduce, simulate, update,
 ):  # fmt: skip
     cli.add_command(command)
     check_paths(command)

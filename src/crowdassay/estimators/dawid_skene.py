@@ -31,8 +31,8 @@ class DawidSkene(Estimator):
 
     Parameters
     ----------
-    prior : {'uniform', 'estimated'}
-        The class prior pi.
+    prior : {'estimated', 'uniform'}
+        The class prior pi: estimated as its authors had it, or uniform as in the paper's comparison.
     smoothing : float
         Added to every expected count: the mode under a Dirichlet(1 + smoothing) prior.
     max_iter : int
@@ -49,7 +49,7 @@ class DawidSkene(Estimator):
 
     method: ClassVar[str] = "dawid-skene"
 
-    prior: str = "uniform"
+    prior: str = "estimated"
     smoothing: float = 0.0
     max_iter: int = 100
     tol: float = 1e-10
@@ -89,9 +89,8 @@ class DawidSkene(Estimator):
         return None
 
     def stand_in(self) -> DawidSkene | None:
-        """Take back certainty: from 0 to a tenth of a label in every cell, and up to one."""
-        smoother = next((size for size in (0.1, 1.0) if size > self.smoothing), None)
-        return None if smoother is None else DawidSkene(**{**self.get_params(), "smoothing": smoother})
+        """Learn how common the classes are, where they were taken to be equally common."""
+        return None if self.prior == "estimated" else DawidSkene(**{**self.get_params(), "prior": "estimated"})
 
     def _judge(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)

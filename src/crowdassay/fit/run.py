@@ -107,12 +107,17 @@ def fit(
         block = holder.gather()
         holder = Memory(block.labels, block.truth, holder.facts.truth, origin=holder)
     with one_blas_thread():
-        result, plain = _run(method, holder, progress, announce, start, few=gathered)
+        asked = result, plain = _run(method, holder, progress, announce, start, few=gathered)
         notes: list[str] = []
-        while stand_ins and (trouble := find_trouble(plain, holder.facts)) and (other := method.stand_in()) is not None:
-            notes.append(f"The fit of {method!r} {trouble}. It was left for {other!r}.")
-            method = other
-            result, plain = _run(method, holder, progress, announce, None, few=gathered)
+        tried = method
+        while stand_ins and (trouble := find_trouble(plain, holder.facts)):
+            other = tried.stand_in()
+            if other is None:  # none stands, so that there is no reason to leave what was asked for
+                (result, plain), notes = asked, []
+                break
+            notes.append(f"The fit of {tried!r} {trouble}. It was left for {other!r}.")
+            tried = other
+            result, plain = _run(tried, holder, progress, announce, None, few=gathered)
     notes += [*result.notes, *method.notes_on(holder.facts), *notes_on(plain, result, holder.facts)]
     return replace(result, notes=tuple(notes), seconds=time.perf_counter() - started)
 
@@ -153,7 +158,7 @@ def _decide(
         return result, Plain.of(result)
     facts = holder.facts
     light = solution.model is not None and is_light(solution.model, facts.longest)
-    by_block = JudgeHeld(judge, name, item, light)
+    by_block = JudgeHeld(judge, name, item, light, solution.settled)
     learnt = learn(holder, by_block)
     nothing = [away(words, holder.place) for words in ("Probabilities", "Labels")]
     expected = learnt.lesson.expected
@@ -191,6 +196,10 @@ def _result(
         n_iter=solution.n_iter,
         converged=solution.converged,
         notes=solution.notes,
+        known=solution.known,
+        doubt=solution.doubt,
+        settled=solution.settled,
+        spread=solution.spread,
         held=held,
     )
 
@@ -210,6 +219,7 @@ class JudgeHeld:
     method: str
     item: Basis | None
     light: bool
+    settled: float
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
         """Judge the block."""
@@ -217,6 +227,6 @@ class JudgeHeld:
         nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
         record = Record(
             block.labels, self.method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
-            expand=self.item.tables if self.item else None, difficulty=judged.difficulty,
+            expand=self.item.tables if self.item else None, difficulty=judged.difficulty, settled=self.settled,
         )  # fmt: skip
         return record, judged.expected

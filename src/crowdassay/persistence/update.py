@@ -72,6 +72,7 @@ def update(estimator: Any, data: Any) -> Update:
         confusion=np.concatenate([fitted.confusion, confusion[old.n_workers :]]),
         accuracy=np.concatenate([fitted.accuracy, accuracy[old.n_workers :]]),
         sigma=sigma,
+        known=None if fitted.known is None else np.concatenate([fitted.known, np.zeros((strangers, 2))]),
         phi=_coordinates(fitted.phi, labels, sigma, touched, phi),
         difficulty=(
             None
