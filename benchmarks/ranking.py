@@ -3,8 +3,8 @@
     .venv-bench/bin/python benchmarks/ranking.py             held-out log-loss, simulated and real comparisons (needs crowd-kit)
     python benchmarks/ranking.py --speed 10000000            seconds for that many comparisons
 
-Comparisons are split at random into five folds; each fold is predicted from the other four. Ties are left out, since crowd-kit's
-models know none. A prediction below 1e-6 counts as 1e-6. NoisyBradleyTerry predicts with the skill and bias it found for
+Comparisons are split at random into five folds; each fold is predicted from the other four. There are no ties, since
+crowd-kit's models know none. A prediction below 1e-6 counts as 1e-6. NoisyBradleyTerry predicts with the skill and bias it found for
 each worker, ours with the reliability and bias it found. Real comparisons are made of graded labels: where a worker gave two
 items different grades, that is a comparison of the two.
 """
@@ -72,9 +72,9 @@ def from_grades(name: str, rng: np.random.Generator) -> Pairs | None:
 
 def losses(pairs: Pairs, rng: np.random.Generator) -> dict[str, float]:
     """Return the held-out log-loss of each method."""
-    import pandas as pd
-    from crowdkit.aggregation import BradleyTerry as TheirBradleyTerry
-    from crowdkit.aggregation import NoisyBradleyTerry
+    import pandas as pd  # noqa: PLC0415  only where crowd-kit is installed
+    from crowdkit.aggregation import BradleyTerry as TheirBradleyTerry  # noqa: PLC0415
+    from crowdkit.aggregation import NoisyBradleyTerry  # noqa: PLC0415
 
     fold = rng.integers(FOLDS, size=pairs.n_pairs)
     names = np.array(pairs.items.to_pylist())

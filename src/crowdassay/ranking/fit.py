@@ -213,7 +213,7 @@ class Problem:
         return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0], np.sum(meats, axis=0)
 
 
-def fit_pairs(
+def fit_pairs(  # noqa: PLR0915  one loop, read from top to bottom
     rows: Rows,
     *,
     ties: str,
@@ -305,8 +305,8 @@ def fit_pairs(
     point[: rows.n_items] = np.where(problem.locked[: rows.n_items], 0.0, point[: rows.n_items] - mean)
     known = slice(0, rows.known)
     return Fit(
-        point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter, converged,
-        rows.n_items, evidence,
+        point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
+        converged, rows.n_items, evidence,
     )  # fmt: skip
 
 
@@ -437,6 +437,6 @@ def _fit_large(problem: Problem, point: FloatArray, variances: dict[str, float],
     point[: rows.n_items] -= np.where(free[: rows.n_items], point[: rows.n_items][free[: rows.n_items]].mean(), 0.0)
     known = slice(0, rows.known)
     return Fit(
-        point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter, converged,
-        rows.n_items,
+        point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
+        converged, rows.n_items,
     )  # fmt: skip
