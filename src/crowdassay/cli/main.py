@@ -16,9 +16,11 @@ from crowdassay.cli.compare import compare
 from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
 from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
+from crowdassay.cli.measure import measure
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths
 from crowdassay.cli.plan import plan
+from crowdassay.cli.rank import rank
 from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
 from crowdassay.cli.simulate import simulate
@@ -35,7 +37,9 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, agreement, compare, convert, datasets, methods, plan, rate, reproduce, simulate, update):
+for command in (
+    aggregate, agreement, compare, convert, datasets, measure, methods, plan, rank, rate, reproduce, simulate, update,
+):  # fmt: skip
     cli.add_command(command)
     check_paths(command)
 
