@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from crowdassay.cli.ending import Ending
 if TYPE_CHECKING:
     from crowdassay.web.service import Service
 
+SWITCH = 0.0005  # seconds after which a busy thread lets others in: requests should not wait for the writer
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -74,6 +76,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         )  # fmt: skip
         ending.done.set()  # the server hears signals itself, and ends when every answer has been given
         server = uvicorn.Server(config)
+        sys.setswitchinterval(SWITCH)
         with suppress(KeyboardInterrupt):  # the signal, once more, after everything has been put away
             server.run(sockets=[socket])
         if not server.started:

@@ -48,6 +48,7 @@ class Home(ABC):
     """A database: subclasses connect, begin to write, and say how they spell types."""
 
     mark: str
+    begin_read = "BEGIN"
     types: dict[str, str]
     name: str
     """How messages call it; never with a password."""
@@ -76,7 +77,7 @@ class Home(ABC):
         """Yield a session that sees one consistent state."""
         with self._connection() as connection:
             session = Session(connection, self.mark)
-            connection.execute("BEGIN")
+            connection.execute(self.begin_read)
             try:
                 yield session
             finally:

@@ -55,6 +55,15 @@ def by_items(session: Session, items: Iterable[str]) -> list[Stored]:
     return sorted(found, key=lambda one: one.seq)
 
 
+def labelled_by(session: Session, worker: str, items: Iterable[str]) -> set[str]:
+    """Return which of some items a worker has labelled."""
+    found: set[str] = set()
+    for part in _parts(sorted(set(items))):
+        sql = f"SELECT item FROM labels WHERE item IN ({_marks(part)}) AND worker = ?"  # noqa: S608
+        found.update(str(row[0]) for row in session.rows(sql, (*part, worker)))
+    return found
+
+
 def list_labels(session: Session, after: str, limit: int) -> list[Stored]:
     """Return labels in the order in which they came, those after the one with this key; all from the start for ``''``."""
     start = 0

@@ -62,6 +62,8 @@ class Fits:
             self.job.replace_fit(read_snapshot(fit.id, fit.upto, parts))
             self.last = fit
             self._known_then = self._known_of_fit()
+        else:
+            self.job.touch_all()
         self._thread.start()
 
     def ask(self) -> Fit:
@@ -99,8 +101,6 @@ class Fits:
         while not self._stopping:
             self._wake.wait(0.5)
             self._wake.clear()
-            self.job.catch_up()
-            self.job.judge_pending()
             with self._asking:
                 asked, self.waiting = self.waiting, None
             if asked is None and self._due():

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from crowdassay.store.decide import Stored
 from crowdassay.store.home import Session
 from crowdassay.store.known import Item, add_items, find_item
-from crowdassay.store.labels import by_items
+from crowdassay.store.labels import by_items, labelled_by
 from crowdassay.store.records import LONGEST_TEXT, BadRecordError, Refused, as_name
 from crowdassay.web.body import records
 from crowdassay.web.guard import RefusalError
@@ -47,7 +47,7 @@ async def get_items(request: Request) -> Response:
             wanted in item.casefold() and (not label or judged.label == label) and (not standing or judged.standing == standing)
         )
 
-    def find() -> tuple[list[dict[str, Any]], int | None]:
+    def find() -> dict[str, Any]:
         plain = not (wanted or label or standing)
         if query.get("open", "0") not in {"", "0"}:
             rows = job.open_items(first + limit + 1 if plain else 1 << 40)
@@ -56,10 +56,9 @@ async def get_items(request: Request) -> Response:
             found = ((item, judged) for item in job.names() if (judged := job.current(item)) is not None)
             chosen = list(islice((row for row in found if fits(*row)), first, first + limit + 1))
         more = first + limit if len(chosen) > limit else None
-        return [judged.as_dict(item) for item, judged in chosen[:limit]], more
+        return {"items": [judged.as_dict(item) for item, judged in chosen[:limit]], "next": more}
 
-    items, after = await service.run(find)
-    return as_json({"items": items, "next": after})
+    return await service.answer(find)
 
 
 async def get_item(request: Request) -> Response:
@@ -126,7 +125,7 @@ async def get_workers(request: Request) -> Response:
     service = service_of(request)
     limit, first = number_of(request, "limit", 10_000, 1, 100_000), number_of(request, "after", 0, 0, 1 << 40)
 
-    def find() -> tuple[list[dict[str, Any]], int | None]:
+    def find() -> dict[str, Any]:
         facts = worker_facts(service.job)
         nothing = {"accuracy": None, "low": 0.0, "high": 1.0, "verdict": "too few labels", "evidence": "", "looks_like": ""}
         names = list(service.job.workers)
@@ -134,10 +133,9 @@ async def get_workers(request: Request) -> Response:
         for name in names[first : first + limit]:
             row = {**nothing, **facts.get(name, {}), "worker": name, "labels": service.job.workers[name]}
             rows.append({**row, "advice": advice(row)})
-        return rows, first + limit if len(names) > first + limit else None
+        return {"workers": rows, "next": first + limit if len(names) > first + limit else None}
 
-    rows, after = await service.run(find)
-    return as_json({"workers": rows, "next": after})
+    return await service.answer(find)
 
 
 def advice(row: dict[str, Any]) -> str:
@@ -158,7 +156,7 @@ async def get_next(request: Request) -> Response:
 
     def find(session: Session) -> list[dict[str, Any]]:
         looked_at = [item for item, _ in service.job.open_items(LOOKED_AT)]
-        labelled = {one.item for one in by_items(session, looked_at) if one.worker == worker}
+        labelled = labelled_by(session, worker, looked_at)
         rows = next_items(service.job, service.leases, worker, n, labelled)
         about = {row["item"]: find_item(session, row["item"]) for row in rows}
         return [

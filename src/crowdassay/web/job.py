@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import threading
 import time
 from collections import deque
@@ -20,6 +21,7 @@ from crowdassay.web.snapshot import KNOWN, STANDING_NAMES, Snapshot
 
 FEED = 40  # labels that the page shows running by
 AT_ONCE = 500  # items judged at a time
+FEW = 2000  # changed items up to which everything is made anew for each read
 
 
 class Job:
@@ -44,7 +46,8 @@ class Job:
         self._touched: dict[str, int] = {}  # item: version of its last change since the fit
         self._judged: dict[str, tuple[int, Judged]] = {}
         self._following = threading.Lock()  # held while labels are taken note of, so that each is counted once
-        self._sums: tuple[int, float, dict[str, Any]] | None = None
+        self._kept: dict[str, tuple[int, Any]] = {}
+        self._rest_until = 0.0
         with store.home.read() as session:
             self.n_labels, self.seq = count_labels(session)
             self.workers = count_by_worker(session)
@@ -112,21 +115,38 @@ class Job:
 
     def replace_fit(self, snapshot: Snapshot) -> None:
         """Go over to a new fit; items with labels that it has not seen are judged again, by it."""
-        with self.store.home.read() as session:
-            late = {row[1] for block in since(session, snapshot.upto) for row in block}
+        late, seen = self._late(snapshot.upto)
+        with self._following:  # nobody takes note of labels meanwhile, so that none is missed
+            more, _ = self._late(seen)
+            with self._lock:
+                self.version += 1
+                self.snapshot = snapshot
+                undone = {item for item in snapshot.facts["known"] if item not in self.known}
+                self._touched = dict.fromkeys(late | more | undone, self.version)
+                self._judged, self._rest_until = {}, 0.0
+        self._changed()
+
+    def touch_all(self) -> None:
+        """Take all items with labels as changed: there is no fit yet."""
+        late, _ = self._late(0)
         with self._lock:
             self.version += 1
-            self.snapshot = snapshot
             self._touched = dict.fromkeys(late, self.version)
-            self._judged = {}
-        self._changed()
+
+    def _late(self, seq: int) -> tuple[set[str], int]:
+        """Return the items of labels after a number, and the number of the last of them."""
+        found: set[str] = set()
+        with self.store.home.read() as session:
+            for block in since(session, seq):
+                found.update(row[1] for row in block)
+                seq = block[-1][0]
+        return found, seq
 
     def current(self, item: str, session: Session | None = None) -> Judged | None:
         """Return what is believed of an item, None if nobody knows of it."""
         found = self._seen(item)
         if found is None and item in self._touched:
-            self._judge([item], session)
-            found = self._seen(item)
+            found = self._judge([item], session)[0]
         if found is None:
             if item not in self.declared and item not in self.known:
                 return None
@@ -134,6 +154,24 @@ class Job:
         if (known := self.known.get(item)) is not None:
             return as_known(found, *known)
         return found
+
+    def _believed(self, item: str) -> Judged:
+        """Return what is believed of an item without judging it anew: if need be, what was believed before."""
+        with self._lock:
+            judged, snapshot = self._judged.get(item), self.snapshot
+        if judged is not None:
+            found = judged[1]
+        elif snapshot is not None and (place := snapshot.index.get(item)) is not None:
+            found = from_fit(snapshot, place)
+        else:
+            found = from_votes([])
+        known = self.known.get(item)
+        return found if known is None else as_known(found, *known)
+
+    def _judge_few(self) -> None:
+        """Judge all that has changed, unless that is so much that the thread which follows should do it."""
+        if len(self._touched) <= FEW:
+            self.judge_pending()
 
     def judge_pending(self) -> int:
         """Judge some of the items that have changed; return how many are left."""
@@ -168,39 +206,56 @@ class Job:
 
     def open_items(self, most: int) -> list[tuple[str, Judged]]:
         """Return items that are not settled, the least sure first."""
-        snapshot, touched = self.snapshot, set(self.touched())
-        found: list[tuple[float, str, Judged]] = []
-        for item in touched | (set(self.declared) - touched):
-            if snapshot is not None and item in snapshot.index and item not in touched:
-                continue
-            if item in self.known:
-                continue
-            judged = self.current(item)
-            if judged is not None and judged.open:
-                found.append((judged.probability, item, judged))
-        found.sort(key=lambda row: (row[0], row[1]))
-        if snapshot is not None:
-            taken = 0
-            for place in snapshot.order:
-                item = snapshot.names[place]
-                if item in touched or item in self.known:
-                    continue
-                found.append((float(snapshot.probability[place]), item, from_fit(snapshot, int(place))))
-                taken += 1
-                if taken >= most:
+        snapshot = self.snapshot
+        late: list[tuple[float, str, Judged]] = self._cached("late", self._open_late)
+        if snapshot is None:
+            return [(item, judged) for _, item, judged in late[:most]]
+        places = []
+        for place in snapshot.order:
+            item = snapshot.names[place]
+            if item not in self._touched and item not in self.known:
+                places.append(place)
+                if len(places) == most:
                     break
-            found.sort(key=lambda row: (row[0], row[1]))
-        return [(item, judged) for _, item, judged in found[:most]]
+        found = [
+            (float(snapshot.probability[place]), snapshot.names[place], from_fit(snapshot, int(place))) for place in places
+        ]
+        return [(item, judged) for _, item, judged in heapq.merge(late[:most], found, key=lambda row: row[:2])][:most]
 
     def sums(self) -> dict[str, Any]:
-        """Return items by standing, and the expected number of errors with its 95 % interval; cached while that takes long."""
-        version, started = self.version, time.monotonic()
-        if self._sums is not None and (self._sums[0] == version or started < self._sums[1]):
-            return self._sums[2]
-        found = self._add_up()
-        took = time.monotonic() - started
-        self._sums = (version, started + 10 * took if took > 0.05 else started, found)
+        """Return items by standing, and the expected number of errors with its 95 % interval."""
+        found: dict[str, Any] = self._cached("sums", self._add_up)
         return found
+
+    def refresh(self) -> None:
+        """Bring up to date what is kept because it takes long, so that reads find it ready."""
+        started = time.monotonic()
+        if len(self._touched) <= FEW or started < self._rest_until:
+            return
+        for name, make in (("late", self._open_late), ("sums", self._add_up)):
+            self._kept[name] = (self.version, make())
+        self._rest_until = time.monotonic() + 5 * (time.monotonic() - started)
+
+    def _cached(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what was made of this version; an older one where it takes long, as `refresh` makes it soon."""
+        version, kept = self.version, self._kept.get(name)
+        if kept is not None and (kept[0] == version or len(self._touched) > FEW):
+            return kept[1]
+        found = make()
+        self._kept[name] = (version, found)
+        return found
+
+    def _open_late(self) -> list[tuple[float, str, Judged]]:
+        """Return the open items that the last fit does not know as they are now, the least sure first."""
+        snapshot = self.snapshot
+        index = {} if snapshot is None else snapshot.index
+        found = []
+        self._judge_few()
+        for item in {*self.touched(), *(item for item in list(self.declared) if item not in index)}:
+            judged = None if item in self.known else self._believed(item)
+            if judged is not None and judged.open:
+                found.append((judged.probability, item, judged))
+        return sorted(found, key=lambda row: row[:2])
 
     def _add_up(self) -> dict[str, Any]:
         snapshot, known = self.snapshot, dict(self.known)
@@ -208,6 +263,7 @@ class Job:
         others = {*self.touched(), *known, *(item for item in list(self.declared) if item not in index)}
         counts = np.zeros(len(STANDING_NAMES), np.int64)
         wrong = spread = 0.0
+        self._judge_few()
         if snapshot is not None:
             rows = np.ones(len(snapshot.names), bool)
             rows[[index[item] for item in others if item in index]] = False
@@ -215,9 +271,7 @@ class Job:
             p = snapshot.probability[rows & (snapshot.standing != KNOWN)]
             wrong, spread = float((1 - p).sum()), float((p * (1 - p)).sum())
         for item in others:
-            judged = self.current(item)
-            if judged is None:
-                continue
+            judged = self._believed(item)
             counts[STANDING_NAMES.index(judged.standing)] += 1
             if judged.n_labels and judged.standing != STANDING_NAMES[KNOWN]:
                 wrong += 1 - judged.probability
@@ -241,7 +295,7 @@ class Job:
             return from_fit(snapshot, place)
         return None
 
-    def _judge(self, items: list[str], session: Session | None = None) -> None:
+    def _judge(self, items: list[str], session: Session | None = None) -> list[Judged]:
         with self._lock:
             versions = {item: self._touched[item] for item in items if item in self._touched}
             snapshot = self.snapshot
@@ -258,6 +312,7 @@ class Job:
             if snapshot is self.snapshot:
                 found = zip(items, judged, strict=True)
                 self._judged.update({item: (versions[item], one) for item, one in found if item in versions})
+        return judged
 
     def announce(self) -> None:
         """Say that something has changed that is no label, such as the state of a fit."""

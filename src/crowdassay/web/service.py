@@ -15,6 +15,7 @@ from starlette.responses import Response
 from crowdassay.store.home import Session
 from crowdassay.store.store import Store
 from crowdassay.web.fits import Fits
+from crowdassay.web.follow import Follower
 from crowdassay.web.guard import Limits, Meter, RefusalError
 from crowdassay.web.job import Job
 from crowdassay.web.next import Leases
@@ -48,6 +49,7 @@ class Service:
         self.job = Job(self.store)
         self.writer = Writer(self.store, self.job.labels_added)
         self.fits = Fits(self.job, self.writer, self.place)
+        self.follower = Follower(self.job)
         self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self.stopping = asyncio.Event()
         self.listeners = 0
@@ -55,10 +57,12 @@ class Service:
     def start(self) -> None:
         """Load the last fit and begin to fit."""
         self.fits.start()
+        self.follower.start()
 
     def stop(self) -> None:
         """Store what waits, interrupt a fit that runs, and close."""
         self.fits.stop()
+        self.follower.stop()
         self.writer.close()
         self.readers.shutdown(wait=True)
         self.store.close()
@@ -71,6 +75,10 @@ class Service:
                 return function(session)
 
         return await self.run(call)
+
+    async def answer(self, function: Callable[[], Any]) -> Response:
+        """Answer with JSON that is made, and written, in a thread of the readers."""
+        return await self.run(lambda: as_json(function()))
 
     async def run(self, function: Callable[[], T]) -> T:
         """Run something that may take a moment in a thread of the readers."""

@@ -71,7 +71,7 @@ def summarise(service: Service) -> dict[str, Any]:
 async def get_summary(request: Request) -> Response:
     """Say how the job stands."""
     service = service_of(request)
-    return as_json(await service.run(lambda: summarise(service)))
+    return await service.answer(lambda: summarise(service))
 
 
 async def get_events(request: Request) -> Response:
