@@ -54,7 +54,13 @@ async def until_up(port: int) -> None:
 
 
 async def ask(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int, method: str, path: str, body: bytes = b"", kind: str = "json"
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    port: int,
+    method: str,
+    path: str,
+    body: bytes = b"",
+    kind: str = "json",
 ) -> tuple[int, bytes]:
     """Send one request on an open connection; return the status and the body."""
     head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
@@ -67,7 +73,9 @@ async def ask(
     return int(answer[9:12]), found
 
 
-async def clients(port: int, count: int, seconds: float, make: Callable[[int, int], bytes], kind: str = "json") -> tuple[int, list[float]]:
+async def clients(
+    port: int, count: int, seconds: float, make: Callable[[int, int], bytes], kind: str = "json"
+) -> tuple[int, list[float]]:
     """Send labels over several connections, each waiting for its answer; return how many were stored, and the waits."""
     until, stored, waits = time.perf_counter() + seconds, 0, []
 
@@ -93,7 +101,8 @@ def single(port: int, seconds: float) -> dict[str, float]:
     """Measure requests of one label each, on 64 connections."""
 
     def make(client: int, turn: int) -> bytes:
-        return f'[{{"item":"s{turn // 3}-{client}","worker":"w{turn % 3}-{client % 7}","label":"{turn % 2}","key":"s-{client}-{turn}"}}]'.encode()
+        who = f"w{turn % 3}-{client % 7}"
+        return f'[{{"item":"s{turn // 3}-{client}","worker":"{who}","label":"{turn % 2}","key":"s-{client}-{turn}"}}]'.encode()
 
     began = time.perf_counter()
     stored, waits = asyncio.run(clients(port, 64, seconds, make))
@@ -123,7 +132,8 @@ def bulk(port: int, count: int, prefix: str, at_once: int = 5000) -> dict[str, f
             reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
             for body in mine:
                 status, answer = await ask(reader, writer, port, "POST", "/labels", body, "x-ndjson")
-                assert status == 200 and json.loads(answer)["added"] == at_once, answer
+                assert status == 200, answer
+                assert json.loads(answer)["added"] == at_once, answer
             writer.close()
 
         await asyncio.gather(one(bodies[::2]), one(bodies[1::2]))
@@ -155,7 +165,16 @@ def reads(port: int, items: int, writes: float) -> dict[str, float]:
             other = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
             generator, turn = np.random.default_rng(place), 0
             while not done.is_set():
-                kind = ("items/", "items/", "items/", "items/", "items?open=1", "summary", "workers?limit=100", "next?worker=w1")[turn % 8]
+                kind = (
+                    "items/",
+                    "items/",
+                    "items/",
+                    "items/",
+                    "items?open=1",
+                    "summary",
+                    "workers?limit=100",
+                    "next?worker=w1",
+                )[turn % 8]
                 path = f"/{kind}r{generator.integers(items)}" if kind == "items/" else f"/{kind}"
                 asked = time.perf_counter()
                 status, _ = await ask(*other, port, "GET", path)

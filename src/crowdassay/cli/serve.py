@@ -71,7 +71,8 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         app = make_app(service, token=secret, hosts=host_names(host, port, options["allow_host"]))
         tell(service, host, port, secret, token)
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=10, lifespan="on",
+            app, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
+            timeout_graceful_shutdown=10, lifespan="on",
             timeout_keep_alive=30, limit_concurrency=2000, h11_max_incomplete_event_size=1 << 16,
         )  # fmt: skip
         ending.done.set()  # the server hears signals itself, and ends when every answer has been given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -55,6 +56,8 @@ class Home(ABC):
 
     def __init__(self) -> None:
         self._idle: queue.LifoQueue[Any] = queue.LifoQueue()
+        self.close = weakref.finalize(self, _close_all, self._idle)
+        """Close the connections that nobody uses; also done when nobody holds the home any more."""
 
     @abstractmethod
     def connect(self) -> Any:
@@ -98,11 +101,6 @@ class Home(ABC):
                     connection.execute("ROLLBACK")
                 raise
 
-    def close(self) -> None:
-        """Close the connections that nobody uses."""
-        while not self._idle.empty():
-            self._idle.get_nowait().close()
-
     @contextmanager
     def _connection(self) -> Iterator[Any]:
         try:
@@ -117,6 +115,11 @@ class Home(ABC):
                 connection.close()
             raise
         self._idle.put(connection)
+
+
+def _close_all(idle: queue.LifoQueue[Any]) -> None:
+    while not idle.empty():
+        idle.get_nowait().close()
 
 
 def now() -> str:

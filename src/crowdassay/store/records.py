@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 LONGEST = 10_000  # characters of a name, label or key
 LONGEST_TEXT = 100_000  # of an item's text or link
@@ -14,9 +14,8 @@ FIRST_ROUND, LAST_ROUND = 1, 1_000_000
 FIELDS = frozenset({"item", "worker", "label", "key", "time", "round"})
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A label as it was given; without a key it is known by item, worker and round."""
+class Given(NamedTuple):
+    """A label as it was given; without a key it is known by item, worker and round. A tuple, as there are many."""
 
     item: str
     worker: str
@@ -62,19 +61,22 @@ def parse_labels(values: Iterable[Any]) -> tuple[list[tuple[int, Given]], list[R
 
 def parse_label(value: Any) -> Given:
     """Check one record; raise `BadRecordError` with a sentence if it is no label."""
-    if isinstance(value, BadRecordError):  # a line that was no JSON
-        raise value
     if not isinstance(value, dict):
+        if isinstance(value, BadRecordError):  # a line that was no JSON
+            raise value
         raise BadRecordError("A label is an object with item, worker and label.")
-    if unknown := value.keys() - FIELDS:
+    if not FIELDS.issuperset(value):
+        unknown = value.keys() - FIELDS
         name = sorted(map(str, unknown))[0][:50]
         raise BadRecordError(f"There is no field '{name}'; a label has item, worker, label, and may have key, time and round.")
-    item, worker, label = (as_name(value.get(name), name) for name in ("item", "worker", "label"))
+    item, worker = as_name(value.get("item"), "item"), as_name(value.get("worker"), "worker")
+    label = as_name(value.get("label"), "label")
     key = None if value.get("key") is None else as_name(value["key"], "key")
     turn = value.get("round")
     if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or not FIRST_ROUND <= turn <= LAST_ROUND):
         raise BadRecordError(f"The round is a whole number from {FIRST_ROUND} to {LAST_ROUND:,}.")
-    return Given(item, worker, label, key, as_time(value.get("time")), turn)
+    time = value.get("time")
+    return Given(item, worker, label, key, None if time is None else as_time(time), turn)
 
 
 def as_name(value: Any, role: str, longest: int = LONGEST) -> str:

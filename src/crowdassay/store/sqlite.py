@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,18 @@ class SqliteHome(Home):
             with path.open("rb") as stream:
                 if stream.read(16) != b"SQLite format 3\0":
                     raise DataError(f"{self.name} is no store: it is not an SQLite file. Name another file for the store.")
+            self._leave_others_alone()
+
+    def _leave_others_alone(self) -> None:
+        """Refuse somebody else's database before anything is written to it, such as the mode of its journal."""
+        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
+            session = Session(connection, self.mark)
+            try:
+                other = self.has_tables(session) and not self.has_meta(session)
+            except sqlite3.DatabaseError as error:
+                raise DataError(f"{self.name} cannot be read ({error}); restore it from a copy.") from None
+        if other:
+            raise DataError(f"{self.name} holds tables and is no store; name another file for the store.")
 
     def connect(self) -> Any:
         """Connect; the file appears with the first table."""

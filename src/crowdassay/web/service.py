@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -86,13 +86,13 @@ class Service:
 
     async def write(self, function: Callable[[Session], T]) -> T:
         """Run something in a transaction; it is durable when this returns."""
-        return await stored(self.writer.call(function))
+        return await stored(asyncio.wrap_future(self.writer.call(function)))
 
 
-async def stored(answer: Future[T]) -> T:
+async def stored(answer: asyncio.Future[T]) -> T:
     """Wait for the writer; what it could not store is an answer, too."""
     try:
-        return await asyncio.wrap_future(answer)
+        return await answer
     except BusyError as error:
         raise RefusalError(429, error.message, {"retry-after": "1"}) from None
     except NotStoredError as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from crowdassay.errors import CrowdassayError, DataError
@@ -33,7 +35,7 @@ class Asked:
 
     batch: Batch | None
     call: Callable[[Session], Any] | None
-    answer: Future[Any] = field(default_factory=Future)
+    answer: Future[Any] | asyncio.Future[Any]
 
 
 class Writer:
@@ -48,20 +50,20 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._thread.start()
 
-    def add(self, batch: Batch) -> Future[Taken]:
-        """Ask for labels to be added; the future holds what became of them."""
+    def add(self, batch: Batch) -> asyncio.Future[Taken]:
+        """Ask, from an event loop, for labels to be added; the future holds what became of them."""
         if self.waiting > MOST_WAITING:
             raise BusyError("More labels wait to be stored than there is room for; send these again in a moment.")
         self.waiting += len(batch.given)
-        asked = Asked(batch, None)
-        self._queue.put(asked)
-        return asked.answer
+        answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
+        self._queue.put(Asked(batch, None, answer))
+        return answer
 
     def call(self, function: Callable[[Session], Any]) -> Future[Any]:
         """Ask for a function to be called in a transaction; the future holds its answer."""
-        asked = Asked(None, function)
-        self._queue.put(asked)
-        return asked.answer
+        answer: Future[Any] = Future()
+        self._queue.put(Asked(None, function, answer))
+        return answer
 
     @property
     def alive(self) -> bool:
@@ -105,14 +107,13 @@ class Writer:
                     self._write([one])
                 return
             self._settle(asked)
-            asked[0].answer.set_exception(error if isinstance(error, CrowdassayError) else _not_stored(error))
+            _tell(asked, [error if isinstance(error, CrowdassayError) else _not_stored(error)])
             return
         self.commits += 1
         self._settle(asked)
         if plans:
             self.told(plans, before, after)
-        for one, answer in zip(asked, answers, strict=True):
-            one.answer.set_result(answer)
+        _tell(asked, answers)
 
     def _commit(self, asked: list[Asked]) -> tuple[list[Any], list[Plan], int, int]:
         answers: list[Any] = [None] * len(asked)
@@ -130,6 +131,31 @@ class Writer:
 
     def _settle(self, asked: list[Asked]) -> None:
         self.waiting -= sum(len(one.batch.given) for one in asked if one.batch is not None)
+
+
+def _tell(asked: list[Asked], answers: list[Any]) -> None:
+    """Answer everybody; an event loop is woken once for all that wait in it, not once for each."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+    for one, answer in zip(asked, answers, strict=True):
+        if isinstance(one.answer, asyncio.Future):
+            loops.setdefault(one.answer.get_loop(), []).append((one.answer, answer))
+        elif isinstance(answer, Exception):
+            one.answer.set_exception(answer)
+        else:
+            one.answer.set_result(answer)
+    for loop, found in loops.items():
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+            loop.call_soon_threadsafe(_wake, found)
+
+
+def _wake(found: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, answer in found:
+        if future.done():  # whoever asked has gone
+            continue
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
 
 
 def _not_stored(error: Exception) -> NotStoredError | DataError:
