@@ -77,6 +77,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         )  # fmt: skip
         ending.done.set()  # the server hears signals itself, and ends when every answer has been given
         server = uvicorn.Server(config)
+        service.ending = lambda: server.should_exit
         sys.setswitchinterval(SWITCH)
         with suppress(KeyboardInterrupt):  # the signal, once more, after everything has been put away
             server.run(sockets=[socket])

@@ -44,7 +44,6 @@ def make_app(service: Service, *, token: str | None, hosts: frozenset[str]) -> G
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.run(service.start)
         yield
-        service.stopping.set()
         service.stop()
 
     handlers: dict[Any, Any] = {

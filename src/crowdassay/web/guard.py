@@ -142,11 +142,11 @@ class Guard:
         address = (scope.get("client") or ("",))[0]
         now, most = time.monotonic(), 10 * self.limits.rate
         left, then = self._buckets.pop(address, (most, now))
-        left = min(most, left + (now - then) * self.limits.rate) - 1
-        self._buckets[address] = (max(left, 0.0), now)
+        left = min(most, left + (now - then) * self.limits.rate)
+        self._buckets[address] = (left - 1 if left >= 1 else left, now)
         if len(self._buckets) > 10_000:
             self._buckets.popitem(last=False)
-        if left < 0:
+        if left < 1:
             raise RefusalError(429, "Too many requests; wait a moment.", {"retry-after": "1"})
 
     def _check_site(self, method: str, headers: Mapping[bytes, str]) -> None:

@@ -35,6 +35,8 @@ class Service:
         What a label costs, where the user said so.
     title : str
         Of the page.
+    ending : callable
+        Tells whether the server is about to end, so that streams must.
     """
 
     store: Store
@@ -44,6 +46,7 @@ class Service:
     limits: Limits = field(default_factory=Limits)
     meter: Meter = field(default_factory=Meter)
     leases: Leases = field(default_factory=Leases)
+    ending: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         self.job = Job(self.store)
@@ -51,7 +54,6 @@ class Service:
         self.fits = Fits(self.job, self.writer, self.place)
         self.follower = Follower(self.job)
         self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
-        self.stopping = asyncio.Event()
         self.listeners = 0
 
     def start(self) -> None:

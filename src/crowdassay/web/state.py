@@ -85,7 +85,7 @@ async def get_events(request: Request) -> Response:
         seen, quiet = None, 0.0
         try:
             yield b"retry: 2000\n\n"
-            while not service.stopping.is_set():
+            while not service.ending():
                 mark = (service.job.version, service.fits.running, service.fits.last)
                 if mark != seen:
                     seen, quiet = mark, 0.0
@@ -96,10 +96,8 @@ async def get_events(request: Request) -> Response:
                 elif quiet >= BEAT:
                     quiet = 0.0
                     yield b": alive\n\n"
-                try:
-                    await asyncio.wait_for(service.stopping.wait(), PAUSE)
-                except TimeoutError:
-                    quiet += PAUSE
+                await asyncio.sleep(PAUSE)
+                quiet += PAUSE
         finally:
             service.listeners -= 1
 
