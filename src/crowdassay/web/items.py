@@ -41,15 +41,19 @@ async def get_items(request: Request) -> Response:
     limit, first = number_of(request, "limit", 100, 1, MOST), number_of(request, "after", 0, 0, 1 << 40)
     wanted = query.get("q", "").casefold()
     label, standing = query.get("label"), query.get("standing")
+    disputed = query.get("disputed", "0") not in {"", "0"}
 
     def fits(item: str, judged: Judged) -> bool:
         return (
-            wanted in item.casefold() and (not label or judged.label == label) and (not standing or judged.standing == standing)
+            wanted in item.casefold()
+            and (judged.n_labels > 0 or not disputed)
+            and (not label or judged.label == label)
+            and (not standing or judged.standing == standing)
         )
 
     def find() -> dict[str, Any]:
-        plain = not (wanted or label or standing)
-        if query.get("open", "0") not in {"", "0"}:
+        plain = not (wanted or label or standing or disputed)
+        if disputed or query.get("open", "0") not in {"", "0"}:
             rows = job.open_items(first + limit + 1 if plain else 1 << 40)
             chosen = [(item, judged) for item, judged in rows if fits(item, judged)][first : first + limit + 1]
         else:

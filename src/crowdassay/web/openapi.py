@@ -109,6 +109,7 @@ def describe() -> dict[str, Any]:
     page = (LIMIT, NEXT_PLACE)
     filters = (
         _parameter("open", WHOLE, about="1: only those not settled, the least sure first."),
+        _parameter("disputed", WHOLE, about="1: only those not settled that have labels."),
         _parameter("q", TEXT, about="Part of the name."),
         *(_parameter(name, TEXT) for name in ("label", "standing")),
         *page,
