@@ -10,15 +10,16 @@ from scipy.special import expit, roots_jacobi
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import confusion_tables
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import item_scores, label_gold, label_signs, log_odds_tables, two_columns
-from crowdassay.estimators.checks import check_number, check_run
-from crowdassay.estimators.confusion import confusion_tables
 from crowdassay.estimators.tables import judge_by_tables
+from crowdassay.fit.parameters import check_number, check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.em import EPSILON
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 SMALLEST, MOST = 1e-15, 10_000
 
@@ -38,9 +39,9 @@ class BeliefPropagation(Estimator):
     ----------
     a, b : float
         The prior on every worker's accuracy. As both vanish the messages become those of `KOS`.
-    max_sweeps : int
+    max_iter : int
         Rounds of messages.
-    tolerance : float
+    tol : float
         Largest change of any item's probability at which to stop.
 
     References
@@ -52,11 +53,11 @@ class BeliefPropagation(Estimator):
 
     a: float = 2.0
     b: float = 1.0
-    max_sweeps: int = 100
-    tolerance: float = 1e-4
+    max_iter: int = 100
+    tol: float = 1e-4
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_number("a", self.a, SMALLEST)
         check_number("b", self.b, SMALLEST)
         if max(self.a, self.b) > MOST:
@@ -66,13 +67,13 @@ class BeliefPropagation(Estimator):
         nodes, log_weights = beta_quadrature(self.a, self.b, int(np.bincount(labels.worker).max()))
         messages = np.ones(labels.n_labels)  # everyone as likely right: the first beliefs are the votes
         belief, posterior = np.zeros(labels.n_workers), np.full((labels.n_items, 2), 0.5)
-        sweeps, change = 0, np.inf
-        while sweeps < self.max_sweeps and change > self.tolerance:
+        n_iter, change = 0, np.inf
+        while n_iter < self.max_iter and change > self.tol:
             before = posterior.copy()
             messages, belief = hear_workers(labels, hear_items(labels, signs, known, messages), nodes, log_weights)
             posterior = two_columns(labels, item_scores(labels, signs * messages))
-            sweeps += 1
-            change = float(np.abs(posterior - before).max()) if sweeps > 1 else np.inf
+            n_iter += 1
+            change = float(np.abs(posterior - before).max()) if n_iter > 1 else np.inf
         confusion, accuracy = confusion_tables(labels, posterior)
         return Result(
             labels,
@@ -83,8 +84,8 @@ class BeliefPropagation(Estimator):
             confusion,
             accuracy,
             sigma=log_odds_tables(belief),
-            sweeps=sweeps,
-            converged=change <= self.tolerance,
+            n_iter=n_iter,
+            converged=change <= self.tol,
         )
 
     def _judge(self, labels: Labels) -> FloatArray:

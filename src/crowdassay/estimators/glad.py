@@ -11,12 +11,10 @@ from scipy.special import expit
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.base import Weights
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.scaled import ScaledEngine, ScaledSums
-from crowdassay.estimators.base import Announce, Estimator
-from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.confusion import observed_counts
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
     check_mean,
     expected_counts,
@@ -25,7 +23,9 @@ from crowdassay.estimators.scaled import (
     scaled_result,
     table_accuracy,
 )
-from crowdassay.solvers.outcome import Progress
+from crowdassay.fit.parameters import check_run
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items, population
 
 
@@ -51,9 +51,9 @@ class GLAD(Estimator):
         Prior mean of alpha; with ``confusion`` minus the prior mean of gamma.
     easiness : float
         Prior mean of log beta.
-    max_sweeps : int
+    max_iter : int
         Passes over the labels, all starts together.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     threads : int or None
         None takes all cores.
@@ -73,18 +73,18 @@ class GLAD(Estimator):
     confusion: bool = False
     ability: float = 1.0
     easiness: float = 1.0
-    max_sweeps: int = 1000
-    tolerance: float = 1e-9
+    max_iter: int = 1000
+    tol: float = 1e-9
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_mean("ability", self.ability)
         check_mean("easiness", self.easiness)
         engine = ScaledEngine(labels, threads=self.threads, announce=announce)
         likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
         problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, pooled=self.confusion)
-        mode = fit_scaled(problem, max_sweeps=self.max_sweeps, tolerance=self.tolerance, progress=progress)
+        mode = fit_scaled(problem, max_iter=self.max_iter, tol=self.tol, progress=progress)
         parameters = {"ability": self.ability, "easiness": self.easiness}
         if self.confusion:
             tables = mode.theta.reshape(-1, labels.n_classes, labels.n_classes)

@@ -12,16 +12,17 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.confusion import normalise
+from crowdassay.estimators.base import Estimator, match_workers
+from crowdassay.fit.parameters import check_run
+from crowdassay.fit.result import Result
 from crowdassay.io.features import match_features, read_features
 from crowdassay.io.frames import as_labels, to_frame
 from crowdassay.solvers.em import EPSILON
 from crowdassay.solvers.logistic import fit_logistic
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,9 +41,9 @@ class RaykarClassifier(Estimator):
         s: added to every expected count of a worker's table, the mode under a Dirichlet(1 + s) prior.
     penalty : float
         lambda: ridge penalty of the standardised weights.
-    max_sweeps : int
+    max_iter : int
         Steps of EM.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
 
     Attributes
@@ -60,8 +61,8 @@ class RaykarClassifier(Estimator):
 
     smoothing: float = 1.0
     penalty: float = 1.0
-    max_sweeps: int = 500
-    tolerance: float = 1e-8
+    max_iter: int = 500
+    tol: float = 1e-8
 
     def fit(
         self,
@@ -70,6 +71,7 @@ class RaykarClassifier(Estimator):
         *,
         features: Any = None,
         gold: Any = None,
+        engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> Self:
@@ -87,7 +89,7 @@ class RaykarClassifier(Estimator):
             raise ParameterError("RaykarClassifier needs features=...; without them use DawidSkene(prior='estimated').")
         labels = as_labels(data)
         self.features_, self.feature_names_ = match_features(features, labels.items)
-        return super().fit(labels, y, gold=gold, progress=progress, announce=announce)
+        return super().fit(labels, y, gold=gold, engine=engine, progress=progress, announce=announce)
 
     def predict_features(self, features: Any) -> Any:
         """Return class probabilities from features alone: a frame for a frame, an array (n_rows, n_classes) for an array."""
@@ -103,7 +105,7 @@ class RaykarClassifier(Estimator):
         return to_frame(pa.Table.from_arrays([items, *(pa.array(p) for p in chances.T)], names=["item", *classes]), kind)
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         for name in ("smoothing", "penalty"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ParameterError(f"{name} must be zero or a positive number, not {getattr(self, name)!r}.")
@@ -115,7 +117,7 @@ class RaykarClassifier(Estimator):
         posterior = clamp(labels.votes() / np.maximum(np.diff(labels.starts), 1)[:, None], labels.gold)
         history: list[float] = []
         converged = False
-        while not converged and len(history) < self.max_sweeps:
+        while not converged and len(history) < self.max_iter:
             counts = worker_counts(answers, posterior)
             smoothed = counts + (self.smoothing + EPSILON)
             log_p = np.log(smoothed / smoothed.sum(axis=2, keepdims=True))
@@ -126,7 +128,7 @@ class RaykarClassifier(Estimator):
             history.append(marginal + self.smoothing * float(log_p.sum()) - ridge)
             if progress is not None:
                 progress(len(history), history[-1])
-            converged = len(history) > 1 and history[-1] - history[-2] < self.tolerance * abs(history[-1])
+            converged = len(history) > 1 and history[-1] - history[-2] < self.tol * abs(history[-1])
         self.weights_ = weights[:, :-1] / scale
         self.intercept_ = weights[:, -1] - self.weights_ @ centre
         expected = worker_counts(answers, posterior).sum(axis=2, keepdims=True) * np.exp(log_p)
@@ -143,7 +145,7 @@ class RaykarClassifier(Estimator):
             sigma=log_p,
             objective=history[-1],
             history=tuple(history),
-            sweeps=len(history),
+            n_iter=len(history),
             converged=converged,
         )
 

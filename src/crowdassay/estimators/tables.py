@@ -8,10 +8,11 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise
 from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.base import match_workers
-from crowdassay.estimators.confusion import normalise
+from crowdassay.fit.result import Result
 
 
 def table_result(
@@ -19,7 +20,7 @@ def table_result(
 ) -> Result:
     """Return the result of worker tables ``log_p`` (n_workers, n_classes, n_classes), after one last E-step.
 
-    ``found`` is what else the fit found: objective, history, sweeps, converged, notes.
+    ``found`` is what else the fit found: objective, history, n_iter, converged, notes.
     """
     labels = engine.labels
     posterior = np.empty((labels.n_items, labels.n_classes))

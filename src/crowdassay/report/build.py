@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay import __version__
 from crowdassay.arrays import IntArray
-from crowdassay.data.result import Result
+from crowdassay.data.text import distinct, short
 from crowdassay.errors import FileError
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.totals import Against
 from crowdassay.io.values import counted
 from crowdassay.io.write import check_writable, write_bytes
@@ -19,9 +19,10 @@ from crowdassay.metrics.calibration import calibration_error
 from crowdassay.report import overview, sections
 from crowdassay.report.chart import Chart, converter
 from crowdassay.report.charts import calibration_chart, classes_chart, confusion_chart
+from crowdassay.report.gallery import Gallery
 from crowdassay.report.html import asset, render, templates
 from crowdassay.report.records import class_records, common_classes
-from crowdassay.report.text import distinct, short
+from crowdassay.version import VERSION
 
 FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 
@@ -36,13 +37,13 @@ def check_report(path: Path) -> None:
 
 
 def write_report(
-    result: Result, path: str | Path, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()
+    insight: Insight, path: str | Path, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()
 ) -> None:
     """Write the report as one HTML file that opens offline.
 
     Parameters
     ----------
-    result : Result
+    insight : Insight
     path : str or Path
     truth : path, frame, mapping, ndarray of int of shape (n_items,), or Against, optional
         Known classes to compare with, codes being -1 where unknown; or what a comparison of all items has found.
@@ -52,69 +53,71 @@ def write_report(
     """
     path = Path(path)
     check_report(path)
-    write_bytes(build_report(result, truth=truth, title=title, notes=notes).encode(), path)
+    write_bytes(build_report(insight, truth=truth, title=title, notes=notes).encode(), path)
 
 
-def build_report(result: Result, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()) -> str:
+def build_report(insight: Insight, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()) -> str:
     """Return the report as HTML."""
     if not isinstance(truth, Against | None):
-        truth = Against.of(result, result.chart.match(truth))
+        codes = Gallery(insight).match(truth)
+        assert codes is not None
+        truth = Against.of(insight.record, codes)
     against = truth if truth is not None and truth.known else None
     if truth is not None and truth.gold and against is None:
         notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
-    labels, found, totals = result.labels, result.insight, result.insight.totals
-    flagged, flagged_note = sections.flagged_workers(result)
-    worth, worth_note = sections.worth_items(result)
-    hardest, measure = sections.hardest_items(result)
+    labels, found, totals = insight.record.labels, insight, insight.totals
+    flagged, flagged_note = sections.flagged_workers(insight)
+    worth, worth_note = sections.worth_items(insight)
+    hardest, measure = sections.hardest_items(insight)
     return render(
         asset("report.html"),
-        _charts(result, against),
+        _charts(insight, against),
         title=short(title or f"Report on {labels.report.source}", 120),
         subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
-        f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}, method {result.method}.",
-        cards=overview.cards(result, against),
-        steps=overview.next_steps(result),
-        notes=overview.worth_knowing([*labels.report.notes, *result.notes, *notes, *found.notes]),
+        f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}, method {insight.record.method}.",
+        cards=overview.cards(insight, against),
+        steps=overview.next_steps(insight),
+        notes=overview.worth_knowing([*labels.report.notes, *insight.record.notes, *notes, *found.notes]),
         truth=None if against is None else {"text": _beside(against)},
         flagged=flagged,
         flagged_note=flagged_note,
-        copies=sections.copied_workers(result),
+        copies=sections.copied_workers(insight),
         worth=worth,
         worth_note=worth_note,
         hardest=hardest,
         hardest_measure=measure,
-        model=sections.model_facts(result),
-        version=__version__,
+        model=sections.model_facts(insight),
+        version=VERSION,
     )
 
 
-def _charts(result: Result, against: Against | None) -> dict[str, Chart]:
-    chart = result.chart
-    rows, classes, note = class_records(result, None if against is None else against.cells.sum(axis=1))
+def _charts(insight: Insight, against: Against | None) -> dict[str, Chart]:
+    chart = Gallery(insight)
+    rows, classes, note = class_records(insight, None if against is None else against.cells.sum(axis=1))
     found = {"confidence": chart.confidence(), "confusion": chart.confusion()}
     found["classes"] = Chart(classes_chart(rows, classes), note)
-    if result.insight.estimable.any():
+    if insight.estimable.any():
         found["workers"] = chart.workers()
     disputed = chart.items()
     if disputed.records:
         found["items"] = disputed
-    if len(result.history) > 1:
+    if len(insight.record.history) > 1:
         found["convergence"] = chart.convergence()
-    if result.selection is not None:
+    if insight.record.selection is not None:
         found["selection"] = chart.selection()
     if against is not None:
         found["calibration"] = Chart(calibration_chart(against.records))
-        found["truth"] = _truth_chart(result, against.cells)
+        found["truth"] = _truth_chart(insight, against.cells)
     for name, one in found.items():
         bare = {key: value for key, value in one.spec.items() if key != "title"}  # the page has headings of its own
         found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
     return found
 
 
-def _truth_chart(result: Result, counts: IntArray) -> Chart:
-    labels = result.labels
+def _truth_chart(insight: Insight, counts: IntArray) -> Chart:
+    labels = insight.record.labels
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    classes = common_classes(result)
+    classes = common_classes(insight)
     names = distinct([labels.class_names[c] for c in classes])
     records = [
         {

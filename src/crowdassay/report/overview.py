@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.data.result import Result
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.insight.totals import Against
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
@@ -18,10 +18,10 @@ from crowdassay.metrics.agreement import agreement
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
 
 
-def cards(result: Result, against: Against | None) -> list[dict[str, str]]:
+def cards(insight: Insight, against: Against | None) -> list[dict[str, str]]:
     """Return a title, a figure, a tone and a sentence for each card."""
-    found, totals = result.insight, result.insight.totals
-    found_cards = [_agreement(result)]
+    found, totals = insight, insight.totals
+    found_cards = [_agreement(insight)]
     share = totals.settled / totals.items
     found_cards.append(
         _card(
@@ -54,8 +54,8 @@ def _card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:
     return {"title": title, "value": value, "text": text, "tone": tone}
 
 
-def _agreement(result: Result) -> dict[str, str]:
-    labels, all_labels = result.insight.sample, result.insight.totals.labels
+def _agreement(insight: Insight) -> dict[str, str]:
+    labels, all_labels = insight.sample, insight.totals.labels
     table = agreement(labels, resamples=200 if labels.n_labels <= MOST_RESAMPLED else 0).tables["overall"].to_pylist()
     raw, alpha = table[0], table[1]
     if raw["value"] is None:
@@ -74,9 +74,9 @@ def worth_knowing(notes: Sequence[str]) -> list[str]:
     return [note for note in dict.fromkeys(notes) if not note.startswith(ABOUT_WORKERS)]
 
 
-def next_steps(result: Result) -> list[str]:
+def next_steps(insight: Insight) -> list[str]:
     """Return what to do, the most useful first."""
-    found, n_labels = result.insight, result.insight.n_labels
+    found, n_labels = insight, insight.n_labels
     verdicts = np.asarray(found.verdicts, dtype=object)
     steps: list[str] = []
     if not found.connection.identified.all():
@@ -92,20 +92,20 @@ def next_steps(result: Result) -> list[str]:
         )
     if found.copies[0]:
         steps.append("Look at the workers who seem to be copies of one another: their labels count as several but are one.")
-    steps += _labels_to_ask(result)
-    if not result.converged:
-        steps.append("Let the fit go on: it stopped before it had converged (--max-sweeps).")
+    steps += _labels_to_ask(insight)
+    if not insight.record.converged:
+        steps.append("Let the fit go on: it stopped before it had converged (--max-iter).")
     return steps or ["Nothing: every item is settled and no worker stands out."]
 
 
-def _labels_to_ask(result: Result) -> list[str]:
-    worth: list[Any] = result.insight.worth
-    if not worth or not result.insight.connection.identified.any():
+def _labels_to_ask(insight: Insight) -> list[str]:
+    worth: list[Any] = insight.worth
+    if not worth or not insight.connection.identified.any():
         return []
     few = [one for one in worth if one.labels is not None]
     steps = []
     if few:
-        unsettled = result.insight.totals.unsettled
+        unsettled = insight.totals.unsettled
         which = (
             f"the {len(few):,} least sure of {unsettled:,} items"
             if unsettled > LOOKED_AT

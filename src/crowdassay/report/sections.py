@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.data.result import Result
+from crowdassay.data.text import short
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import hardness
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER, WEAK
 from crowdassay.io.values import counted
-from crowdassay.report.text import short
 
 SHOWN = 12
 NAMES = 6  # workers named for one answer
@@ -18,9 +18,9 @@ NAMES = 6  # workers named for one answer
 Rows = list[dict[str, Any]]
 
 
-def flagged_workers(result: Result) -> tuple[Rows, str]:
+def flagged_workers(insight: Insight) -> tuple[Rows, str]:
     """Return adversaries, spammers and weak workers, those with most labels first, and a note on how many are left out."""
-    found, labels = result.insight, result.labels
+    found, labels = insight, insight.record.labels
     n_labels = found.n_labels
     rank = {ADVERSARY: 0, SPAMMER: 1, WEAK: 2}
     chosen = sorted(
@@ -40,9 +40,9 @@ def flagged_workers(result: Result) -> tuple[Rows, str]:
     return rows, "" if len(chosen) <= SHOWN else f"{len(chosen) - SHOWN:,} more are in the workers table."
 
 
-def copied_workers(result: Result) -> Rows:
+def copied_workers(insight: Insight) -> Rows:
     """Return the pairs of workers that look most like copies."""
-    workers = result.labels.workers
+    workers = insight.record.labels.workers
     return [
         {
             "worker": short(workers[pair.worker].as_py()),
@@ -51,20 +51,20 @@ def copied_workers(result: Result) -> Rows:
             "agreed": f"{pair.agreed:,}",
             "expected": f"{pair.expected:,.1f}",
         }
-        for pair in result.insight.copies[0][:SHOWN]
+        for pair in insight.copies[0][:SHOWN]
     ]
 
 
-def worth_items(result: Result) -> tuple[Rows, str]:
+def worth_items(insight: Insight) -> tuple[Rows, str]:
     """Return the items most worth another label, and a note on how many are left out."""
-    if not result.insight.connection.identified.any() or result.insight.chance:
+    if not insight.connection.identified.any() or insight.chance:
         return [], ""
-    worth, labels = result.insight.worth, result.labels
+    worth, labels = insight.worth, insight.record.labels
     rows = [
         {
             "item": short(labels.items[one.item].as_py()),
-            "label": short(labels.class_names[int(result.code[one.item])]),
-            "probability": f"{result.probability[one.item]:.1%}",
+            "label": short(labels.class_names[int(insight.record.code[one.item])]),
+            "probability": f"{insight.record.probability[one.item]:.1%}",
             "labels": "more than 25" if one.labels is None else f"{one.labels}",
             "rate": f"{one.rate:.3f}",
             "expert": f"{one.expert:.2f}",
@@ -74,26 +74,26 @@ def worth_items(result: Result) -> tuple[Rows, str]:
     return rows, "" if len(worth) <= SHOWN else "The column standing of the items table says which other items are open."
 
 
-def hardest_items(result: Result) -> tuple[Rows, str]:
+def hardest_items(insight: Insight) -> tuple[Rows, str]:
     """Return the items that workers get wrong most, or are least sure, who said what about them, and the measure's name."""
-    labels, hard = result.labels, hardness(result)
+    labels, hard = insight.record.labels, hardness(insight.record)
     chosen = [int(j) for j in np.argsort(-hard, kind="stable")[:SHOWN] if labels.starts[j + 1] > labels.starts[j]]
     rows = [
         {
             "item": short(labels.items[j].as_py()),
-            "label": short(labels.class_names[int(result.code[j])]),
-            "probability": f"{result.probability[j]:.1%}",
+            "label": short(labels.class_names[int(insight.record.code[j])]),
+            "probability": f"{insight.record.probability[j]:.1%}",
             "measure": f"{hard[j]:.2f}",
-            "said": said(result, j),
+            "said": said(insight, j),
         }
         for j in chosen
     ]
-    return rows, "entropy" if result.difficulty is None else "difficulty"
+    return rows, "entropy" if insight.record.difficulty is None else "difficulty"
 
 
-def said(result: Result, item: int) -> Rows:
+def said(insight: Insight, item: int) -> Rows:
     """Return who gave an item which label, the most common label first."""
-    labels = result.labels
+    labels = insight.record.labels
     part = slice(int(labels.starts[item]), int(labels.starts[item + 1]))
     label, worker = labels.label[part], labels.worker[part]
     counts = np.bincount(label, minlength=labels.n_classes)
@@ -109,15 +109,17 @@ def said(result: Result, item: int) -> Rows:
     ][:8]
 
 
-def model_facts(result: Result) -> dict[str, Any]:
+def model_facts(insight: Insight) -> dict[str, Any]:
     """Return what was fitted, with which parameters, and how it ended."""
-    end = "converged" if result.converged else "did not converge: raise --max-sweeps"
-    objective = "" if result.objective is None else f" at an objective of {result.objective:,.4f}"
-    text = f"The method {result.method} {end} after {counted(result.sweeps, 'sweep')}{objective}."
-    chosen = result.selection
+    end = "converged" if insight.record.converged else "did not converge: raise --max-iter"
+    objective = "" if insight.record.objective is None else f" at an objective of {insight.record.objective:,.4f}"
+    text = f"The method {insight.record.method} {end} after {counted(insight.record.n_iter, 'iteration')}{objective}."
+    chosen = insight.record.selection
     return {
-        "text": text if result.sweeps else f"The method {result.method} takes one pass over the labels.",
-        "parameters": [(name, short(_brief(value), 80)) for name, value in result.parameters.items() if value is not None],
+        "text": text if insight.record.n_iter else f"The method {insight.record.method} takes one pass over the labels.",
+        "parameters": [
+            (name, short(_brief(value), 80)) for name, value in insight.record.parameters.items() if value is not None
+        ],
         "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}.",
     }
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Engine, Weights
+from crowdassay.engines.base import Ability, Engine, Weights
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
+from crowdassay.errors import ParameterError
+from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import Population
 
@@ -38,12 +40,12 @@ class Anchored:
     posterior : ndarray of shape (n_items, n_classes)
         Without rows where items were not judged.
     evidence : float
-        Log-likelihood of the labels, classes and item effects summed out, at the mean tables of the workers.
+        Log-likelihood of the labels in the last pass, classes and item effects summed out.
     effects : ndarray of shape (n_items, n_classes, n_classes) or None
         With item effects, the best effect of each item by true class.
     precision : float or None
         That of the effects.
-    sweeps : int
+    n_iter : int
     converged : bool
     """
 
@@ -57,7 +59,7 @@ class Anchored:
     evidence: float
     effects: FloatArray | None
     precision: float | None
-    sweeps: int
+    n_iter: int
     converged: bool
 
 
@@ -70,10 +72,8 @@ def fit_anchored(
     shared: bool = True,
     learn_prior: bool = True,
     average: bool = False,
-    start: Anchored | None = None,
-    judge: bool = True,
-    max_sweeps: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     progress: Progress | None = None,
 ) -> Anchored:
     r"""Alternate class weights, the population and the workers, from the vote shares V.
@@ -99,32 +99,26 @@ def fit_anchored(
         Whether the class prior is learned, one item added to each class; otherwise it is uniform.
     average : bool
         Judge items by the mean of the workers' log probabilities instead of the log of their mean; not with items.
-    start : Anchored, optional
-        What was found with another anchor: go on from there instead of from the votes.
-    judge : bool
-        Whether items are judged in the end, which needs them in memory.
-    max_sweeps : int
-        Those of the start included.
-    tolerance : float
+    max_iter : int
+    tol : float
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
-        Told the sweeps so far and the log-likelihood.
+        Told the iterations so far and the log-likelihood.
     """
+    if items and Ability.EFFECTS not in engine.can:
+        raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
     n_classes = engine.n_classes
     flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
     votes = engine.count(flat, flat[0, 0], Weights.VOTES)
     counts, totals, population = votes.counts, votes.totals, Population(n_classes, shared=shared)
-    sweeps, converged = 0, False
-    if start is not None:
-        counts, totals, population = start.counts, start.totals, copy(start.population)
-        sweeps = min(start.sweeps, max_sweeps - 1)
+    n_iter, converged = 0, False
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
-    log_prior = flat[0, 0]
+    log_prior = without_absent(flat[0, 0], engine)
     while True:
         population.learn(counts)
         if learn_prior:
-            log_prior = digamma(totals + 1.0) - digamma(totals.sum() + n_classes)
+            log_prior = without_absent(digamma(totals + 1.0) - digamma(totals.sum() + n_classes), engine)
         found: ItemSums | None = None
         if effects is None:
             log_p = population.log_tables(counts) if average else np.log(population.tables(counts))
@@ -133,29 +127,23 @@ def fit_anchored(
             totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
-            assert isinstance(engine, RandomItemsEngine)
-            found = engine.integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
+            found = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
             new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
-        sweeps += 1
+        n_iter += 1
         if progress is not None:
-            progress(sweeps, value)
-        converged = float(np.abs(new_counts - counts).sum()) < tolerance * engine.n_labels
-        if converged or sweeps >= max_sweeps:
+            progress(n_iter, value)
+        converged = float(np.abs(new_counts - counts).sum()) < tol * engine.n_labels
+        if converged or n_iter >= max_iter:
             break
         counts = new_counts
         if found is not None and precision is None:
             beta = learn_precision(beta, found.spread, n_classes)
     if found is not None:
         return Anchored(
-            np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, sweeps, converged
+            np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, n_iter, converged
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
-    if judge and isinstance(engine, RandomItemsEngine):
-        posterior = np.empty((engine.n_items, n_classes))
-        value = engine.count(log_p, log_prior, posterior=posterior).objective
-        if average:
-            value = engine.count(np.log(population.tables(counts)), log_prior).objective
-    return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, sweeps, converged)
+    return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:

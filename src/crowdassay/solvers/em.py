@@ -9,6 +9,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.engines.gpu_card import to_host
+from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
 
 EPSILON = float(np.finfo(float).eps)  # added to every count, so that an answer never seen has a finite log probability
@@ -22,8 +23,8 @@ def fit_em(
     *,
     estimate_prior: bool,
     smoothing: float = 0.0,
-    max_sweeps: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     progress: Progress | None = None,
     update: Update | None = None,
     start: FloatArray | None = None,
@@ -37,8 +38,8 @@ def fit_em(
         Whether the class prior is estimated; otherwise it is uniform.
     smoothing : float
         Of the update of Dawid and Skene's model, `free_tables`, which is used where no other is given.
-    max_sweeps : int
-    tolerance : float
+    max_iter : int
+    tol : float
         Relative change of the objective at which to stop.
     progress : callable, optional
     update : callable, optional
@@ -52,26 +53,27 @@ def fit_em(
     log_prior : ndarray of shape (n_classes,)
     history : tuple of float
         The objective at every step.
-    sweeps : int
+    n_iter : int
     converged : bool
     """
     n_classes = engine.n_classes
     update = update or free_tables(smoothing)
-    xp = getattr(engine, "xp", np)  # tables stay where the labels are
+    xp = engine.xp  # tables stay where the labels are
     log_p = xp.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes)) if start is None else xp.asarray(start)
-    log_prior = np.full(n_classes, -np.log(n_classes))
+    log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
     sums = engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
     history: list[float] = []
     converged = False
-    while not converged and len(history) < max_sweeps:
+    while not converged and len(history) < max_iter:
         log_p, log_density = update(sums.counts)
         if estimate_prior:
-            log_prior = np.log((sums.totals + EPSILON) / (sums.totals + EPSILON).sum())
+            totals = to_host(sums.totals) + EPSILON
+            log_prior = without_absent(np.log(totals / totals.sum()), engine)
         sums = engine.count(log_p, log_prior)
         history.append(sums.objective + log_density)
         if progress is not None:
             progress(len(history), history[-1])
-        converged = len(history) > 1 and history[-1] - history[-2] < tolerance * abs(history[-1])
+        converged = len(history) > 1 and history[-1] - history[-2] < tol * abs(history[-1])
     return to_host(log_p), to_host(log_prior), tuple(history), len(history), converged
 
 

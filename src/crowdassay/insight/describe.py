@@ -1,0 +1,284 @@
+"""Everything a fit says about its workers and items, found once, wherever the labels are."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.record import Record, confusion_columns
+from crowdassay.holders.base import Block, Holder
+from crowdassay.insight.connection import Connection
+from crowdassay.insight.copies import Pair, find_copies
+from crowdassay.insight.intervals import accuracy_interval, confusion_interval
+from crowdassay.insight.items import ItemInsight
+from crowdassay.insight.learn import JudgeBlock, Learnt, Lesson, learn
+from crowdassay.insight.notes import write_notes
+from crowdassay.insight.passes import CLEAR, Measure, compared
+from crowdassay.insight.picks import join_picks, pick
+from crowdassay.insight.tables import first_judgements
+from crowdassay.insight.totals import Against, Totals
+from crowdassay.insight.verdicts import ENOUGH, Agreements, Comparison, give_verdicts
+from crowdassay.insight.worth import Worth, most_worth, worth_table
+
+
+@dataclass(frozen=True, eq=False)
+class Insight(ItemInsight):
+    """What can be said about workers and items, and what cannot.
+
+    Attributes
+    ----------
+    n_labels : ndarray of int, shape (n_workers,)
+    tally : Agreements
+    beyond_chance : float
+        How far all workers agree above chance, in standard deviations.
+    estimable : ndarray of bool, shape (n_workers,)
+    accuracy, effective, low, high : ndarray of shape (n_workers,)
+        Accuracy, the effective number of labels behind it, and its 95 % interval; 0 to 1 where it is not estimable.
+    verdicts : list of str
+    crowd : ndarray of shape (n_classes, n_classes)
+        Pooled confusion of the workers who agree better than chance.
+    counts : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected labels by worker, true and observed class.
+    copies : list of Pair, int
+        Pairs of workers that look like copies, and the number of pairs compared.
+    unsure : ndarray of shape (n_workers, n_classes, n_classes)
+        What is missing about ``counts`` because classes are not known, see `confusion_interval`.
+    totals : Totals
+        What is counted over all items.
+    against : Against
+        All items beside the truth that the holder knows.
+    sample : Labels
+        Labels to measure agreement by: all of them, or a sample where they are many.
+    partial : bool
+        Whether ``record`` holds only the items that a summary or a report names.
+    """
+
+    n_labels: IntArray
+    tally: Agreements
+    beyond_chance: float
+    estimable: BoolArray
+    accuracy: FloatArray
+    effective: FloatArray
+    low: FloatArray
+    high: FloatArray
+    verdicts: list[str]
+    crowd: FloatArray
+    counts: FloatArray
+    copies: tuple[list[Pair], int]
+    unsure: FloatArray
+    totals: Totals
+    against: Against
+    sample: Labels
+    partial: bool
+
+    @cached_property
+    def evidence(self) -> list[str]:
+        """A sentence on each worker's verdict, empty where there is none."""
+        t = self.tally
+        rows = zip(t.compared.tolist(), t.agreed.tolist(), t.chance.tolist(), t.typical.tolist(), strict=True)
+        return [
+            f"agrees with the others on {agreed:.1f} of {n:.0f} items; {chance:.1f} by chance, {typical:.1f} if typical"
+            if n >= ENOUGH
+            else ""
+            for n, agreed, chance, typical in rows
+        ]
+
+    @cached_property
+    def looks_like(self) -> list[str]:
+        """For each worker, the one they most look like a copy of, empty if none."""
+        names = [""] * self.record.labels.n_workers
+        workers = self.record.labels.workers
+        for pair in reversed(self.copies[0]):
+            names[pair.worker], names[pair.other] = str(workers[pair.other].as_py()), str(workers[pair.worker].as_py())
+        return names
+
+    @cached_property
+    def worth(self) -> list[Worth]:
+        """Unsettled items by what another label gains."""
+        return most_worth(self.record, self.crowd)
+
+    def next_table(self) -> pa.Table:
+        """Return item, label, probability, labels_needed, gain_per_label and gain_by_expert of the items most worth a label."""
+        return worth_table(self.record, self.worth)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know, a sentence or two each."""
+        found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
+        return (*write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
+
+    def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
+        counts = self.counts[workers]
+        return *confusion_interval(counts, self.unsure[workers]), counts
+
+    def workers_table(self) -> pa.Table:
+        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, evidence, looks_like, confusion and sigma.
+
+        The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
+        """
+        record = self.record
+        return pa.table(
+            {
+                "worker": record.labels.workers,
+                "n_labels": self.n_labels,
+                "accuracy": self.accuracy,
+                "accuracy_low": self.low,
+                "accuracy_high": self.high,
+                "verdict": self.verdicts,
+                "evidence": self.evidence,
+                "looks_like": self.looks_like,
+                **confusion_columns(record.labels, "confusion", record.confusion),
+                **({} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)),
+            }
+        )
+
+    def confusion_table(self) -> pa.Table:
+        """Tabulate worker, true class, observed class, share with a 95 % interval, and the expected number of labels."""
+        labels = self.record.labels
+        columns = ("share", "share_low", "share_high", "labels")
+        values = zip(columns, (table.ravel() for table in self.confusion()), strict=True)
+        worker, true, observed = (pa.array(code.ravel()) for code in np.indices(self.counts.shape))
+        names = {
+            "worker": labels.workers.take(worker),
+            "true": labels.classes.take(true),
+            "observed": labels.classes.take(observed),
+        }
+        return pa.table({**names, **dict(values)})
+
+    @property
+    def chance(self) -> bool:
+        """Whether the labels agree no better than chance."""
+        return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR
+
+    def _sampled(self) -> list[str]:
+        if self.sample.n_labels == self.totals.labels:
+            return []
+        return [
+            f"Copies were looked for among {self.sample.n_labels:,} labels of {self.sample.n_items:,} items drawn at random, "
+            "as there are many: pairs with few common items may be missed."
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the last pass over some items gives of them.
+
+    Attributes
+    ----------
+    totals : Totals
+    against : Against
+    sums : ndarray of shape (n_workers, 5 + 2 n_classes)
+        How workers compare with the others, see `Comparison.add_up`.
+    picked : Record
+        Of the items to be named.
+    """
+
+    totals: Totals
+    against: Against
+    sums: FloatArray
+    picked: Record
+
+    def join(self, other: Part) -> Part:
+        """Return what both give."""
+        return Part(
+            self.totals.join(other.totals),
+            self.against.join(other.against),
+            self.sums + other.sums,
+            join_picks(self.picked, other.picked),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Describe:
+    """The last pass as a task for every block."""
+
+    judge: JudgeBlock
+    connection: Connection
+    mean_difficulty: float
+    comparison: Comparison
+    pick: bool
+
+    def __call__(self, block: Block) -> Part:
+        """Count the items of a block, compare its workers and pick the items to be named."""
+        record, _ = self.judge(block)
+        items = ItemInsight(record, self.connection, self.mean_difficulty)
+        sums = self.comparison.add_up(record.labels, compared(record.labels))
+        return Part(Totals.of(items), Against.of(record, block.truth), sums, pick(record) if self.pick else record)
+
+
+def describe(holder: Holder, judge: JudgeBlock, record: Record, learnt: Learnt | None = None) -> Insight:
+    """Judge the workers and items of a fit: three passes over the labels, wherever they are.
+
+    Parameters
+    ----------
+    holder : Holder
+    judge : callable
+        What the fit makes of a block.
+    record : Record
+        What the fit says of the workers; and of the items, where they are in memory.
+    learnt : Learnt, optional
+        What the first two passes have found, where they have been made.
+    """
+    learnt = learnt or learn(holder, judge)
+    lesson, links = learnt.lesson, learnt.seen.links
+    measure = Measure(links.connection(), learnt.seen.answers, lesson.learned)
+    sample = lesson.sample
+    with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
+        copies = pool.submit(find_copies, sample.labels, sample.code, first_judgements(sample.labels), measure.tables)
+        task = Describe(judge, measure.connection, measure.mean_difficulty, measure.comparison, pick=not holder.in_memory)
+        part = holder.reduce(task)
+        pairs = copies.result()
+    if not holder.in_memory:
+        items = {name: getattr(part.picked, name) for name in ("posterior", "winners", "difficulty", "phi", "expand")}
+        facts = holder.facts
+        labels = replace(part.picked.labels, workers=facts.workers, classes=facts.classes, report=facts.report)
+        record = replace(record, labels=labels, **items)
+    return conclude(record, measure, part, lesson, links.counts[:, 0], pairs, partial=not holder.in_memory)
+
+
+def conclude(
+    record: Record,
+    measure: Measure,
+    part: Part,
+    lesson: Lesson,
+    n_labels: IntArray,
+    copies: tuple[list[Pair], int],
+    *,
+    partial: bool,
+) -> Insight:
+    """Draw the conclusions from what was summed over all labels."""
+    counts, estimable = measure.learned.counts, measure.estimable()
+    tally = measure.comparison.tally(part.sums)
+    right = np.einsum("icc->i", counts)
+    share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, measure.learned.unsure)
+    # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
+    accuracy = np.where((low <= record.accuracy) & (record.accuracy <= high), record.accuracy, share)
+    return Insight(
+        record=record,
+        connection=measure.connection,
+        mean_difficulty=measure.mean_difficulty,
+        n_labels=n_labels,
+        tally=tally,
+        beyond_chance=measure.beyond_chance,
+        estimable=estimable,
+        accuracy=accuracy,
+        effective=effective,
+        low=np.where(estimable, low, 0.0),
+        high=np.where(estimable, high, 1.0),
+        verdicts=give_verdicts(tally, estimable),
+        crowd=measure.crowd,
+        counts=counts,
+        copies=copies,
+        unsure=lesson.unsure,
+        totals=part.totals,
+        against=part.against,
+        sample=lesson.sample.labels,
+        partial=partial,
+    )

@@ -1,0 +1,269 @@
+"""A fitted model as a folder: JSON for settings, Parquet for everything of the size of workers, items or labels. No pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import ImportReport, Labels
+from crowdassay.data.record import find_winners
+from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
+from crowdassay.fit.parameters import check_types
+from crowdassay.fit.result import Result
+from crowdassay.io.folder import replacing_folder
+from crowdassay.io.raw import refuse_odd_path
+from crowdassay.io.values import shown_file
+from crowdassay.io.write import write_json
+from crowdassay.solvers.population import Population
+
+FORMAT, FORMAT_VERSION = "crowdassay-model", 1
+HEAD = "model.json"
+PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
+PLAIN = ("objective", "history", "n_iter", "converged", "seconds", "notes", "selection")  # what JSON holds of a result
+POPULATION = ("mean", "concentration", "decay", "shared")
+PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
+
+
+def save_model(estimator: Any, folder: str | Path) -> None:
+    """Write a fitted estimator to a folder, which is either the old one or the new one, never half of it."""
+    result = estimator._fitted()
+    check_savable(estimator)
+    labels = result.labels
+    head = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "version": version("crowdassay"),
+        "estimator": type(estimator).__name__,
+        "settings": estimator.get_params(),
+        "method": result.method,
+        "parameters": result.parameters,
+        "frame": labels.frame,
+        "report": labels.report.as_dict(),
+        "population": _population(estimator),
+        **{name: getattr(result, name) for name in PLAIN},
+    }
+    tables = {
+        "classes.parquet": {"class": labels.classes, "log_prior": _column(result.log_prior, labels.n_classes)},
+        "workers.parquet": {
+            "worker": labels.workers,
+            "accuracy": pa.array(result.accuracy),
+            "confusion": _column(result.confusion, labels.n_workers),
+            "sigma": _column(result.sigma, labels.n_workers),
+        },
+        "items.parquet": {
+            "item": labels.items,
+            "n_labels": pa.array(np.diff(labels.starts)),
+            "gold": pa.array(labels.gold),
+            "posterior": _column(result.posterior, labels.n_items),
+            "phi": _column(result.phi, labels.n_items),
+            "difficulty": _column(result.difficulty, labels.n_items),
+        },
+        "labels.parquet": {"worker": pa.array(labels.worker), "label": pa.array(labels.label)},
+    }
+    with replacing_folder(Path(folder), {HEAD, *PARTS}, HEAD) as fresh:
+        for name, columns in tables.items():
+            with (fresh / name).open("xb") as stream:
+                pq.write_table(pa.table(columns), stream, compression="zstd")
+        head["files"] = {name: _digest((fresh / name).read_bytes()) for name in PARTS}
+        head = json.loads(json.dumps(head, default=_plain))
+        write_json({**head, "checksum": _digest(_canonical(head))}, fresh / HEAD)
+
+
+def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
+    """Read a fitted estimator from a folder that `save_model` wrote; anything else is refused.
+
+    Parameters
+    ----------
+    folder : str or Path
+    kinds : mapping of str to type
+        The estimators by the names of their classes.
+
+    Returns
+    -------
+    estimator
+        Fitted: it predicts, takes new labels by `partial_fit` and goes on by `refit`.
+
+    Raises
+    ------
+    FileError
+        If there is no model.
+    DataError
+        If it is damaged, was changed, or comes from a newer version.
+    """
+    refuse_odd_path(folder)
+    folder = Path(folder)
+    head = _read_head(folder)
+    try:
+        return _assemble(head, kinds, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
+    except CrowdassayError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError, pa.ArrowException):
+        # The sums are right, so it was written like this, by another hand.
+        raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
+
+
+def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
+    estimator = _rebuild(head, kinds, folder)
+    check_types(estimator)
+    classes, workers, items, codes = tables
+    report = dict(head["report"])
+    rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
+    starts = np.zeros(len(items) + 1, np.int64)
+    np.cumsum(items["n_labels"].to_numpy(), out=starts[1:])
+    try:
+        labels = Labels(
+            starts,
+            codes["worker"].to_numpy().astype(np.int32),
+            codes["label"].to_numpy().astype(np.int16),
+            items["item"].combine_chunks(),
+            workers["worker"].combine_chunks(),
+            classes["class"].combine_chunks(),
+            items["gold"].to_numpy().astype(np.int32),
+            ImportReport(**{**report, "notes": tuple(report["notes"])}, rows_read=int(rows_read), rows_kept=int(rows_kept)),
+            head["frame"],
+        )
+    except DataError as error:  # says what is wrong with the codes; the caller says where
+        raise ValueError(str(error)) from error
+    square = (labels.n_classes, labels.n_classes)
+    posterior = _array(items["posterior"], (labels.n_classes,))
+    confusion = _array(workers["confusion"], square)
+    plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
+    assert posterior is not None and confusion is not None  # noqa: PT018
+    assert np.isfinite(posterior).all() and np.isfinite(confusion).all()  # noqa: PT018
+    estimator.result_ = Result(
+        labels,
+        head["method"],
+        {**head["parameters"]},
+        posterior,
+        find_winners(posterior),
+        confusion,
+        workers["accuracy"].to_numpy(),
+        log_prior=_array(classes["log_prior"], ()),
+        sigma=_array(workers["sigma"], square),
+        phi=_array(items["phi"], (-1,)),
+        expand=estimator._expander(labels),
+        difficulty=_array(items["difficulty"], ()),
+        **plain,
+    )
+    return estimator
+
+
+def check_savable(estimator: Any) -> None:
+    """Refuse estimators that keep more of a fit than a folder holds."""
+    result = estimator._fitted()
+    kept = [name for name in vars(estimator) if name.endswith("_") and name not in {"result_", "population_"}]
+    # Of assay's `pairs` nothing but the likelihood of held-out labels needs them, and a model does without.
+    if kept or (result.pairs is not None and result.method != "assay"):
+        raise ParameterError(
+            f"A model of the method '{result.method}' can be neither saved nor updated; those of assay, minimax, dawid-skene, "
+            "one-coin and majority can."
+        )
+    odd = [name for name, value in estimator.get_params().items() if not _is_plain(value)]
+    if odd:
+        raise ParameterError(f"The parameter {odd[0]} is an object of Python; only models with named settings can be saved.")
+
+
+def _read_head(folder: Path) -> dict[str, Any]:
+    path = folder / HEAD
+    if folder.is_file() and folder.read_bytes()[:1] in PICKLE:
+        raise DataError(f"{shown_file(folder)} looks like a pickle, which is never loaded; a model is a folder.")
+    if not path.is_file():
+        raise FileError(f"There is no model in {shown_file(folder)}: it has no {HEAD}.")
+    try:
+        head = json.loads(path.read_bytes())
+        known = head["format"] == FORMAT
+        form = head["format_version"]
+    except (ValueError, KeyError, TypeError):
+        raise DataError(f"{shown_file(path)} is not a complete model file; save the model again.") from None
+    if not known:
+        raise DataError(f"{shown_file(path)} is no model of ours.")
+    if form != FORMAT_VERSION:
+        raise DataError(
+            f"The model in {shown_file(folder)} was written by crowdassay {head.get('version', 'of another time')}, in a newer "
+            f"form (version {form}) than this one reads ({FORMAT_VERSION}); upgrade crowdassay."
+        )
+    if _digest(_canonical({name: value for name, value in head.items() if name != "checksum"})) != head.get("checksum"):
+        raise DataError(f"{shown_file(path)} has been changed since it was written; save the model again.")
+    return head
+
+
+def _read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
+    path = folder / name
+    if not path.is_file():
+        raise DataError(f"The model in {shown_file(folder)} is incomplete: {name} is missing.")
+    data = path.read_bytes()
+    if _digest(data) != digests.get(name):
+        raise DataError(f"{shown_file(path)} is damaged or has been changed since it was written; save the model again.")
+    return pq.read_table(pa.BufferReader(data))
+
+
+def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
+    if head["estimator"] not in kinds:
+        raise DataError(f"The model in {shown_file(folder)} is a {head['estimator']}, which this version does not know.")
+    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
+    estimator = kinds[head["estimator"]](**settings)
+    if head["population"] is not None:
+        population = Population(len(head["population"]["mean"]))
+        for name in POPULATION:
+            value = np.array(head["population"][name], float)
+            if value.shape != np.shape(getattr(population, name)):
+                raise ValueError(f"a population of another size: {name}")
+            setattr(population, name, value if value.ndim else type(getattr(population, name))(value))
+        estimator.__dict__["population_"] = population
+    return estimator
+
+
+def _population(estimator: Any) -> dict[str, Any] | None:
+    population = vars(estimator).get("population_")
+    return None if population is None else {name: getattr(population, name) for name in POPULATION}
+
+
+def _column(values: FloatArray | None, rows: int) -> pa.Array:
+    """Return an array as a column, the cells of further dimensions as a list in each row; nulls for None."""
+    if values is None:
+        return pa.nulls(rows)
+    flat = np.ascontiguousarray(values, np.float64)
+    if flat.ndim == 1:
+        return pa.array(flat)
+    width = int(np.prod(flat.shape[1:]))
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat.ravel()), width)
+
+
+def _array(column: pa.ChunkedArray, shape: tuple[int, ...]) -> FloatArray | None:
+    if pa.types.is_null(column.type):
+        return None
+    whole = column.combine_chunks()
+    if not shape:
+        return np.array(whole.to_numpy(zero_copy_only=False))
+    width = whole.type.list_size
+    inner = shape if shape != (-1,) else (width,)
+    return np.array(whole.flatten().to_numpy(zero_copy_only=False)).reshape(len(whole), *inner)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool | None) or (
+        isinstance(value, tuple | list) and all(map(_is_plain, value))
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} does not go into JSON")
+
+
+def _canonical(head: dict[str, Any]) -> bytes:
+    return json.dumps(head, sort_keys=True, ensure_ascii=False).encode()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,172 @@
+"""Take new labels into a fitted model: re-solve the items they touch, the workers as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crowdassay.arrays import IntArray
+from crowdassay.data.join import take_items
+from crowdassay.data.labels import Labels
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import confusion_tables
+from crowdassay.engines.light import ItemCoordinates
+from crowdassay.engines.local import log_softmax
+from crowdassay.fit.parameters import match_classes
+from crowdassay.fit.result import Result
+from crowdassay.io.frames import as_labels
+from crowdassay.io.values import as_text
+from crowdassay.persistence.saved import check_savable
+
+SINCE = "labels_since_fit"
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """What new labels did to a model.
+
+    Attributes
+    ----------
+    result : Result
+        Of all labels, old and new.
+    touched : ndarray of int, shape (n_touched,)
+        Codes of the items that were solved again.
+    changed : int
+        Old items among them whose label is another now.
+    """
+
+    result: Result
+    touched: IntArray
+    changed: int
+
+
+def update(estimator: Any, data: Any) -> Update:
+    """Add labels of old or new items, by old or new workers, to a fitted estimator's result, which is replaced.
+
+    Only the items that got labels are solved again, with the workers as they were fitted; strangers among the workers count
+    as in `Estimator.predict`. The workers' own figures wait for the next fit or `Estimator.refresh`.
+    """
+    fitted = estimator._fitted()
+    check_savable(estimator)
+    old = fitted.labels
+    new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names)
+    match_classes(old, new)
+    labels, touched = merge(old, new)
+    few = take_items(labels, touched)
+    posterior, phi, difficulty = estimator._solve_items(few)
+    strangers = labels.n_workers - old.n_workers
+    confusion, accuracy = confusion_tables(few, posterior)
+    was = fitted.code[touched[touched < old.n_items]]
+    sigma = None if fitted.sigma is None else np.concatenate([fitted.sigma, np.tile(estimator._stranger(), (strangers, 1, 1))])
+    result = replace(
+        fitted,
+        labels=labels,
+        parameters={**fitted.parameters, SINCE: fitted.parameters.get(SINCE, 0) + new.n_labels},
+        posterior=_patched(fitted.posterior, touched, posterior, labels.n_items),
+        winners=_patched(fitted.winners, touched, find_winners(posterior), labels.n_items),
+        # A stranger is described by these few items; of the others the fit knows more.
+        confusion=np.concatenate([fitted.confusion, confusion[old.n_workers :]]),
+        accuracy=np.concatenate([fitted.accuracy, accuracy[old.n_workers :]]),
+        sigma=sigma,
+        phi=_coordinates(fitted.phi, labels, sigma, touched, phi),
+        difficulty=(
+            None
+            if fitted.difficulty is None or difficulty is None
+            else _patched(fitted.difficulty, touched, difficulty, labels.n_items)
+        ),
+        pairs=None,
+        held=None,
+        objective=None,  # it was that of the labels the workers were fitted to
+    )
+    estimator.result_ = result
+    return Update(result, touched, int((result.code[touched[: len(was)]] != was).sum()))
+
+
+def sound(result: Result) -> bool:
+    """Tell whether workers can be gone on from: on average, what they say most often of each class is that class.
+
+    A fit to very few labels may have exchanged the classes' names. It would never find back; better start anew.
+    """
+    counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
+    pooled = np.tensordot(counts, result.confusion, axes=1)
+    return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
+
+
+def count_again(old: Labels, new: Labels) -> int:
+    """Count the new labels that are among the old ones word for word: same item, worker and class."""
+    _, item_of = _join(old.items, new.items)
+    workers, worker_of = _join(old.workers, new.workers)
+    met = item_of[item_of < old.n_items]
+    known = take_items(old, met)
+    place = met[known.label_item]
+
+    def keys(item: IntArray, worker: np.ndarray, label: np.ndarray) -> np.ndarray:
+        return (item.astype(np.int64) * len(workers) + worker) * old.n_classes + label
+
+    again = np.isin(keys(item_of[new.label_item], worker_of[new.worker], new.label), keys(place, known.worker, known.label))
+    return int(again.sum())
+
+
+def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
+    """Return all labels together, and the codes of the items that got new ones; old codes stay what they are."""
+    items, item_of = _join(old.items, new.items)
+    workers, worker_of = _join(old.workers, new.workers)
+    item = item_of[new.label_item]
+    order = np.argsort(item, kind="stable")
+    item = item[order]
+    ends = np.append(old.starts, np.full(len(items) - old.n_items, old.starts[-1]))[1:]
+    where = ends[item]  # new labels of an item come after its old ones
+    sizes = np.append(np.diff(old.starts), np.zeros(len(items) - old.n_items, np.int64))
+    sizes += np.bincount(item, minlength=len(items))
+    gold = np.append(old.gold, np.full(len(items) - old.n_items, -1, np.int32))
+    told = new.gold >= 0
+    gold[item_of[told]] = new.gold[told]
+    labels = Labels(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.insert(old.worker, where, worker_of[new.worker[order]].astype(np.int32)),
+        np.insert(old.label, where, new.label[order]),
+        items,
+        workers,
+        old.classes,
+        gold,
+        replace(
+            old.report,
+            rows_read=old.report.rows_read + new.report.rows_read,
+            rows_kept=old.report.rows_kept + new.report.rows_kept,
+        ),
+        old.frame,
+    )
+    return labels, np.unique(item)
+
+
+def _join(old: pa.Array, new: pa.Array) -> tuple[pa.Array, IntArray]:
+    """Append what is new to a vocabulary; return it and the code in it of every value of ``new``. Ids compare as text."""
+    texts = as_text(new)
+    place = pc.index_in(as_text(old), value_set=texts)  # the small one is hashed, the large one passes by
+    known = np.flatnonzero(np.asarray(place.is_valid()))
+    codes = np.full(len(new), -1, np.int64)
+    codes[np.asarray(place.drop_null())] = known
+    fresh = np.flatnonzero(codes < 0)
+    codes[fresh] = len(old) + np.arange(len(fresh))
+    added = texts.take(pa.array(fresh))
+    try:
+        return pa.concat_arrays([old, added.cast(old.type)]), codes
+    except pa.ArrowException:  # numbers so far, and now an id that is none
+        return pa.concat_arrays([as_text(old), added]), codes
+
+
+def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, found: Any) -> Any:
+    if isinstance(old, ItemCoordinates):  # computed when somebody looks
+        return replace(old, labels=labels, log_p=log_softmax(sigma))
+    return None if old is None or found is None else _patched(old, touched, np.asarray(found), labels.n_items)
+
+
+def _patched(values: Any, touched: IntArray, found: Any, n_items: int) -> Any:
+    whole = np.empty((n_items, *values.shape[1:]), values.dtype)
+    whole[: len(values)] = values
+    whole[touched] = found
+    return whole
