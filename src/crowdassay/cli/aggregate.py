@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
@@ -92,11 +94,12 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             with working("Describing workers and items ...", quiet=quiet):
                 summary = summarise(result, chosen.name, ordered=chosen.ordered)
         if options["out"] is not None:
-            with working("Writing ...", quiet=quiet):
+            with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
                 write_result(result, summary, options["out"], options["form"], raw=options["raw"])
         show_more(result, options)
         if options["save_model"] is not None:
-            estimator.save(options["save_model"])
+            with noting(f"the model in '{options['save_model']}'"):
+                estimator.save(options["save_model"])
         if not options["quiet"]:
             tell(result, summary, options)
     return int(options["strict"] and not result.converged)
@@ -107,7 +110,8 @@ def show_more(result: Result, options: dict[str, Any]) -> None:
     if options["ask"] is not None:
         from crowdassay.io.write import write_table
 
-        write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
+        with noting(f"'{options['ask']}'"):
+            write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
     if options["calibration"] is not None:
         from crowdassay.errors import DataError
         from crowdassay.report.chart import save_chart
@@ -115,9 +119,12 @@ def show_more(result: Result, options: dict[str, Any]) -> None:
 
         if not result.insight.against.known:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
-        save_chart(calibration_chart(result.insight.against.records), options["calibration"])
+        chart = calibration_chart(result.insight.against.records)
+        with noting(f"'{options['calibration']}'"):
+            save_chart(chart, options["calibration"])
     if options["report"] is not None:
-        result.report(options["report"], title=options["report_title"])
+        with noting(f"'{options['report']}'"):
+            result.report(options["report"], title=options["report_title"])
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:
@@ -158,6 +165,8 @@ def check_pictures(options: dict[str, Any]) -> None:
         check_writable(options["ask"].parent)
     if options["save_model"] is not None:
         check_writable(options["save_model"])
+        if options["out"] is not None and os.path.realpath(options["out"]) == os.path.realpath(options["save_model"]):
+            raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     if options["report"] is not None:
         from crowdassay.report.build import check_report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,11 +15,14 @@ PAUSE = 0.05
 
 
 @contextmanager
-def locked(path: Path, *, busy: CrowdassayError | None = None) -> Iterator[None]:
+def locked(path: Path, *, busy: CrowdassayError | None = None, wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold the lock that a file stands for; wait for it, or raise ``busy`` where another process has it.
+
+    ``wait`` is called once if the lock is not free within a second.
 
     The file is removed in the end. Whoever waited for it then holds a lock on a file without a name, sees that, and asks again.
     """
+    patience = time.monotonic() + 1.0
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -29,6 +32,9 @@ def locked(path: Path, *, busy: CrowdassayError | None = None) -> Iterator[None]
                 os.close(handle)
                 handle = -1
                 time.sleep(PAUSE)  # a signal is heard meanwhile
+                if wait is not None and time.monotonic() > patience:
+                    wait()
+                    wait = None
                 continue
             if _is_named(handle, path):
                 break
@@ -44,6 +50,24 @@ def locked(path: Path, *, busy: CrowdassayError | None = None) -> Iterator[None]
         with suppress(OSError):  # Windows removes no open file
             path.unlink()
         os.close(handle)
+
+
+@contextmanager
+def folder_locked(folder: Path, wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock of a folder that is read and then replaced; wait for whoever does so now, and say so by ``wait``.
+
+    The lock lies beside the folder, which takes part in the exchange; or inside where nothing can be written beside it.
+    """
+    target = Path(os.path.realpath(folder))
+    beside = os.access(target.parent, os.W_OK)
+    path = target.with_name(f".{target.name[:100]}.lock") if beside else target / ".lock"
+    try:
+        path.touch(0o600)
+    except OSError:  # a folder that cannot be written to is read, and whoever writes says what is wrong
+        yield
+        return
+    with locked(path, wait=wait):
+        yield
 
 
 def _is_named(handle: int, path: Path) -> bool:
