@@ -13,6 +13,7 @@ from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
+from crowdassay.cli.placing import check_out, write_out
 from crowdassay.cli.reading import many_reading_options
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option(
     "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the result tables, or sqlite:///FILE or postgresql://..."
+)
 @click.option("--next", "ask", type=click.Path(path_type=Path), help="Write the items most worth another label (.csv).")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
 @click.option("--report-title", help="--report: its title.")
@@ -67,17 +70,16 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     """Aggregate LABELS into one label per item.
 
     LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content; or
-    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
+    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'; or - for standard input,
+    sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import tell
     from crowdassay.fit.summary import summarise
-    from crowdassay.fit.write import write_result
-    from crowdassay.io.tables import check_results
 
     chosen, estimator = choose(method, options)
     if options["out"] is not None:
-        check_results(options["out"])
+        check_out(options["out"])
     check_pictures(options)
     refuse_inputs(
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
@@ -95,7 +97,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
                 summary = summarise(result, chosen.name, ordered=chosen.ordered)
         if options["out"] is not None:
             with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
-                write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+                write_out(result, summary, options["out"], options["form"], raw=options["raw"])
         show_more(result, options)
         if options["save_model"] is not None:
             with noting(f"the model in '{options['save_model']}'"):
@@ -165,7 +167,7 @@ def check_pictures(options: dict[str, Any]) -> None:
         check_writable(options["ask"].parent)
     if options["save_model"] is not None:
         check_writable(options["save_model"])
-        if options["out"] is not None and os.path.realpath(options["out"]) == os.path.realpath(options["save_model"]):
+        if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(options["save_model"]):
             raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     if options["report"] is not None:
         from crowdassay.report.build import check_report

@@ -66,6 +66,13 @@ def many_reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def read_many(labels: Sequence[str], options: dict[str, Any]) -> Labels:
     """Read any number of files, folders and patterns as the options say; one file, or a tool's folder, as `read` does."""
+    from crowdassay.sources.local import local_sources
+
+    with local_sources(labels) as names:
+        return _read_many(names, options)
+
+
+def _read_many(labels: Sequence[str], options: dict[str, Any]) -> Labels:
     from crowdassay.errors import CrowdassayError, ParameterError
     from crowdassay.io.ingest_source import find_inputs
     from crowdassay.io.several import read_several
@@ -101,9 +108,11 @@ def _is_export(folder: Path, tool: str | None) -> bool:
 def read(labels: Path, options: dict[str, Any]) -> Labels:
     """Read LABELS as the options say."""
     from crowdassay.io.files import read_labels
+    from crowdassay.sources.local import local_sources
 
     chosen = {name: options[name] for name in NAMES}
-    return read_labels(labels, classes=class_list(options["classes"]), format=options["tool"], **chosen)
+    with local_sources([labels]) as (name,):
+        return read_labels(name, classes=class_list(options["classes"]), format=options["tool"], **chosen)
 
 
 def class_list(given: str | list[str] | None) -> list[str] | None:

@@ -9,6 +9,7 @@ import click
 
 from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.placing import check_out, write_out
 from crowdassay.cli.reading import OPTIONS, read_many
 
 if TYPE_CHECKING:
@@ -51,18 +52,16 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     from crowdassay.errors import FileError, ParameterError
     from crowdassay.estimators.load import load_model
     from crowdassay.fit.summary import summarise
-    from crowdassay.fit.write import write_result
     from crowdassay.io.lock import folder_locked
-    from crowdassay.io.tables import check_results
     from crowdassay.persistence.saved import save_model
     from crowdassay.persistence.update import SINCE
 
     if not (labels or options["refit"]):
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
     if options["out"] is not None:
-        if os.path.realpath(options["out"]) == os.path.realpath(model):
+        if os.path.realpath(str(options["out"])) == os.path.realpath(model):
             raise FileError(f"'{options['out']}' is the model's own folder; name another for the tables.")
-        check_results(options["out"])
+        check_out(options["out"])
     with folder_locked(model, partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)):
         estimator = load_model(model)
         facts = add(estimator, labels, options) if labels else {}
@@ -74,7 +73,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     if options["out"] is not None:
         summary = summarise(result, result.method)
         with noting(f"the tables in '{options['out']}'"):
-            write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+            write_out(result, summary, options["out"], options["form"], raw=options["raw"])
     facts |= {
         "n_items": result.labels.n_items,
         "n_labels": result.labels.n_labels,

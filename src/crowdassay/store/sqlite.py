@@ -18,9 +18,10 @@ class SqliteHome(Home):
     mark = "?"
     types = {"serial": "INTEGER PRIMARY KEY", "blob": "BLOB", "hash": ""}  # noqa: RUF012
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, shared: bool = False) -> None:
+        """Take a file; ``shared`` if tables of others may be in it."""
         super().__init__()
-        self.path = path
+        self.path, self.shared = path, shared
         self.name = f"'{path}'"
         if path.is_dir():
             raise FileError(f"{self.name} is a folder; a store is one file, such as job.db.")
@@ -28,7 +29,8 @@ class SqliteHome(Home):
             with path.open("rb") as stream:
                 if stream.read(16) != b"SQLite format 3\0":
                     raise DataError(f"{self.name} is no store: it is not an SQLite file. Name another file for the store.")
-            self._leave_others_alone()
+            if not shared:
+                self._leave_others_alone()
 
     def _leave_others_alone(self) -> None:
         """Refuse somebody else's database before anything is written to it, such as the mode of its journal."""
@@ -46,7 +48,8 @@ class SqliteHome(Home):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode=WAL")
+            if not self.shared:
+                connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")  # WAL alone would lose the last commits with the power
             connection.execute("PRAGMA cache_size=-65536")
         except (sqlite3.Error, OSError) as error:
