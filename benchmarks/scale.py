@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+from crowdassay.estimators.from_files import fit_spool
 
 from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.data.labels import Labels
 from crowdassay.engines.files import FilesEngine
 from crowdassay.engines.local import LocalEngine, log_softmax
-from crowdassay.estimators.from_files import fit_spool
 from crowdassay.io.ingest import Reading, spool_files
 from crowdassay.io.spool import Spool
 from crowdassay.io.stream import table_streams

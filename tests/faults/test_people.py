@@ -8,8 +8,8 @@ import pytest
 
 import exports
 from crowdassay.errors import DataError
+from crowdassay.io import archive
 from crowdassay.io.files import read_labels
-from crowdassay.io.formats import archive
 
 ROWS = [("i1", "ann@example.org", "warm"), ("i1", "bob@example.org", "cold"), ("i2", "ann@example.org", "cold")]
 

@@ -14,7 +14,7 @@ from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.placing import check_out, write_out
-from crowdassay.cli.reading import many_reading_options
+from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -30,7 +30,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 
 
 @click.command(cls=Grouped)
-@many_reading_options
+@reading_options
 @click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
 @click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 1/256 to 4 by default.")

@@ -10,7 +10,7 @@ import click
 from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.placing import check_out, write_out
-from crowdassay.cli.reading import OPTIONS, read_many
+from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -24,7 +24,8 @@ def update_options(command: Any) -> Any:
         click.argument("model", type=click.Path(path_type=Path)),
         click.argument("labels", nargs=-1),
     )
-    for part in reversed([*arguments, *OPTIONS[2:]]):  # without --classes: they are the model's
+    command = column_options(command, without=("classes",))  # which are the model's
+    for part in reversed(arguments):
         command = part(command)
     return command
 
@@ -94,7 +95,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
-    new = read_many(labels, {**options, "classes": list(old.class_names)})
+    new = read(labels, {**options, "classes": list(old.class_names)})
     started = time.perf_counter()
     found = sift(old, new, options["repeats"])
     done = None if found.new is None else take_in(estimator, found.new, old=found.old)

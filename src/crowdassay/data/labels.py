@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
 LONG = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
@@ -82,6 +82,11 @@ class Labels:
     report : ImportReport
     frame : {'pyarrow', 'pandas', 'polars'}
         Kind of frame in which results are handed back.
+    time, duration : ndarray of float64, shape (n_labels,), optional
+        When each label was given, in seconds since 1970, and how many seconds it took; NaN where unknown, None where the
+        source says nothing.
+    item_text : pyarrow.Array, length n_items, optional
+        What each item shows: a text or an address.
     """
 
     starts: IntArray
@@ -93,6 +98,9 @@ class Labels:
     gold: NDArray[np.int32]
     report: ImportReport = ImportReport()
     frame: str = "pyarrow"
+    time: FloatArray | None = None
+    duration: FloatArray | None = None
+    item_text: pa.Array | None = None
 
     def __post_init__(self) -> None:
         if len(self.starts) != len(self.items) + 1 or len(self.gold) != len(self.items):
@@ -103,8 +111,14 @@ class Labels:
         _check_codes("worker", self.worker, len(self.workers))
         _check_codes("label", self.label, len(self.classes))
         _check_codes("gold", self.gold, len(self.classes), least=-1)
-        for array in (self.starts, self.worker, self.label, self.gold):
-            array.flags.writeable = False
+        for name, column in (("times", self.time), ("durations", self.duration)):
+            if column is not None and len(column) != len(self.label):
+                raise DataError(f"There must be {len(self.label)} {name}, one for each label.")
+        if self.item_text is not None and len(self.item_text) != len(self.items):
+            raise DataError(f"There must be {len(self.items)} texts, one for each item.")
+        for array in (self.starts, self.worker, self.label, self.gold, self.time, self.duration):
+            if array is not None:
+                array.flags.writeable = False
 
     @classmethod
     def from_codes(
@@ -188,8 +202,8 @@ class Labels:
     @cached_property
     def numeric(self) -> bool:
         """Whether every class is a number, so that the classes stand in numeric order."""
-        try:
-            return all(np.isfinite(float(name)) for name in self.class_names)
+        try:  # Python reads digits of any script, and underscores between them, which are sorted as text
+            return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in self.class_names)
         except ValueError:
             return False
 
