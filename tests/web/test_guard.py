@@ -59,13 +59,13 @@ def bomb():
 @pytest.mark.parametrize(
     "kind", ["application/zip", "application/gzip", "multipart/form-data; boundary=x", "text/csv", "text/plain"]
 )
-def test_archives_and_forms_are_refused_unread(tight, kind):
+def test_row_28_archives_and_forms_are_refused_unread(tight, kind):
     found = tight.ask("POST", "/labels", bomb(), content_type=kind)
     assert found.status == 415
     assert "application/json" in found.json["error"]
 
 
-def test_a_packed_body_is_not_unpacked(tight):
+def test_row_28_a_packed_body_is_not_unpacked(tight):
     body = gzip.compress(json.dumps([ONE] * 20_000).encode())
     found = tight.ask("POST", "/labels", body, content_type="application/json", content_encoding="gzip")
     assert found.status == 422
@@ -76,7 +76,7 @@ def test_a_packed_body_is_not_unpacked(tight):
 # Row 29: too long, too slow, of a wrong type, empty.
 
 
-def test_a_body_above_the_limit_is_413(tight):
+def test_row_29_a_body_above_the_limit_is_413(tight):
     assert tight.ask("POST", "/labels", [ONE] * 1000).status == 413
     head = f"POST /labels HTTP/1.1\nhost: 127.0.0.1:{tight.port}\nauthorization: Bearer {tight.token}\n"
     chunks = b"".join(b"400\r\n" + b" " * 1024 + b"\r\n" for _ in range(6))  # whose length nobody announced
@@ -84,7 +84,7 @@ def test_a_body_above_the_limit_is_413(tight):
     assert found.startswith(b"HTTP/1.1 413"), found
 
 
-def test_a_slow_body_is_408_and_others_are_served_meanwhile(tight):
+def test_row_29_a_slow_body_is_408_and_others_are_served_meanwhile(tight):
     head = (
         f"POST /labels HTTP/1.1\nhost: 127.0.0.1:{tight.port}\nauthorization: Bearer {tight.token}\n"
         "content-type: application/json\ncontent-length: 400\n\n[{"
@@ -108,7 +108,7 @@ def test_a_slow_body_is_408_and_others_are_served_meanwhile(tight):
         (b"[]", "", 415), (b"a=b", "application/x-www-form-urlencoded", 415),
     ],
 )  # fmt: skip
-def test_what_is_no_json_is_refused_whole(tight, body, kind, status):
+def test_row_29_what_is_no_json_is_refused_whole(tight, body, kind, status):
     before = tight.get("/summary")["labels"]
     found = tight.ask("POST", "/labels", body, **({"content_type": kind} if kind else {}))
     assert found.status == status, found.body
@@ -116,7 +116,7 @@ def test_what_is_no_json_is_refused_whole(tight, body, kind, status):
     assert tight.get("/summary")["labels"] == before
 
 
-def test_a_connection_that_breaks_off_stores_nothing(tight):
+def test_row_29_a_connection_that_breaks_off_stores_nothing(tight):
     before = tight.get("/summary")["labels"]
     text = json.dumps([ONE])
     head = (
@@ -137,13 +137,13 @@ def test_a_connection_that_breaks_off_stores_nothing(tight):
     ["/../../etc/passwd", "/items/..%2F..%2Fetc%2Fpasswd", "/fits/1%27%20OR%201=1", "/fits/abc", "/fits/99999", "/page.css/..",
      "/x",     "/decisions/0", "/items/", "/items/%00", "/download/../job.db"],
 )  # fmt: skip
-def test_there_is_nothing_behind_odd_paths(tight, path):
+def test_row_30_there_is_nothing_behind_odd_paths(tight, path):
     found = tight.ask("GET", path)
     assert found.status in {404, 405}
     assert b"root:" not in found.body
 
 
-def test_sql_in_names_is_text(tmp_path):
+def test_row_30_sql_in_names_is_text(tmp_path):
     names = ["'; DROP TABLE labels; --", '" OR ""="', "%s", "?", ":a", "$1"]
     with serving(tmp_path / "job.db") as server:
         assert (
@@ -163,7 +163,7 @@ def many(n_items=300):
     ]
 
 
-def test_one_fit_runs_one_waits_and_a_third_is_429(tmp_path):
+def test_row_31_one_fit_runs_one_waits_and_a_third_is_429(tmp_path):
     with serving(tmp_path / "job.db") as server:
         assert server.ask("POST", "/fits").status == 409
         server.post("/labels", many())
@@ -178,7 +178,7 @@ def test_one_fit_runs_one_waits_and_a_third_is_429(tmp_path):
         assert server.item("i0")["label"] is not None
 
 
-def test_a_fit_that_a_kill_cut_off_is_interrupted_and_never_runs_for_ever(tmp_path):
+def test_row_31_a_fit_that_a_kill_cut_off_is_interrupted_and_never_runs_for_ever(tmp_path):
     first = start(tmp_path / "job.db")
     first.post("/labels", many())
     number = wait_for(lambda: first.get("/summary")["fit"]["running"], bool)["id"]
@@ -192,7 +192,7 @@ def test_a_fit_that_a_kill_cut_off_is_interrupted_and_never_runs_for_ever(tmp_pa
         assert second.get("/summary")["labels"] == 1500
 
 
-def test_one_server_for_a_store(tmp_path):
+def test_row_31_one_server_for_a_store(tmp_path):
     with serving(tmp_path / "job.db"):
         command = [PYTHON, "-c", RUN, "serve", str(tmp_path / "job.db"), "--port", "0", "--token", "none"]
         second = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=60, check=False)
@@ -204,7 +204,7 @@ def test_one_server_for_a_store(tmp_path):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1:1", "", "localhost:80@evil.example"])
-def test_another_host_name_is_refused(tight, host):
+def test_row_32_another_host_name_is_refused(tight, host):
     for path in ("/health", "/", "/summary"):
         assert tight.ask("GET", path, host=host).status == 400
     assert tight.ask("GET", "/health", host=f"localhost:{tight.port}").status == 200
@@ -215,14 +215,14 @@ def test_another_host_name_is_refused(tight, host):
     [{"origin": "https://evil.example"}, {"origin": "null"}, {"sec_fetch_site": "cross-site"}, {"sec_fetch_site": "same-site"},
      {"origin": "http://127.0.0.1:1"}],
 )  # fmt: skip
-def test_another_site_cannot_send(tight, headers):
+def test_row_32_another_site_cannot_send(tight, headers):
     for method, path in (("POST", "/labels"), ("POST", "/truth"), ("POST", "/fits"), ("DELETE", "/decisions/1")):
         assert tight.ask(method, path, [ONE], **headers).status == 403
     own = {"origin": f"http://127.0.0.1:{tight.port}", "sec_fetch_site": "same-origin"}
     assert tight.post("/labels", [{**ONE, "item": "own page"}], **own)["refused"] == []
 
 
-def test_nothing_is_said_without_the_token(tight):
+def test_row_32_nothing_is_said_without_the_token(tight):
     stranger = Client(tight.port)
     for path in (
         "/",
@@ -316,7 +316,7 @@ def test_a_token_file_is_made_for_its_owner_only(tmp_path):
         assert server.stop() == 0
 
 
-def test_an_open_address_is_warned_of(run, tmp_path):
+def test_row_32_an_open_address_is_warned_of(run, tmp_path):
     path = tmp_path / "token"
     path.write_text("short")
     code, _, said = run("serve", tmp_path / "job.db", "--token", path)
