@@ -2,6 +2,7 @@
 
 import json
 import threading
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -63,6 +64,7 @@ def test_labels_come_in_as_json_and_ndjson_and_are_listed(tmp_path):
             "one object"
         ]
         assert server.ask("GET", "/labels?after=nonesuch").status == 404
+        assert server.get("/labels?after=4") == {"labels": [], "next": None}
         assert server.ask("GET", "/labels?limit=x").status == 422
         assert server.get("/summary")["labels"] == 4
 
@@ -246,6 +248,20 @@ def test_events_tell_of_new_labels(shared):
     seen = wait_for(state, lambda found: found["labels"] == before + 1)
     assert seen["feed"][0] == {"item": "event", "worker": "zoe", "label": "yes"}
     connection.close()
+
+
+def test_long_lists_come_whole(shared):
+    shared.post("/labels", [label(f"long {n}", "nat") for n in range(2500)])
+    found = shared.get("/labels?limit=1000000")
+    assert found["next"] is None
+    keys = [row["key"] for row in found["labels"]]
+    assert len(keys) == len(set(keys)) == shared.get("/summary")["labels"]
+    some, after = [], ""
+    while after is not None:
+        page = shared.get(f"/labels?limit=1700&after={quote(after)}")
+        some += [row["key"] for row in page["labels"]]
+        after = page["next"]
+    assert some == keys
 
 
 def test_many_clients_at_once_are_all_counted_once(shared):

@@ -66,17 +66,25 @@ def labelled_by(session: Session, worker: str, items: Iterable[str]) -> set[str]
 
 def list_labels(session: Session, after: str, limit: int) -> list[Stored]:
     """Return labels in the order in which they came, those after the one with this key; all from the start for ``''``."""
-    start = 0
-    if after:
-        found = session.one("SELECT seq FROM labels WHERE key_hash = ?", (digest(after),))
-        if found is not None:
-            start = int(found[0])
-        elif after.isascii() and after.isdigit() and len(after) < 19:  # a number in the order of arrival
-            start = int(after)
-        else:
-            raise KeyError(after)
+    return list_from(session, find_place(session, after), limit)
+
+
+def find_place(session: Session, after: str) -> int:
+    """Return the number of the label with a key, or the number itself; 0 for ``''``. Raise `KeyError` if there is none."""
+    if not after:
+        return 0
+    found = session.one("SELECT seq FROM labels WHERE key_hash = ?", (digest(after),))
+    if found is not None:
+        return int(found[0])
+    if after.isascii() and after.isdigit() and len(after) < 19:  # a number in the order of arrival
+        return int(after)
+    raise KeyError(after)
+
+
+def list_from(session: Session, seq: int, limit: int) -> list[Stored]:
+    """Return labels with a greater number, in order."""
     sql = f"SELECT {COLUMNS} FROM labels WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-    return [Stored(*row) for row in session.rows(sql, (start, limit))]
+    return [Stored(*row) for row in session.rows(sql, (seq, limit))]
 
 
 def since(session: Session, seq: int, upto: int | None = None) -> Iterator[list[Any]]:

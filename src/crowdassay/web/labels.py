@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from crowdassay.store.decide import Stored
-from crowdassay.store.labels import list_labels
+from crowdassay.store.labels import find_place, list_from
 from crowdassay.store.records import Given, Refused, parse_labels
 from crowdassay.store.store import Batch
 from crowdassay.web.body import records
 from crowdassay.web.guard import RefusalError
-from crowdassay.web.service import as_json, number_of, service_of, stored
+from crowdassay.web.service import Service, as_json, number_of, service_of, stored
 from crowdassay.web.writer import BusyError
 
 SMALL = 1 << 14  # bytes that are read where they come in; more would hold up others
-MOST = 10_000  # labels listed at a time
+BLOCK = 1000  # labels listed at a time
+MOST = 1 << 40
 
 
 async def post_labels(request: Request) -> Response:
@@ -42,12 +45,28 @@ async def post_labels(request: Request) -> Response:
 
 async def get_labels(request: Request) -> Response:
     """List labels in the order in which they came; ``next`` is the key to go on after."""
-    limit, after = number_of(request, "limit", 1000, 1, MOST), request.query_params.get("after", "")
+    service = service_of(request)
+    limit, after = number_of(request, "limit", BLOCK, 1, MOST), request.query_params.get("after", "")
     try:
-        found = await service_of(request).read(lambda session: list_labels(session, after, limit))
+        start = await service.read(lambda session: find_place(session, after))
     except KeyError:
         raise RefusalError(404, "There is no label with the key that 'after' names.") from None
-    return as_json({"labels": [show(one) for one in found], "next": found[-1].key if len(found) == limit else None})
+    return StreamingResponse(_listed(service, start, limit), media_type="application/json")
+
+
+def _listed(service: Service, seq: int, limit: int) -> Iterator[bytes]:
+    """Yield the answer in pieces, however long it is: no read of the database, and no piece of work, takes long."""
+    head, last, left = b'{"labels":[', None, limit
+    while left > 0:
+        with service.store.home.read() as session:
+            found = list_from(session, seq, min(left, BLOCK))
+        if found:
+            yield head + json.dumps([show(one) for one in found], ensure_ascii=False, separators=(",", ":")).encode()[1:-1]
+            head, last, seq = b",", found[-1].key, found[-1].seq
+        left -= len(found)
+        if len(found) < BLOCK:
+            break
+    yield (b"" if last is not None else head) + b'],"next":' + json.dumps(last if left == 0 else None).encode() + b"}"
 
 
 def show(one: Stored) -> dict[str, Any]:
