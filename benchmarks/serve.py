@@ -1,8 +1,9 @@
 """How much `crowdassay serve` bears: single labels and labels in bulk a second, and reads while it writes and fits.
 
-    python benchmarks/serve.py [--seconds 10] [--labels 1000000] [--store postgresql://...]
+    python benchmarks/serve.py [--seconds 10] [--labels 1000000] [--kills 100] [--store postgresql://...]
 
-Server, fit and clients share the machine. Every request is answered only when its labels are on disk.
+Server, fit and clients share the machine. Every request is answered only when its labels are on disk. The processor time of the
+server says what is left of the figures on a machine that others use as well.
 """
 
 from __future__ import annotations
@@ -107,7 +108,12 @@ def single(port: int, seconds: float) -> dict[str, float]:
     began = time.perf_counter()
     stored, waits = asyncio.run(clients(port, 64, seconds, make))
     took = time.perf_counter() - began
-    return {"requests_a_second": stored / took, "median_ms": 1000 * np.median(waits), "p99_ms": 1000 * np.quantile(waits, 0.99)}
+    return {
+        "requests": stored,
+        "requests_a_second": stored / took,
+        "median_ms": 1000 * np.median(waits),
+        "p99_ms": 1000 * np.quantile(waits, 0.99),
+    }
 
 
 def lines(first: int, count: int, prefix: str) -> bytes:
@@ -204,12 +210,58 @@ def reads(port: int, items: int, writes: float) -> dict[str, float]:
     }  # fmt: skip
 
 
+WRITER = """
+import sys
+from crowdassay.store.store import open_store
+store = open_store(sys.argv[1])
+for turn in range(int(sys.argv[3])):
+    rows = [{"item": f"i{turn}", "worker": f"{sys.argv[2]}-{n}", "label": "yes"} for n in range(500)]
+    assert store.add(rows).added == 500
+    print(turn, flush=True)
+"""
+
+
+def writers(store: str, labels: int = 100_000) -> dict[str, float]:
+    """Let eight processes write to one store at once, and kill one of them; return what was acknowledged and what is there."""
+    began = time.perf_counter()
+    command = [sys.executable, "-c", WRITER, store]
+    turns = labels // 8 // 500
+    running = [subprocess.Popen([*command, f"p{n}", str(turns)], stdout=subprocess.PIPE, text=True) for n in range(8)]
+    victim = running[0]
+    assert victim.stdout is not None
+    for _ in range(turns // 2):
+        victim.stdout.readline()
+    victim.kill()
+    told = turns // 2 + sum(len(one.communicate()[0].split()) for one in running)
+    from crowdassay.store.labels import count_labels
+    from crowdassay.store.store import open_store
+
+    with open_store(store).home.read() as session:
+        stored = count_labels(session)[0]
+        keys = session.one("SELECT COUNT(DISTINCT key) FROM labels")
+    assert keys is not None
+    return {
+        "acknowledged": told * 500, "stored": stored, "lost": max(0, told * 500 - stored), "doubled": stored - keys[0],
+        "labels_a_second": stored / (time.perf_counter() - began),
+    }  # fmt: skip
+
+
+def processor_time(pid: int) -> float:
+    """Return the seconds of processor time that a process has taken; nan where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--labels", type=int, default=1_000_000)
     parser.add_argument("--writes", type=float, default=200.0, help="single labels a second while reads are measured")
+    parser.add_argument("--kills", type=int, default=0, help="kill the server under load so many times")
     parser.add_argument("--store")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -217,13 +269,24 @@ def main() -> None:
         store = given.store or str(Path(folder) / "job.db")
         server, port = start(store)
         try:
-            show("single-label requests", single(port, given.seconds))
-            show("bulk", bulk(port, min(given.labels, 200_000), "b"))
+            before = processor_time(server.pid)
+            found = single(port, given.seconds)
+            used = processor_time(server.pid) - before
+            show("single-label requests", {**found, "processor_ms_each": 1000 * used / found.pop("requests")})
+            before, count = processor_time(server.pid), min(given.labels, 200_000)
+            found = bulk(port, count, "b")
+            show("bulk", {**found, "processor_us_a_label": 1e6 * (processor_time(server.pid) - before) / count})
             show(f"loading {given.labels:,} labels", bulk(port, given.labels, "r"))
             show("reads while writing and fitting", reads(port, given.labels // ITEMS_EACH, given.writes))
         finally:
             server.terminate()
             server.wait()
+        show("eight writers, one killed", writers(str(Path(folder) / "writers.db")))
+        if given.kills:
+            sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+            from faults.server_kills import kill_servers
+
+            show("kills under load", dict(kill_servers(given.kills, Path(folder) / "kills.db", seed=0)))
 
 
 def show(name: str, found: dict[str, float]) -> None:

