@@ -22,6 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
+from crowdassay.store.labels import count_labels
+from crowdassay.store.store import open_store
+
 ITEMS_EACH = 5  # labels of an item
 
 
@@ -233,9 +236,6 @@ def writers(store: str, labels: int = 100_000) -> dict[str, float]:
         victim.stdout.readline()
     victim.kill()
     told = turns // 2 + sum(len(one.communicate()[0].split()) for one in running)
-    from crowdassay.store.labels import count_labels
-    from crowdassay.store.store import open_store
-
     with open_store(store).home.read() as session:
         stored = count_labels(session)[0]
         keys = session.one("SELECT COUNT(DISTINCT key) FROM labels")
@@ -284,7 +284,7 @@ def main() -> None:
         show("eight writers, one killed", writers(str(Path(folder) / "writers.db")))
         if given.kills:
             sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-            from faults.server_kills import kill_servers
+            from faults.server_kills import kill_servers  # noqa: PLC0415
 
             show("kills under load", dict(kill_servers(given.kills, Path(folder) / "kills.db", seed=0)))
 

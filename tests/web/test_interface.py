@@ -135,6 +135,10 @@ def test_next_goes_to_items_the_worker_has_not_labelled_and_nobody_else_has_in_h
         server.post("/labels", [label(name, "ann") for name in got])
         assert server.get("/next?worker=ann") == {"worker": "ann", "item": None, "items": []}
         assert server.ask("GET", "/next").status == 422
+        server.post("/labels", [label(f"many{n}", "ann") for n in range(320)])
+        assert server.get("/next?worker=ann")["item"] is None
+        server.post("/labels", [label("other", "bob"), label("other", "eve")])
+        assert server.get("/next?worker=ann")["item"] == "other"
 
 
 def test_a_fit_finds_what_the_library_finds(fitted):

@@ -159,9 +159,13 @@ async def get_next(request: Request) -> Response:
         raise RefusalError(403, "This token is for another worker.")
 
     def find(session: Session) -> list[dict[str, Any]]:
-        looked_at = [item for item, _ in service.job.open_items(LOOKED_AT)]
-        labelled = labelled_by(session, worker, looked_at)
-        rows = next_items(service.job, service.leases, worker, n, labelled)
+        rows: list[dict[str, Any]] = []
+        for most in LOOKED_AT:  # a diligent worker may have labelled all that come first
+            looked_at = service.job.open_items(most)
+            labelled = labelled_by(session, worker, [item for item, _ in looked_at])
+            rows = next_items(looked_at, service.leases, worker, n, labelled)
+            if rows or len(looked_at) < most:
+                break
         about = {row["item"]: find_item(session, row["item"]) for row in rows}
         return [
             {**row, "text": getattr(about[row["item"]], "text", None), "link": getattr(about[row["item"]], "link", None)}

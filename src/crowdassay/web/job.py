@@ -218,7 +218,8 @@ class Job:
                 if len(places) == most:
                     break
         found = [
-            (float(snapshot.probability[place]), snapshot.names[place], from_fit(snapshot, int(place))) for place in places
+            (float(snapshot.probability[place]), snapshot.names[place], from_fit(snapshot, int(place), whole=False))
+            for place in places
         ]
         return [(item, judged) for _, item, judged in heapq.merge(late[:most], found, key=lambda row: row[:2])][:most]
 

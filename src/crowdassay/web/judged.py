@@ -49,9 +49,9 @@ class Judged:
         return self.standing not in {"settled", "known"}
 
 
-def from_fit(snapshot: Snapshot, place: int) -> Judged:
-    """Return what the fit found of an item."""
-    posterior = dict(zip(snapshot.classes, map(float, snapshot.posterior[place]), strict=True))
+def from_fit(snapshot: Snapshot, place: int, *, whole: bool = True) -> Judged:
+    """Return what the fit found of an item; without the probabilities of all classes unless it is wanted ``whole``."""
+    posterior = dict(zip(snapshot.classes, map(float, snapshot.posterior[place]), strict=True)) if whole else {}
     return Judged(
         snapshot.classes[snapshot.code[place]],
         float(snapshot.probability[place]),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from crowdassay.web.job import Job
 from crowdassay.web.judged import Judged
 
-LOOKED_AT = 300  # open items, the least sure first
+LOOKED_AT = (300, 10_000, 1 << 40)  # open items, the least sure first; more only if the worker has labelled all of these
 LEASE = 300.0  # seconds during which an item that was handed out goes to nobody else, while there are others
 
 
@@ -33,12 +32,15 @@ class Leases:
         self._held[item] = (worker, now + LEASE)
 
 
-def next_items(job: Job, leases: Leases, worker: str, n: int, labelled: set[str]) -> list[dict[str, Any]]:
+def next_items(
+    items: Sequence[tuple[str, Judged]], leases: Leases, worker: str, n: int, labelled: set[str]
+) -> list[dict[str, Any]]:
     """Return up to n items for a worker, each with a reason: the least sure that the worker has not labelled.
 
-    ``labelled`` holds the items among those looked at that the worker has labelled. Items in others' hands come last.
+    ``items`` are open, the least sure first; ``labelled`` are those that the worker has labelled. What is in others' hands
+    comes last.
     """
-    ready = [(item, judged) for item, judged in job.open_items(LOOKED_AT) if item not in labelled]
+    ready = [(item, judged) for item, judged in items if item not in labelled]
     ready.sort(key=lambda row: not leases.free(row[0], worker))  # stable: the least sure stay first
     for item, _ in ready[:n]:
         leases.hand_out(item, worker)
