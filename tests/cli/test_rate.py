@@ -116,6 +116,26 @@ def test_groups_pairs_strata_and_order_come_from_columns(run, verdicts):
     assert "an item has one of them" in err
 
 
+def test_the_order_is_that_of_each_row_and_may_be_empty_for_people(run, verdicts, tmp_path):
+    lines = ["item,worker,label,shown"]
+    for j in range(60):
+        lines += [f"i{j},m,{shown[0]},{shown}" for shown in ("ab", "ba")]  # always what is shown first
+        lines += [f"i{j},n,{'ab'[j % 2]},{shown}" for shown in ("ab", "ba")]
+    lines += [f"i{j},ann,{'ab'[j % 2]}," for j in range(20)]
+    path = tmp_path / "shown.csv"
+    path.write_text("\n".join(lines))
+    found = facts(run, path, "--people", "ann", "--order-column", "shown")
+    first, second = (judge["order_bias"] for judge in found["judges"])
+    assert (abs(first["shift"]["estimate"]), first["flipped"], first["items"]) == (1.0, 1.0, 60)
+    assert (second["shift"]["estimate"], second["flipped"]) == (0.0, 0.0)
+    assert "often in order ab than in ba" in first["text"]
+    lines[1] = "i0,m,a,"
+    path.write_text("\n".join(lines))
+    code, _, err = run("rate", path, "--people", "ann", "--order-column", "shown")
+    assert code == 1
+    assert "'m' judged item 'i0' 2 times" in err
+
+
 def test_two_systems_are_compared(run, verdicts, tmp_path):
     other = tmp_path / "other.csv"
     other.write_bytes(verdicts(seed=1, rate=0.3, n_seen=150).read_bytes())

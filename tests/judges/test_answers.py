@@ -63,6 +63,15 @@ def test_several_votes_of_one_judge_are_hardly_more_than_one():
     assert weights[(verdicts.item == 1)].tolist() == [1.0]
 
 
+def test_votes_given_again_and_rows_left_out_are_told(tmp_path):
+    rows = [f"i{j},m{k},{'pass' if (j + k) % 3 else 'fail'}" for j in range(40) for k in range(2) for _ in range(1 + (j == 0))]
+    rows += [f"i{j},ann,{'pass' if j % 3 else 'fail'}" for j in range(20)] + ["i1,m1,"]
+    (tmp_path / "v.csv").write_text("\n".join(["item,worker,label", *rows]))
+    notes = " ".join(rate(tmp_path / "v.csv", people=["ann"]).notes)
+    assert "2 labels repeat a worker and item" in notes
+    assert "Rows left out (missing label): 1." in notes
+
+
 def test_tables_are_found_again():
     generator = np.random.default_rng(3)
     truth = generator.integers(2, size=3000)

@@ -18,6 +18,7 @@ from crowdassay.cli.datasets import datasets
 from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths
+from crowdassay.cli.plan import plan
 from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
 from crowdassay.cli.serve import serve
@@ -35,7 +36,7 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, agreement, compare, convert, datasets, methods, rate, reproduce, serve, simulate, update):
+for command in (aggregate, agreement, compare, convert, datasets, methods, plan, rate, reproduce, serve, simulate, update):
     cli.add_command(command)
     check_paths(command)
 

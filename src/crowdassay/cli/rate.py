@@ -53,7 +53,7 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     check_outputs(labels, options)
     data = read(labels, {**options, "classes": None})
     found = find(data, labels, options)
-    facts = found.as_dict()
+    facts = {**found.as_dict(), "read": data.report.as_dict()}
     if options["against"] is not None:
         facts["against"] = compare(data, options)
     facts["gate"] = []

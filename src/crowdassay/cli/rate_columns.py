@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from crowdassay.errors import DataError, FileError, ParameterError
 from crowdassay.io.values import shown, shown_file
@@ -36,8 +35,8 @@ def item_column(labels: Labels, path: Path, column: str | None, option: str) -> 
     return found
 
 
-def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str] | None:
-    """Return the order in which choices were shown for each label, from the column that says it."""
+def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str | None] | None:
+    """Return the order in which choices were shown for each label, from the column that says it; None where it is empty."""
     column = options["order_column"]
     if column is None:
         return None
@@ -54,10 +53,22 @@ def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str]
         allow_drops=True,
         format="plain",
     )
-    same = again.n_labels == labels.n_labels and np.array_equal(again.starts, labels.starts)
-    if not same or not np.array_equal(again.worker, labels.worker):
-        raise DataError(f"Every verdict needs a value in column {shown(column)}, people's included; some rows have none.")
-    return [again.class_names[k] for k in again.label]
+    orders: dict[tuple[str, str], list[str]] = {}
+    for key, code in zip(_keys(again), again.label, strict=True):
+        orders.setdefault(key, []).append(again.class_names[code])
+    keys = _keys(labels)
+    for key, times in Counter(keys).items():
+        if len(orders.get(key, [])) not in (0, times):
+            who = f"{shown(key[1])} judged item {shown(key[0])} {times} times"
+            raise DataError(f"{who}, and column {shown(column)} is empty in some of these rows; fill it in all, or in none.")
+    # A worker's verdicts on an item stand in the order of the file, in both.
+    return [orders[key].pop(0) if orders.get(key) else None for key in keys]
+
+
+def _keys(labels: Labels) -> list[tuple[str, str]]:
+    """Return item and worker of every label, as text."""
+    items, workers = ([str(name) for name in names.to_pylist()] for names in (labels.items, labels.workers))
+    return [(items[j], workers[i]) for j, i in zip(labels.label_item, labels.worker, strict=True)]
 
 
 def read_gold(path: Path | None) -> dict[str, str] | None:

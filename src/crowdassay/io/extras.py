@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from crowdassay.errors import DataError
 from crowdassay.io.native import Column
 from crowdassay.io.values import as_text, number_of, shown, shown_file
 
-WHOLE = r"^[0-9]{1,18}$"  # fits into 64 bits
+WHOLE = r"^[0-9]{1,19}$"
 NUMBER = r"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 KINDS = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))  # dates with and without a zone are two types
 AMERICAN = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M")  # as Appen and spreadsheets write them
@@ -101,7 +102,8 @@ def _times(column: Column) -> Times | None:
     if text.null_count == len(text):
         return None
     if _all_match(text, WHOLE):
-        return _from_numbers(text.cast(pa.int64()))
+        with suppress(pa.ArrowInvalid):  # more than 64 bits hold
+            return _from_numbers(text.cast(pa.int64()))
     if _all_match(text, NUMBER):
         return _from_numbers(text.cast(pa.float64()))
     return _dates(text)

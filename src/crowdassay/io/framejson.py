@@ -39,7 +39,7 @@ def rows_of_frame(value: Any) -> Iterator[Any]:
                 yield from columns
                 return
     flat = _all_lists(value) and not any(isinstance(cell, dict | list) for column in columns for cell in column)
-    if len(columns) > 1 and flat and len({len(column) for column in columns}) == 1:
+    if len(columns) > 1 and flat and columns[0] and len({len(column) for column in columns}) == 1:
         for row in zip(*columns, strict=True):
             yield dict(zip(value, row, strict=True))
         return

@@ -116,7 +116,7 @@ def _dropped(connection: Any, source: str, *, allow: bool) -> tuple[int, dict[st
     rows, *counts = connection.execute(
         "SELECT count(*), count(*) FILTER (item IS NULL), count(*) FILTER (item IS NOT NULL AND worker IS NULL), "
         "count(*) FILTER (item IS NOT NULL AND worker IS NOT NULL AND label IS NULL) FROM raw"
-    ).fetchone()
+    ).fetchall()[0]
     dropped = {f"missing {role}": count for role, count in zip(ROLES, counts, strict=True) if count}
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     if sum(counts) == rows:
@@ -149,7 +149,7 @@ def _number_classes(connection: Any, given: Sequence[str] | None) -> tuple[pa.Ar
         f"SELECT label, count(*) AS n FROM kept GROUP BY label ORDER BY min(row) LIMIT {MAX_CLASSES + 1}"  # noqa: S608
     ).to_arrow_table()
     if len(found) > MAX_CLASSES:
-        several = connection.execute("SELECT approx_count_distinct(label) FROM kept").fetchone()[0]
+        several = connection.execute("SELECT approx_count_distinct(label) FROM kept").fetchall()[0][0]
         raise DataError(
             f"The label column holds about {several} different values, more than {MAX_CLASSES} classes. "
             "Is it free text or an id? Name the right column (--label-column)."

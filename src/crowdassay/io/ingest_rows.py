@@ -76,7 +76,7 @@ def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) 
 
 
 def _inserted(connection: Any, insert: str, bound: dict[str, Any]) -> Any:
-    return connection.execute(insert, bound).fetchone()
+    return connection.execute(insert, bound).fetchall()[0]
 
 
 def _insert(
@@ -128,11 +128,11 @@ def time_expression(connection: Any, source: str) -> str:
     """Return what turns times into numbers in which earlier is less; those that cannot be read are refused as in memory."""
     clean, zoned = "trim(time)", f"regexp_matches(trim(time), '{ZONE}')"
     whole, number, date, all_zoned, any_zoned = connection.execute(
-        f"SELECT bool_and(coalesce(regexp_matches({clean}, '{WHOLE}'), false)), "  # noqa: S608
+        f"SELECT bool_and(coalesce(regexp_matches({clean}, '{WHOLE}') AND try_cast({clean} AS BIGINT) >= 0, false)), "  # noqa: S608
         f"bool_and(coalesce(regexp_matches({clean}, '{NUMBER}'), false)), "
         f"bool_and(coalesce(try_cast({clean} AS TIMESTAMP_NS) IS NOT NULL, false)), "
         f"bool_and({zoned}), bool_or({zoned}) FROM raw"
-    ).fetchone()
+    ).fetchall()[0]
     if whole:
         return f"{clean}::BIGINT"
     if number:

@@ -74,7 +74,8 @@ def wide_columns(
     whole = items.combine_chunks() if isinstance(items, pa.ChunkedArray) else items
     cells = [series_column(narwhal.get_column(name)) for name in chosen]
     if len({cell.type for cell in cells}) > 1:
-        cells = [_mixed(cell.to_pylist()) for cell in cells]
+        numbers = all(pa.types.is_integer(cell.type) or pa.types.is_floating(cell.type) for cell in cells)
+        cells = [cell.cast(pa.float64()) if numbers else _mixed(cell.to_pylist()) for cell in cells]
     flat = [cell.combine_chunks() if isinstance(cell, pa.ChunkedArray) else cell for cell in cells]
     label = pa.chunked_array(flat)
     item_column = pa.concat_arrays([whole] * len(chosen))

@@ -53,7 +53,7 @@ def _written_fast(source: Source, target: Path, folder: Path) -> bool:
 
 
 def _copied(connection: Any, query: str, bound: dict[str, str]) -> Any:
-    return connection.execute(query, bound).fetchone()
+    return connection.execute(query, bound).fetchall()[0]
 
 
 def _write_slowly(source: Source, target: Path) -> None:

@@ -34,7 +34,7 @@ def rates_chart(found: Rated) -> Chart:
         for name, one in zip(names, rates, strict=False)
     ]
     way = {"field": "way", "type": "nominal", "sort": list(WAYS)}
-    colour = {**way, "title": None, "scale": {"domain": list(WAYS), "range": COLOURS}}
+    colour = {**way, "title": None, "scale": {"domain": list(WAYS), "range": COLOURS}, "legend": {"columns": 1}}
     y = {"field": "class", "type": "nominal", "title": None, "sort": names}
     hover = [
         {"field": "class", "title": "class"},

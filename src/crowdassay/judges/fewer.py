@@ -71,17 +71,28 @@ def judges_to_drop(verdicts: Verdicts, people: People, cost: FloatArray, generat
         options = []
         for i in kept:
             rise = _losses(together - evidence[:, :, i], prior, people.share) - whole
-            options.append((float(rise.mean()) / cost[i] if rise.mean() > 0 else float(rise.mean()) * cost[i], i, rise))
-        _, judge, rise = min(options, key=lambda option: option[:2])
+            options.append((_upper(rise), i, rise))
+        safe = [option for option in options if good and option[0] <= BEARABLE]
+        # Of those that can be spared for certain the dearest; else the one that adds least for its cost.
+        _, judge, rise = (
+            min(safe, key=lambda option: (-cost[option[1]], option[0], option[1]))
+            if safe
+            else min(options, key=lambda option: (option[0] / cost[option[1]], option[1]))
+        )
         kept.remove(judge)
         together = together - evidence[:, :, judge]
         mean, error = float(rise.mean()), float(rise.std(ddof=1) / np.sqrt(n))
-        good = good and mean + 2 * error <= BEARABLE
+        good = good and _upper(rise) <= BEARABLE
         gone = known.copy()
         gone[kept] = False
         saved = float(cost[gone].sum()) / total
         steps.append(Dropped(judge, mean, error, saved, good))
     return tuple(steps)
+
+
+def _upper(rise: FloatArray) -> float:
+    """Return what the loss may rise by: its mean and two standard errors."""
+    return float(rise.mean() + 2 * rise.std(ddof=1) / np.sqrt(len(rise)))
 
 
 def seen_items(verdicts: Verdicts, people: People) -> IntArray:

@@ -134,7 +134,7 @@ def cohen_kappa(one: IntArray, other: IntArray, n_classes: int) -> float | None:
     0.5
     """
     chance = float((np.bincount(one, minlength=n_classes) / len(one)) @ (np.bincount(other, minlength=n_classes) / len(one)))
-    return None if chance >= 1 else (float((one == other).mean()) - chance) / (1 - chance)
+    return None if chance >= 1 else round((float((one == other).mean()) - chance) / (1 - chance), 12) + 0.0  # no minus zero
 
 
 def bias_in_words(counts: FloatArray, classes: tuple[str, ...], answers: tuple[str, ...]) -> str:
@@ -163,7 +163,7 @@ def judge_verdict(accuracy: Interval | None, kappa: float | None, n: int, guess:
         return "never seen by people"
     if n < 2 * LEAST:
         return "too few items"
-    if kappa is None:
+    if kappa is None or guess >= 1:
         return "cannot be told: one class only"
     if accuracy.high < guess or kappa < 0:
         return "worse than always naming the most common class"

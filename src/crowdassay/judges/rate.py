@@ -94,7 +94,7 @@ def rate(
     table = split_verdicts(labels, people, gold, classes)
     generator = np.random.default_rng(seed)
     seen = gather_people(table)
-    notes = [*table.notes, *seen.notes, *_warnings(table, seen)]
+    notes = [*reading_notes(labels), *table.notes, *seen.notes, *_warnings(table, seen)]
     if not len(seen.item):
         raise DataError("No item has a label by people, so that nothing is known of the real rate.")
     names = {name: _in_order(given, table, name) for name, given in (("by", by), ("pair", pair), ("strata", strata))}
@@ -205,6 +205,16 @@ def _in_order(given: Any, verdicts: Verdicts, what: str) -> list[str | None] | N
     if len(given) != verdicts.n_items:
         raise ParameterError(f"`{what}` has {len(given)} entries for {verdicts.n_items} items.")
     return [None if value is None else str(value) for value in given]
+
+
+def reading_notes(labels: Labels) -> list[str]:
+    """Say what was left out, or found twice, when the verdicts were read."""
+    report = labels.report
+    notes = [f"Rows left out ({reason}): {count:,}." for reason, count in report.dropped.items()]
+    if report.repeats and report.repeats_policy == "keep":
+        many = counted(report.repeats, "label")
+        notes.append(f"{many} repeat a worker and item; several votes of one worker count as hardly more than one.")
+    return [*notes, *report.notes]
 
 
 def _warnings(verdicts: Verdicts, people: People) -> list[str]:

@@ -33,7 +33,7 @@ def about_worth(found: Rated) -> str:
     between = f" ({like.low:.1f} to {like.high:.1f})" if like.high > like.low else ""
     text = f"{counted(like.judges, 'judge')} are worth {like.worth:.1f} independent ones{between}."
     if like.judges < len(names):
-        text += f" Of the other {len(names) - like.judges} too little was seen by people."
+        text += f" Of {counted(len(names) - like.judges, 'other judge')} people saw too few items."
     if like.clusters:
         groups = "; ".join(_joined([names[i] for i in group]) for group in like.clusters[:4])
         text += f" These make the same mistakes: {groups}."

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from crowdassay.arrays import IntArray
-from crowdassay.data.text import distinct, short
+from crowdassay.data.text import short
 from crowdassay.errors import FileError
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.totals import Against
@@ -17,14 +14,10 @@ from crowdassay.io.values import counted
 from crowdassay.io.write import check_writable, write_bytes
 from crowdassay.metrics.calibration import calibration_error
 from crowdassay.report import overview, sections
-from crowdassay.report.chart import Chart, converter
-from crowdassay.report.charts import calibration_chart, classes_chart, confusion_chart
+from crowdassay.report.chart import converter
 from crowdassay.report.gallery import Gallery
 from crowdassay.report.html import asset, render, templates
-from crowdassay.report.records import class_records, common_classes
 from crowdassay.version import VERSION
-
-FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 
 
 def check_report(path: Path) -> None:
@@ -71,7 +64,7 @@ def build_report(insight: Insight, *, truth: Any = None, title: str | None = Non
     hardest, measure = sections.hardest_items(insight)
     return render(
         asset("report.html"),
-        _charts(insight, against),
+        Gallery(insight).page(against),
         title=short(title or f"Report on {labels.report.source}", 120),
         subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}, method {insight.record.method}.",
@@ -89,49 +82,6 @@ def build_report(insight: Insight, *, truth: Any = None, title: str | None = Non
         model=sections.model_facts(insight),
         version=VERSION,
     )
-
-
-def _charts(insight: Insight, against: Against | None) -> dict[str, Chart]:
-    chart = Gallery(insight)
-    rows, classes, note = class_records(insight, None if against is None else against.cells.sum(axis=1))
-    found = {"confidence": chart.confidence(), "confusion": chart.confusion()}
-    found["classes"] = Chart(classes_chart(rows, classes), note)
-    if insight.estimable.any():
-        found["workers"] = chart.workers()
-    disputed = chart.items()
-    if disputed.records:
-        found["items"] = disputed
-    if len(insight.record.history) > 1:
-        found["convergence"] = chart.convergence()
-    if insight.record.selection is not None:
-        found["selection"] = chart.selection()
-    if against is not None:
-        found["calibration"] = Chart(calibration_chart(against.records))
-        found["truth"] = _truth_chart(insight, against.cells)
-    for name, one in found.items():
-        bare = {key: value for key, value in one.spec.items() if key != "title"}  # the page has headings of its own
-        found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
-    return found
-
-
-def _truth_chart(insight: Insight, counts: IntArray) -> Chart:
-    labels = insight.record.labels
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    classes = common_classes(insight)
-    names = distinct([labels.class_names[c] for c in classes])
-    records = [
-        {
-            "worker": 0,
-            "true": names[a],
-            "observed": names[b],
-            "share": round(float(shares[c, k]), 4),
-            "labels": int(counts[c, k]),
-        }
-        for a, c in enumerate(classes)
-        for b, k in enumerate(classes)
-        if counts[c].any()
-    ]
-    return Chart(confusion_chart(records, names, [], axes=("label found", "true class"), unit="items", largest=360))
 
 
 def _beside(against: Against) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess  # nosec B404 - to run our own module
+import subprocess  # nosec B404
 import sys
 import tempfile
 import threading
@@ -157,7 +157,7 @@ class Fits:
 
     def _fit(self, fit: Fit, folder: Path) -> tuple[str, str | None]:
         command = [sys.executable, "-m", "crowdassay.web.fitter", str(fit.upto), str(folder), str(os.getpid())]
-        process = subprocess.Popen(  # noqa: S603  # nosec B603 - our own module, no shell
+        process = subprocess.Popen(  # noqa: S603  # nosec B603
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
         self._process = process

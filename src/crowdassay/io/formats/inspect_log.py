@@ -42,7 +42,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
             item += f" / epoch {sample.get('epoch')}"
         scores = mapping(sample.get("scores"))
         if not scores:
-            rows.drop("error" if sample.get("error") else "no score")
+            rows.drop("error" if sample.get("error") is not None else "no score")
         for scorer, score in scores.items():
             rows.add(item, scorer, _answers(mapping(score).get("value") if isinstance(score, dict) else score))
         rows.add_text(item, sample.get("input"))
