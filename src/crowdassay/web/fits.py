@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess  # nosec B404
 import sys
@@ -10,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+from crowdassay.errors import CrowdassayError
 from crowdassay.store.fits import (
     CANCELLED,
     DONE,
@@ -29,6 +31,7 @@ from crowdassay.web.job import Job
 from crowdassay.web.snapshot import read_snapshot
 from crowdassay.web.writer import BusyError, Writer
 
+LOG = logging.getLogger("crowdassay.web")
 ENOUGH = 20  # new labels from which a fit is worth its while
 SHARE = 0.1  # of all labels
 QUIET = 3.0  # seconds without a change after which even a few new labels are fitted
@@ -59,14 +62,21 @@ class Fits:
         self.writer.call(interrupt_fits).result()
         with self.job.store.home.read() as session:
             found = last_parts(session)
-        if found is not None:
-            fit, parts = found
-            self.job.replace_fit(read_snapshot(fit.id, fit.upto, parts))
-            self.last = fit
-            self._known_then = self._known_of_fit()
-        else:
+        if found is None or not self._load(*found):
             self.job.touch_all()
         self._thread.start()
+
+    def _load(self, fit: Fit, parts: dict[str, bytes]) -> bool:
+        """Go on from a fit of the store; one that another version wrote in another form is made anew."""
+        try:
+            snapshot = read_snapshot(fit.id, fit.upto, parts)
+        except (CrowdassayError, KeyError, ValueError, TypeError) as error:
+            LOG.warning("fit %d of the store cannot be used (%s); a new one is made", fit.id, type(error).__name__)
+            return False
+        self.job.replace_fit(snapshot)
+        self.last = fit
+        self._known_then = self._known_of_fit()
+        return True
 
     def ask(self) -> Fit:
         """Ask for a fit; it begins at once, or when the one that runs has ended. A third is refused."""

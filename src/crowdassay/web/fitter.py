@@ -6,6 +6,7 @@ store. A process can be cancelled at any moment, and the server answers while it
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -17,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from crowdassay.errors import CrowdassayError, DataError
-from crowdassay.web.snapshot import FACTS, STANDING_NAMES, STANDINGS
+from crowdassay.web.snapshot import FACTS, PLANNING, STANDING_NAMES, STANDINGS
 
 NICE = 10  # requests go first
+MOST_CELLS = 4_000_000  # of the tables of all workers
 
 
 def read_store(place: str, upto: int) -> tuple[list[np.ndarray], list[Any], dict[str, str]]:
@@ -55,6 +57,7 @@ def fit_store(place: str, upto: int, folder: Path) -> None:
     if unused:
         facts["notes"].append(f"Known classes that no worker ever gave were left out: {', '.join(unused[:5])}.")
     (folder / STANDINGS).write_bytes(standings.tobytes())
+    (folder / PLANNING).write_bytes(planning(estimator.result_))
     (folder / FACTS).write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
 
 
@@ -115,6 +118,17 @@ def describe(result: Any) -> tuple[dict[str, Any], np.ndarray]:
         "labels_each": float(np.mean(reachable)) if reachable else None,
     }
     return facts, standings
+
+
+def planning(result: Any) -> bytes:
+    """Return what a plan needs of workers and classes: tables, the crowd's table and the class prior."""
+    from crowdassay.planning.state import State  # noqa: PLC0415
+
+    state = State.of(result, crowd=result.insight.crowd)
+    stream = io.BytesIO()
+    tables = state.tables if state.tables.size <= MOST_CELLS else state.tables[:0]  # all are then taken for typical
+    np.savez(stream, tables=tables, crowd=state.crowd, log_prior=state.log_prior)
+    return stream.getvalue()
 
 
 def die_with_parent(parent: int) -> None:

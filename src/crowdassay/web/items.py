@@ -160,10 +160,14 @@ async def get_next(request: Request) -> Response:
 
     def find(session: Session) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
+        twin = worker_facts(service.job).get(worker, {}).get("looks_like")
         for most in LOOKED_AT:  # a diligent worker may have labelled all that come first
-            looked_at = service.job.open_items(most)
-            labelled = labelled_by(session, worker, [item for item, _ in looked_at])
-            rows = next_items(looked_at, service.leases, worker, n, labelled)
+            looked_at = service.job.open_items(most, whole=True)
+            names = [item for item, _ in looked_at]
+            labelled = labelled_by(session, worker, names)
+            if twin:  # a copy of this worker would only say the same again
+                labelled |= labelled_by(session, twin, names)
+            rows = next_items(service.job.snapshot, looked_at, service.leases, worker, n, labelled)
             if rows or len(looked_at) < most:
                 break
         about = {row["item"]: find_item(session, row["item"]) for row in rows}

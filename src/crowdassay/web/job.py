@@ -204,8 +204,8 @@ class Job:
         seen = set(late)
         yield from (item for item in list(self.declared) if item not in index and item not in seen)
 
-    def open_items(self, most: int) -> list[tuple[str, Judged]]:
-        """Return items that are not settled, the least sure first."""
+    def open_items(self, most: int, *, whole: bool = False) -> list[tuple[str, Judged]]:
+        """Return items that are not settled, the least sure first; with the probabilities of all classes if ``whole``."""
         snapshot = self.snapshot
         late: list[tuple[float, str, Judged]] = self._cached("late", self._open_late)
         if snapshot is None:
@@ -218,7 +218,7 @@ class Job:
                 if len(places) == most:
                     break
         found = [
-            (float(snapshot.probability[place]), snapshot.names[place], from_fit(snapshot, int(place), whole=False))
+            (float(snapshot.probability[place]), snapshot.names[place], from_fit(snapshot, int(place), whole=whole))
             for place in places
         ]
         return [(item, judged) for _, item, judged in heapq.merge(late[:most], found, key=lambda row: row[:2])][:most]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from crowdassay.data.labels import Labels
 
 CHUNK = 2000  # names decoded at a time: longer, and requests would have to wait
-FACTS, STANDINGS = "facts.json", "standings.npy"
+FACTS, STANDINGS, PLANNING = "facts.json", "standings.npy", "planning.npz"
 STANDING_NAMES = ("open", "settled", "tied", "unidentifiable", "known")
 OPEN, SETTLED, TIED, UNIDENTIFIABLE, KNOWN = range(5)
 
@@ -38,6 +39,10 @@ class Snapshot:
     order : ndarray of int
         Items that are not settled, the least sure first.
     classes : tuple of str
+    plan : dict
+        Arrays ``tables``, ``crowd`` and ``log_prior``, as in `crowdassay.planning.state.State`.
+    workers : dict
+        From worker to its place in the tables.
     facts : dict
         Workers with their verdicts, notes, and what was summed over all items.
     """
@@ -54,6 +59,8 @@ class Snapshot:
     n_labels: np.ndarray
     order: np.ndarray
     classes: tuple[str, ...]
+    plan: dict[str, np.ndarray]
+    workers: dict[str, int]
     facts: dict[str, Any]
 
 
@@ -63,7 +70,7 @@ def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
 
     with tempfile.TemporaryDirectory(prefix="crowdassay-fit-") as folder:
         for name, data in parts.items():
-            if name not in {FACTS, STANDINGS}:
+            if name not in {FACTS, STANDINGS, PLANNING}:
                 (Path(folder) / name).write_bytes(data)
         estimator = load_model(folder)
     result = estimator.result_
@@ -90,6 +97,8 @@ def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
         n_labels=np.diff(labels.starts),
         order=order[np.isin(standing[order], [OPEN, TIED, UNIDENTIFIABLE])],
         classes=labels.class_names,
+        plan=dict(np.load(io.BytesIO(parts[PLANNING]))),
+        workers={str(name): place for place, name in enumerate(labels.workers.to_pylist())},
         facts=json.loads(parts[FACTS]),
     )
 
