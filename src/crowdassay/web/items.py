@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
@@ -108,10 +109,10 @@ def why(judged: Judged, said: Sequence[Stored], workers: dict[str, dict[str, Any
             found.append(
                 f"Those who say so are right {sum(known) / len(known):.0%} of the time on average, as far as is known."
             )
-        if votes * 2 < len(said):
-            found.append(
-                "Fewer workers say so than not, but they are more reliable, or the others are often wrong in this way."
-            )
+        others = Counter(one.label for one in said if one.label != judged.label)
+        if others and max(others.values()) > votes:
+            rival = max(sorted(others), key=lambda name: others[name])
+            found.append(f"More say '{rival}', but they are less reliable, or often wrong in this way.")
     if judged.basis == UPDATED:
         found.append("Some of these labels are newer than the last fit; the workers are judged as they were then.")
     return found
@@ -119,9 +120,7 @@ def why(judged: Judged, said: Sequence[Stored], workers: dict[str, dict[str, Any
 
 def worker_facts(job: Job) -> dict[str, dict[str, Any]]:
     """Return what the last fit says of each worker."""
-    if job.snapshot is None:
-        return {}
-    return {row["worker"]: row for row in job.snapshot.facts["workers"]}
+    return {} if job.snapshot is None else job.snapshot.about
 
 
 async def get_workers(request: Request) -> Response:

@@ -44,7 +44,9 @@ class Snapshot:
     workers : dict
         From worker to its place in the tables.
     facts : dict
-        Workers with their verdicts, notes, and what was summed over all items.
+        Notes, and what was summed over all items.
+    about : dict
+        What is said of each worker, by name.
     """
 
     fit: int
@@ -62,6 +64,7 @@ class Snapshot:
     plan: dict[str, np.ndarray]
     workers: dict[str, int]
     facts: dict[str, Any]
+    about: dict[str, dict[str, Any]]
 
 
 def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
@@ -81,6 +84,7 @@ def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
         some = [str(name) for name in labels.items.slice(first, CHUNK).to_pylist()]
         index.update(zip(some, range(first, first + len(some)), strict=True))
         names += some
+    facts = json.loads(parts[FACTS])
     standing = np.frombuffer(parts[STANDINGS], np.uint8)
     unsure = np.round(1 - result.probability, 9)
     order = np.argsort(-unsure, kind="stable")
@@ -99,7 +103,8 @@ def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
         classes=labels.class_names,
         plan=dict(np.load(io.BytesIO(parts[PLANNING]))),
         workers={str(name): place for place, name in enumerate(labels.workers.to_pylist())},
-        facts=json.loads(parts[FACTS]),
+        facts=facts,
+        about={row["worker"]: row for row in facts.pop("workers")},
     )
 
 

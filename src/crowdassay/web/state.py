@@ -29,11 +29,12 @@ def summarise(service: Service) -> dict[str, Any]:
     facts = {} if snapshot is None else snapshot.facts
     open_items = sum(sums["standings"][name] for name in ("open", "tied", "unidentifiable"))
     share = facts["settled_by_labels"] / facts["looked_at"] if facts.get("looked_at") else None
-    to_come = None
-    if share is not None and facts["labels_each"] is not None:
-        to_come = round(open_items * share * facts["labels_each"])
+    to_come = by_labels = None
+    if share is not None:
+        by_labels = round(open_items * share)
+        to_come = round(open_items * share * (facts["labels_each"] or 0))
     elif snapshot is not None and not open_items:
-        to_come = 0
+        to_come = by_labels = 0
     price = service.price
     return {
         "title": service.title,
@@ -48,6 +49,7 @@ def summarise(service: Service) -> dict[str, Any]:
         "cost": {
             "labels_so_far": job.n_labels,
             "labels_to_come": to_come,
+            "items_by_labels": by_labels,  # those that further labels by typical workers would settle; the others need a person
             "price": price,
             "so_far": None if price is None else round(price * job.n_labels, 2),
             "to_come": None if price is None or to_come is None else round(price * to_come, 2),

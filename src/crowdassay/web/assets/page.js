@@ -52,7 +52,9 @@ function showState(seen) {
   const cost = seen.cost, money = cost.price !== null;
   say("cost", money ? price(cost.so_far) : number(cost.labels_so_far));
   const come = cost.labels_to_come === null ? "how many more is not known yet"
-    : `about ${number(cost.labels_to_come)} more would settle what labels can settle` + (money ? `, for ${price(cost.to_come)}` : "");
+    : cost.labels_to_come === 0 ? (seen.open ? "more labels by these workers would settle none of the open items: a person must" : "no more are needed")
+      : `about ${number(cost.labels_to_come)} more${money ? `, for ${price(cost.to_come)},` : ""} would settle ${number(cost.items_by_labels)} of the ` +
+        `${number(seen.open)} open items; the others need a person, or better workers`;
   say("cost-more", (money ? `for ${number(cost.labels_so_far)} labels; ` : "labels so far; ") + come);
   const fit = seen.fit;
   say("fit", fit.running ? "running" : fit.id === null ? "none yet" : fit.labels_since ? `${number(fit.labels_since)} labels ago` : "up to date");
