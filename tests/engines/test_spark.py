@@ -46,7 +46,7 @@ SETTINGS = {
 }
 METHODS = (
     MajorityVote(),
-    Assay(max_iter=3),
+    Assay(),
     DawidSkene(prior="estimated", smoothing=0.1, max_iter=4),
     MinimaxEntropy(starts=1, max_iter=5),
     MinimaxEntropy(starts=1, max_iter=4, item_structure="none"),

@@ -16,7 +16,7 @@ from crowdassay.persistence.saved import _canonical, _digest
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]
 METHODS = [
     Assay(),
-    Assay(items=True),
+    Assay(ordered=True),
     DawidSkene(prior="estimated"),
     MajorityVote(),
     OneCoin(),

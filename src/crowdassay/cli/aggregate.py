@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crowdassay.fit.result import Result
 
 FITTING = (
-    "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
+    "ordered", "gold_workers", "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
     "threads", "max_iter", "tol",
 )  # fmt: skip
 
@@ -41,10 +41,14 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--alpha", type=float, help="minimax: penalty on worker parameters, instead of gamma.")
 @click.option("--beta", type=float, help="minimax: penalty on item parameters, instead of gamma.")
 @click.option("--solver", help="minimax: 'profiled' (fast, the default) or 'algorithm1' (the paper's, literally).")
-@click.option("--prior", help="dawid-skene: class prior, 'uniform' (the default) or 'estimated'.")
+@click.option(
+    "--ordered", is_flag=True, default=None, help="assay: the classes are a scale, in the order of --order or numbers."
+)
+@click.option("--prior", help="dawid-skene: class prior, 'estimated' (the default) or 'uniform'.")
 @click.option("--smoothing", type=float, help="dawid-skene: added to every count; 0 by default.")
 @click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
+@click.option("--gold-workers", help="assay: workers to be believed, though they may be wrong, separated by commas.")
 @click.option(
     "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
 )
@@ -94,7 +98,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
         result = estimator.result_
         if options["out"] is not None or not options["quiet"]:
             with working("Describing workers and items ...", quiet=quiet):
-                summary = summarise(result, chosen.name, ordered=chosen.ordered)
+                summary = summarise(result, chosen.name, ordered=chosen.ordered or bool(options["ordered"]))
         if options["out"] is not None:
             with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
                 write_out(result, summary, options["out"], options["form"], raw=options["raw"])
@@ -138,6 +142,8 @@ def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimat
     chosen = find_method(method or ("minimax" if set(MINIMAX) & set(fitting) else "assay"))
     if "gamma" in fitting and fitting["gamma"] != "auto":
         fitting["gamma"] = number("--gamma", fitting["gamma"])
+    if "gold_workers" in fitting:
+        fitting["gold_workers"] = tuple(name.strip() for name in fitting["gold_workers"].split(",") if name.strip())
     if "gammas" in fitting:
         fitting["gammas"] = tuple(number("--gammas", text) for text in fitting["gammas"].split(","))
     for option in ("gammas", "folds", "reading", "validation"):

@@ -8,8 +8,8 @@ from crowdassay.read_options import HEADING, under
 
 HEADINGS = {
     "Planning": (
-        "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers", "decisions",
-        "curve", "new", "items", "like",
+        "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers",
+        "decisions", "curve", "new", "items", "like",
     ),
     "Rates": ("people", "by", "pair", "against", "strata", "order_column", "cost", "beyond"),
     "Method": (

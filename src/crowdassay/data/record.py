@@ -14,6 +14,7 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max, row_sum
 from crowdassay.data.labels import Labels
 
 TIE = 1e-9  # probabilities closer than this are the same
+SETTLED = 0.95  # probability from which a label counts as settled, unless a method knows better
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +38,8 @@ class Record:
     sigma : ndarray of shape (n_workers, n_classes, n_classes) or None
     phi : ndarray of shape (n_items, size) or None
         Item coordinates; `tau` expands them.
+    known : ndarray of shape (n_workers, 2) or None
+        Labels that each worker has given on items of known class, and how many of them are right.
     pairs : callable or None
         Log P(k | c) of pairs of item and worker, where it is not the softmax of sigma and tau.
     difficulty : ndarray of shape (n_items,) or None
@@ -48,6 +51,12 @@ class Record:
     seconds : float
     notes : tuple of str
         What the user should know about this fit, a sentence each.
+    doubt : str
+        A sentence, where known items contradict the fit; it comes first wherever the result is shown.
+    settled : float
+        Probability from which a label is called settled.
+    spread : float or None
+        Standard deviation, between datasets, of the logit of the real error around the estimated one, where it was measured.
     selection : dict or None
         Where a parameter was chosen from the data: the criterion and every candidate's score.
     """
@@ -63,6 +72,7 @@ class Record:
     sigma: FloatArray | None = None
     phi: FloatArray | None = None
     expand: Callable[[FloatArray], FloatArray] | None = None
+    known: FloatArray | None = None
     pairs: Callable[[IntArray, IntArray], FloatArray] | None = None
     difficulty: FloatArray | None = None
     objective: float | None = None
@@ -71,6 +81,9 @@ class Record:
     converged: bool = True
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    doubt: str = ""
+    settled: float = SETTLED
+    spread: float | None = None
     selection: dict[str, Any] | None = None
 
     @cached_property

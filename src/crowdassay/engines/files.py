@@ -12,6 +12,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, join, take
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import LocalEngine
 from crowdassay.io.spool import Spool
@@ -88,6 +89,15 @@ class FilesEngine:
             return part.objective, part.gradient, part.totals
 
         return Sums(*self._add(work))
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items of all blocks."""
+
+        def work(number: int) -> Labels:
+            labels = self.spool.block(number)
+            return take(labels, wanted.rows(labels, int(self.spool.first_item[number])))
+
+        return join(each_block(work, len(self.spool.sizes), self.threads))
 
     def _local(self, number: int, *, light: bool = False) -> LocalEngine:
         announce = self.announce if number == 0 else None

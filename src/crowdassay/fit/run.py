@@ -158,7 +158,7 @@ def _decide(
         return result, Plain.of(result)
     facts = holder.facts
     light = solution.model is not None and is_light(solution.model, facts.longest)
-    by_block = JudgeHeld(judge, name, item, light)
+    by_block = JudgeHeld(judge, name, item, light, solution.settled)
     learnt = learn(holder, by_block)
     nothing = [away(words, holder.place) for words in ("Probabilities", "Labels")]
     expected = learnt.lesson.expected
@@ -196,6 +196,10 @@ def _result(
         n_iter=solution.n_iter,
         converged=solution.converged,
         notes=solution.notes,
+        known=solution.known,
+        doubt=solution.doubt,
+        settled=solution.settled,
+        spread=solution.spread,
         held=held,
     )
 
@@ -215,6 +219,7 @@ class JudgeHeld:
     method: str
     item: Basis | None
     light: bool
+    settled: float
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
         """Judge the block."""
@@ -222,6 +227,6 @@ class JudgeHeld:
         nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
         record = Record(
             block.labels, self.method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
-            expand=self.item.tables if self.item else None, difficulty=judged.difficulty,
+            expand=self.item.tables if self.item else None, difficulty=judged.difficulty, settled=self.settled,
         )  # fmt: skip
         return record, judged.expected

@@ -73,6 +73,7 @@ def update(estimator: Any, data: Any, *, old: Labels | None = None) -> Update:
         confusion=np.concatenate([fitted.confusion, confusion[old.n_workers :]]),
         accuracy=np.concatenate([fitted.accuracy, accuracy[old.n_workers :]]),
         sigma=sigma,
+        known=None if fitted.known is None else np.concatenate([fitted.known, np.zeros((strangers, 2))]),
         phi=_coordinates(fitted.phi, labels, sigma, touched, phi),
         difficulty=(
             None

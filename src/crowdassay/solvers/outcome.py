@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.data.record import SETTLED
 from crowdassay.model.family import Model
 
 Announce = Callable[[str], None]
@@ -63,8 +64,16 @@ class Solution:
         Says what this solution makes of the items that an engine holds: a small object that can travel.
     model : Model or None
         The member of the family, where the solution is one.
+    known : ndarray of shape (n_workers, 2) or None
+        Labels that each worker has given on known items, and those that are right.
+    doubt : str
+        A sentence, where known items contradict the fit; empty otherwise.
     confusion : ndarray of shape (n_workers, n_classes, n_classes) or None
         The workers' confusion, where it is not that of ``sigma``.
+    settled : float
+        Probability from which a label is called settled.
+    spread : float or None
+        As `crowdassay.data.record.Record` has it.
     notes : tuple of str
         What the user should know, a sentence each.
     """
@@ -77,7 +86,11 @@ class Solution:
     converged: bool
     judge: Judge | None = None
     model: Model | None = None
+    known: FloatArray | None = None
+    doubt: str = ""
     confusion: FloatArray | None = None
+    settled: float = SETTLED
+    spread: float | None = None
     notes: tuple[str, ...] = ()
 
 
