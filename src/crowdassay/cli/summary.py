@@ -83,7 +83,8 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
     if out is None:
         console.print("No tables were written; give --out DIR for them.")
     else:
-        console.print(f"Wrote labels, posterior, workers and items (.{form}) and summary.json to {out}.")
+        kind = f" (.{form}) and summary.json" if isinstance(out, Path) else ", as tables,"
+        console.print(f"Wrote labels, posterior, workers and items{kind} to {out}.")
 
 
 def told_method(summary: dict[str, Any]) -> str:
