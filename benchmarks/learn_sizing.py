@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from crowdassay import Assay
 from crowdassay.planning.stop import FEWEST, GRID_OF_KNOWN, fit_law, limit_of
 from replay import DATA, Replay, load, ours
 
@@ -71,7 +70,7 @@ def measure(name: str) -> list[dict[str, Any]]:
 
 
 def _note(job: Replay) -> dict[str, float]:
-    error = job.fit(Assay)
+    error = job.fit()
     return {
         "estimated": float(1 - job.result.probability.mean()),
         "error": error,

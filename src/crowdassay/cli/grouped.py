@@ -15,11 +15,10 @@ HEADINGS = {
     ),
     "Rates": ("people", "by", "pair", "against", "strata", "order_column", "cost", "beyond"),
     "Method": (
-        "method", "methods", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
-        "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level", "group",
-        "time",
+        "method", "methods", "ordered", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
+        "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level", "group", "time",
     ),
-    "Known classes": ("truth", "gold", *under("Known classes"), "gold_out", "calibration"),
+    "Known classes": ("truth", "gold", "gold_workers", *under("Known classes"), "gold_out", "calibration"),
     "Results": (
         "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
         "next_size", "items_file", "fail_if", "chart", "next_pairs",

@@ -23,6 +23,7 @@ from crowdassay.cli.plan import plan
 from crowdassay.cli.rank import rank
 from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
+from crowdassay.cli.serve import serve
 from crowdassay.cli.simulate import simulate
 from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
@@ -38,7 +39,7 @@ def cli(debug: bool) -> None:
 
 
 for command in (
-    aggregate, agreement, compare, convert, datasets, measure, methods, plan, rank, rate, reproduce, simulate, update,
+    aggregate, agreement, compare, convert, datasets, measure, methods, plan, rank, rate, reproduce, serve, simulate, update,
 ):  # fmt: skip
     cli.add_command(command)
     check_paths(command)
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(given: list[str], ending: Ending) -> int:
     """Run a command and return the exit code; what goes wrong is one line, and a traceback only with --debug."""
     try:
-        return cli.main(given, prog_name="crowdassay", standalone_mode=False) or 0
+        return cli.main(given, prog_name="crowdassay", standalone_mode=False, obj=ending) or 0
     except click.ClickException as error:
         error.show()
         return error.exit_code
