@@ -41,7 +41,7 @@ def test_known_items_narrow_the_limit_and_correct_the_estimate():
 
 def test_the_shipped_limit_held_on_real_data():
     cover = population()["limit"]["coverage"]
-    assert cover["held_of_replays"] >= 0.95
+    assert min(cover["held_of_replays"].values()) >= 0.95
     assert min(cover["held_by_known"].values()) >= 0.95
     assert shipped_law().groups >= 35
 
