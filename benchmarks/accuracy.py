@@ -82,7 +82,9 @@ def _of_known(result: Result, known: np.ndarray) -> Any:
 
     from crowdassay.engines.gather import take  # noqa: PLC0415
 
-    return replace(result, labels=take(result.labels, known), posterior=result.posterior[known], winners=result.winners[known])
+    return replace(
+        result, held=None, labels=take(result.labels, known), posterior=result.posterior[known], winners=result.winners[known]
+    )
 
 
 def ours(name: str) -> Fit:

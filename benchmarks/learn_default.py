@@ -1,12 +1,12 @@
 """Learn the constants of the default from datasets of known truth, and how well they do where a group is left out.
 
     python benchmarks/learn_default.py [--most LABELS]
+    python benchmarks/learn_default.py --try      the loss with other settings of the members, which are fixed
 
 Writes src/crowdassay/pool/constants.json, which ships, and benchmarks/left_out.json: the constants learned without each group
 of datasets, by which benchmarks/accuracy.py scores the default on that group. Weights and correlation minimise the mean
-log-loss over groups; the few settings of the members are the best of a grid by the same loss; the ridges of what known items
-teach minimise the log-loss on the items that are not known; the share of the pool in the mean of a scale minimises the root
-mean square error. Everything is chosen anew without each group.
+log-loss over groups; the ridges of what known items teach minimise the log-loss on the items that are not known; the share of
+the pool in the mean of a scale minimises the root mean square error. Everything is chosen anew without each group.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MEMBERS = (
     {"belief": 3.0},
     {"concentration": 8.0},
     {"smoothing": 0.3},
-)  # tried, beside those they begin with
+)  # what --try tries
 SLIPS = (0.2, 0.3, 0.4)
 RIDGES = tuple(product((1.0, 3.0), (3.0, 10.0), (0.3, 1.0, 3.0)))
 SIZES = (5, 20, 50, 100)
@@ -56,26 +56,28 @@ WIDE = 1.645
 
 
 def learn_pool(sets: list[Dataset]) -> tuple[dict[str, Constants], dict[str, Looks], Constants]:
-    """Return the constants without each group, what the members said of each dataset under its own, and those of all groups."""
-    groups = sorted({one.group for one in sets})
-    best: dict[str | None, tuple[float, Constants, int]] = {}
-    kept: list[list[Looks]] = []
-    for number, setting in enumerate(MEMBERS):
+    """Return the constants without each group, what the members say of each dataset, and the constants of all groups."""
+    looks = [look(one, BEGIN) for one in sets]
+    lessons = Lessons(looks, BEGIN)
+    whole, loss = lessons.fit()
+    print(f"loss with all groups: {loss:.4f}", flush=True)
+
+    def named(theta: np.ndarray) -> Constants:
+        return replace(BEGIN, **{name: float(value) for name, value in zip(NAMES, theta, strict=True)})
+
+    left_out = {group: named(lessons.fit(group, whole)[0]) for group in sorted({one.group for one in sets})}
+    return left_out, {one.name: found for one, found in zip(sets, looks, strict=True)}, named(whole)
+
+
+def try_settings(sets: list[Dataset]) -> None:
+    """Print the loss with other settings of the members."""
+    before: list[Looks] | list[None] = [None] * len(sets)
+    for setting in MEMBERS:
         begin = replace(BEGIN, **setting)
-        before = kept[0] if kept else [None] * len(sets)
-        kept.append([look(one, begin, old) for one, old in zip(sets, before, strict=True)])
+        before = [look(one, begin, old) for one, old in zip(sets, before, strict=True)]
         for slip in SLIPS:
-            constants = replace(begin, slip=slip)
-            lessons = Lessons(kept[-1], constants)
-            whole, _ = lessons.fit()
-            for group in (None, *groups):
-                theta, loss = lessons.fit(group, whole)
-                if group not in best or loss < best[group][0]:
-                    learned = {name: float(value) for name, value in zip(NAMES, theta, strict=True)}
-                    best[group] = (loss, replace(constants, **learned), number)
-            print(f"{setting} slip {slip}: {lessons.fit(None, whole)[1]:.4f} {np.round(whole, 3)}", flush=True)
-    own = {one.name: kept[best[one.group][2]][at] for at, one in enumerate(sets)}
-    return {group: best[group][1] for group in groups}, own, best[None][1]
+            theta, loss = Lessons(before, replace(begin, slip=slip)).fit()
+            print(f"{setting} slip {slip}: {loss:.4f} {np.round(theta, 3)}", flush=True)
 
 
 def pool_posterior(looks: Looks, constants: Constants) -> np.ndarray:
@@ -181,7 +183,14 @@ def choose_spread(found: list[tuple[float, float]]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=10**9, help="leave out datasets with more labels")
-    sets = list(datasets(parser.parse_args().most))
+    parser.add_argument(
+        "--try", dest="others", action="store_true", help="only print the loss with other settings of the members"
+    )
+    arguments = parser.parse_args()
+    sets = list(datasets(arguments.most))
+    if arguments.others:
+        try_settings(sets)
+        return
     groups = sorted({one.group for one in sets})
     left_out, looks, whole = learn_pool(sets)
     own = [left_out[one.group] for one in sets]
