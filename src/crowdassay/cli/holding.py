@@ -47,13 +47,16 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def holding(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
     """Read LABELS into the place that the options name, and hold them until the tables are written."""
+    from crowdassay.sources.local import local_sources
+
     name = options["engine"]
-    if name == "auto":
-        name = "files" if too_large(labels, options, estimator) else "local"
-    check(name, options, estimator)
-    hold = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
-    with hold(labels, {**options, "engine": name}, estimator, announce) as holder:
-        yield holder
+    with local_sources(() if name == "spark" else labels) as local:  # Spark reads for itself, wherever labels are
+        if name == "auto":
+            name = "files" if too_large(local, options, estimator) else "local"
+        check(name, options, estimator)
+        hold = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
+        with hold(labels if name == "spark" else local, {**options, "engine": name}, estimator, announce) as holder:
+            yield holder
 
 
 def check(name: str, options: dict[str, Any], estimator: Any) -> None:
@@ -63,7 +66,7 @@ def check(name: str, options: dict[str, Any], estimator: Any) -> None:
     if name == "local":
         return
     if reason := estimator.needs_memory():
-        raise ParameterError(f"{reason}; take --engine local.")
+        raise ParameterError(f"{reason}, or take --engine local.")
     if name == "gpu":
         return
     for option, unset in IN_MEMORY.items():

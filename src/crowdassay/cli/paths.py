@@ -17,6 +17,14 @@ class GivenPath(click.Path):
         """Return the path as a `Path`."""
         if not str(value) or "\0" in str(value):
             self.fail("the path is empty; was a variable not set?" if not str(value) else "a path holds no NUL.", param, ctx)
+        if "://" in str(value) and param is not None:
+            if param.name == "labels":
+                return str(value)  # a path would lose one of the slashes
+            if param.name == "out":
+                from crowdassay.sources.results import as_tables
+
+                if (tables := as_tables(str(value))) is not None:
+                    return tables
         return super().convert(value, param, ctx)
 
 

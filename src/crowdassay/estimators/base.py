@@ -88,7 +88,7 @@ class Estimator(ABC):
 
     def needs_memory(self) -> str | None:
         """Say why all labels must be in memory; None where the method is made of sums over workers."""
-        return f"The method '{self.method}' needs all labels in memory"
+        return f"The method '{self.method}' needs all labels in memory: take another"
 
     def check(self, facts: Any) -> None:  # noqa: B027  most methods take any
         """Refuse labels that the method cannot take."""
@@ -99,7 +99,7 @@ class Estimator(ABC):
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Fit the workers to the sums that an engine returns, wherever its labels are, going on from ``start`` if it can."""
-        raise ParameterError(f"{self.needs_memory()}; take --engine local.")
+        raise ParameterError(f"{self.needs_memory()}, or take --engine local.")
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to, for a summary."""

@@ -142,11 +142,11 @@ class MinimaxEntropy(Estimator):
     def needs_memory(self) -> str | None:
         """Say why all labels must be in memory; None for the profiled solver with a given gamma and prior."""
         if self.gamma == "auto":
-            return "Choosing gamma needs all labels in memory; elsewhere give a number"
+            return "Choosing gamma needs all labels in memory: give a number"
         if self._solver() == "algorithm1":
-            return "Algorithm 1 needs all labels in memory; elsewhere take solver='profiled', with label_entropy"
+            return "Algorithm 1 needs all labels in memory: take solver='profiled', with label_entropy"
         if self._learns():
-            return "Learning gamma or the prior needs all labels in memory; elsewhere give a number and prior='uniform'"
+            return "Learning gamma or the prior needs all labels in memory: give a number and prior='uniform'"
         return None
 
     def check(self, facts: Any) -> None:
@@ -232,7 +232,7 @@ class MinimaxEntropy(Estimator):
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Climb the profiled objective on any engine, from the vote shares or from worker tables of an earlier fit."""
         if reason := self.needs_memory():
-            raise ParameterError(f"{reason}.")
+            raise ParameterError(f"{reason}, or take --engine local.")
         model = make_model(self, engine)
         found = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
         assert found.sigma is not None
