@@ -18,18 +18,16 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from corpus import Dataset, datasets
+from corpus import Dataset, calibration_error, datasets
 from crowdassay import Assay
 from crowdassay.data.record import find_winners
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.fit.result import Result
-from crowdassay.metrics.calibration import calibration, calibration_error
 from crowdassay.metrics.scores import distance_errors, error_rate
 from crowdassay.pool.constants import Constants
 from crowdassay.report.chart import save_chart
@@ -50,13 +48,12 @@ def score(one: Dataset, winners: np.ndarray, posterior: np.ndarray) -> dict[str,
     known = np.flatnonzero(one.truth >= 0)
     p, truth, n_classes = posterior[known], one.truth[known], posterior.shape[1]
     code = winners.argmax(axis=1)
-    shown = SimpleNamespace(probability=posterior[np.arange(len(code)), code], winners=winners)
-    error, sure = error_rate(winners, one.truth), shown.probability[known]
+    error, sure = error_rate(winners, one.truth), posterior[known, code[known]]
     return {
         "error": 100 * error,
         "log_loss": float(-np.log(np.maximum(p[np.arange(len(known)), truth], LEAST)).mean()),
         "brier": float(((p - np.eye(n_classes)[truth]) ** 2).sum(axis=1).mean()),
-        "calibration": calibration_error(calibration(shown, one.truth, np.linspace(0, 1, 11) - [1e-9, *[0] * 10])),
+        "calibration": calibration_error(posterior, winners, one.truth),
         "confidence": float(sure.mean() - (1 - error)),
         "expected": float((1 - sure).sum()),
         "wrong": error * len(known),
@@ -85,7 +82,9 @@ def _of_known(result: Result, known: np.ndarray) -> Any:
 
     from crowdassay.engines.gather import take  # noqa: PLC0415
 
-    return replace(result, labels=take(result.labels, known), posterior=result.posterior[known], winners=result.winners[known])
+    return replace(
+        result, held=None, labels=take(result.labels, known), posterior=result.posterior[known], winners=result.winners[known]
+    )
 
 
 def ours(name: str) -> Fit:

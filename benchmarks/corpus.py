@@ -54,3 +54,13 @@ def by_group(sets: Sequence[Any], values: Sequence[float]) -> dict[str, float]:
 def mean_of_groups(sets: Sequence[Any], values: Sequence[float]) -> float:
     """Return the mean over groups of the mean within each; datasets of one group count as one."""
     return float(np.mean(list(by_group(sets, values).values())))
+
+
+def calibration_error(posterior: np.ndarray, winners: np.ndarray, truth: np.ndarray) -> float:
+    """Return the expected calibration error in ten bins where the truth is known, a tie counting in part."""
+    known = np.flatnonzero(truth >= 0)
+    code = winners[known].argmax(axis=1)
+    sure = posterior[known, code]
+    right = winners[known, truth[known]] / winners[known].sum(axis=1)
+    place = np.clip(np.ceil(sure * 10 - 1e-9).astype(int) - 1, 0, 9)
+    return float(np.abs(np.bincount(place, sure - right, 10)).sum() / len(known))

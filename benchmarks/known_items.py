@@ -14,13 +14,12 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from corpus import Dataset
+from corpus import Dataset, calibration_error
 from crowdassay import Assay
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
+from crowdassay.data.votes import shares
 from crowdassay.engines.gather import take
-from crowdassay.estimators.majority import shares
-from crowdassay.metrics.calibration import calibration, calibration_error
 from crowdassay.metrics.scores import error_rate
 from crowdassay.pool.constants import Constants
 from crowdassay.pool.judge import answers
@@ -100,15 +99,8 @@ def measure(one: Dataset, left_out: Path, draws: int) -> list[dict[str, Any]]:
 
 def _score(posterior: np.ndarray, truth: np.ndarray) -> list[float]:
     winners, known = find_winners(posterior), np.flatnonzero(truth >= 0)
-    code = winners.argmax(axis=1)
-
-    class Shown:
-        probability = posterior[np.arange(len(code)), code]
-
-    Shown.winners = winners
-    bins = np.linspace(0, 1, 11) - [1e-9, *[0] * 10]
     loss = -np.log(np.maximum(posterior[known, truth[known]], 1e-6)).mean()
-    return [100 * error_rate(winners, truth), float(loss), calibration_error(calibration(Shown, truth, bins))]
+    return [100 * error_rate(winners, truth), float(loss), calibration_error(posterior, winners, truth)]
 
 
 def as_text(rows: list[dict[str, Any]]) -> str:

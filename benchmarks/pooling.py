@@ -5,7 +5,7 @@ The logits are linear in the members' weights; only the correlation r of t(n) = 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,13 @@ class Looks:
         return self.data.group
 
 
-def look(data: Dataset, constants: Constants) -> Looks:
-    """Fit the members to a dataset."""
+def look(data: Dataset, constants: Constants, before: Looks | None = None) -> Looks:
+    """Fit the members to a dataset; the one with item effects only once, as no setting that is tried concerns it."""
     engine = LocalEngine(data.labels)
-    effects = fit_effects(engine, constants) if data.labels.n_classes == 2 else None
     tables = fit_tables(engine, constants, ordered=False)
+    if before is not None:
+        return replace(before, tables=tables)
+    effects = fit_effects(engine, constants) if data.labels.n_classes == 2 else None
     if effects is None:
         return Looks(data, tables, None, 0.0)
     return Looks(data, tables, effects.judge(data.labels), effects.gate)

@@ -173,7 +173,7 @@ def test_blocks_on_disk_are_judged_as_labels_in_memory(tmp_path, n_classes, gold
     other = Assay()
     solution = other.solve(FilesEngine(spool))
     assert len(spool.sizes) > 3
-    posterior = np.concatenate([judge(spool.block(number), solution.pool) for number in range(len(spool.sizes))])
+    posterior = np.concatenate([judge(spool.block(number), solution.judge.pool) for number in range(len(spool.sizes))])
     np.testing.assert_allclose(posterior, one.result_.posterior, atol=1e-8)
 
 

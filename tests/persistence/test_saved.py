@@ -145,7 +145,7 @@ def test_tables_of_other_lengths_and_columns_are_refused(saved, name):
         {"report": {"rows_read": {}}},
         {"settings": {"smoothing": "much"}},
         {"settings": {"no_such": 1}},
-        {"population": {"mean": [[1.0]], "concentration": [1.0, 2.0], "decay": 0.0, "shared": True}},
+        {"pool": {"stranger": [[1.0]], "offset": [1.0]}},
     ],
     ids=str,
 )

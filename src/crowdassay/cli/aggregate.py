@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
+from crowdassay.cli.placing import check_out, write_out
 from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
@@ -49,7 +52,9 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option(
     "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the result tables, or sqlite:///FILE or postgresql://..."
+)
 @click.option("--next", "ask", type=click.Path(path_type=Path), help="Write the items most worth another label (.csv).")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
 @click.option("--report-title", help="--report: its title.")
@@ -69,21 +74,22 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     """Aggregate LABELS into one label per item.
 
     LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content; or
-    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
+    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'; or - for standard input,
+    sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import tell
     from crowdassay.fit.summary import summarise
-    from crowdassay.fit.write import write_result
-    from crowdassay.io.tables import check_results
+    from crowdassay.io.tables import MODEL_FILES, OURS
 
     chosen, estimator = choose(method, options)
     if options["out"] is not None:
-        check_results(options["out"])
+        check_out(options["out"])
     check_pictures(options)
     refuse_inputs(
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
         [options[name] for name in ("ask", "report", "calibration")],
+        [(options["out"], OURS), (options["save_model"], MODEL_FILES)],
     )
     quiet = options["quiet"] or options["as_json"]
     known = {} if options["validation"] is None else {"validation": options["validation"]}
@@ -96,11 +102,12 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             with working("Describing workers and items ...", quiet=quiet):
                 summary = summarise(result, chosen.name, ordered=chosen.ordered or bool(options["ordered"]))
         if options["out"] is not None:
-            with working("Writing ...", quiet=quiet):
-                write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+            with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
+                write_out(result, summary, options["out"], options["form"], raw=options["raw"])
         show_more(result, options)
         if options["save_model"] is not None:
-            estimator.save(options["save_model"])
+            with noting(f"the model in '{options['save_model']}'"):
+                estimator.save(options["save_model"])
         if not options["quiet"]:
             tell(result, summary, options)
     return int(options["strict"] and not result.converged)
@@ -111,7 +118,8 @@ def show_more(result: Result, options: dict[str, Any]) -> None:
     if options["ask"] is not None:
         from crowdassay.io.write import write_table
 
-        write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
+        with noting(f"'{options['ask']}'"):
+            write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
     if options["calibration"] is not None:
         from crowdassay.errors import DataError
         from crowdassay.report.chart import save_chart
@@ -119,9 +127,12 @@ def show_more(result: Result, options: dict[str, Any]) -> None:
 
         if not result.insight.against.known:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
-        save_chart(calibration_chart(result.insight.against.records), options["calibration"])
+        chart = calibration_chart(result.insight.against.records)
+        with noting(f"'{options['calibration']}'"):
+            save_chart(chart, options["calibration"])
     if options["report"] is not None:
-        result.report(options["report"], title=options["report_title"])
+        with noting(f"'{options['report']}'"):
+            result.report(options["report"], title=options["report_title"])
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:
@@ -164,6 +175,8 @@ def check_pictures(options: dict[str, Any]) -> None:
         check_writable(options["ask"].parent)
     if options["save_model"] is not None:
         check_writable(options["save_model"])
+        if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(options["save_model"]):
+            raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     if options["report"] is not None:
         from crowdassay.report.build import check_report
 

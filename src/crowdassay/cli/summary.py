@@ -66,33 +66,25 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
     if result.selection is not None:
         scores = ", ".join(f"{row['candidate']}: {row['score']:.4f}" for row in result.selection["rows"])
         console.print(f"Chosen by {result.selection['criterion']}: {scores}.")
-    console.print(f"{told_sure(result)} {summary['n_tied']:,} are tied.")
+    totals = result.insight.totals
+    low, high = totals.error_interval(result.spread)
+    console.print(
+        f"{totals.settled / totals.items:.1%} of the items are settled (probability at least {result.settled:g}, or known); "
+        f"about {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}); "
+        f"{totals.tied:,} are tied."
+    )
     if "error_rate" in summary:
         console.print(told_score(summary))
-    print_notes(console, [*facts.report.notes, *summary["notes"]], result.doubt)
+    for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.doubt):
+        console.print(f"Note: {note}", style="bold red" if note == result.doubt else None)
     console.print()
     print_workers(console, result)
     print_items(console, result)
     if out is None:
         console.print("No tables were written; give --out DIR for them.")
     else:
-        console.print(f"Wrote labels, posterior, workers and items (.{form}) and summary.json to {out}.")
-
-
-def print_notes(console: Any, notes: list[str], doubt: str) -> None:
-    """Print notes, what casts doubt on all of the result first and in red."""
-    for note in sorted(notes, key=lambda note: note != doubt):
-        console.print(f"Note: {note}", style="bold red" if note == doubt else None)
-
-
-def told_sure(result: Result) -> str:
-    """Say how many items are settled and how many labels are expected to be wrong."""
-    totals = result.insight.totals
-    low, high = totals.error_interval(result.spread)
-    return (
-        f"{totals.settled / totals.items:.1%} of the items are settled (probability at least {result.settled:g}, or known); "
-        f"about {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f});"
-    )
+        kind = f" (.{form}) and summary.json" if isinstance(out, Path) else ", as tables,"
+        console.print(f"Wrote labels, posterior, workers and items{kind} to {out}.")
 
 
 def told_method(summary: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ class Blind:
         self.engine, self.known = engine, known
         self.n_items, self.n_workers = engine.n_items, engine.n_workers
         self.n_classes, self.n_labels = engine.n_classes, engine.n_labels
-        self.xp, self.few = engine.xp, engine.few
+        self.xp, self.few, self.can = engine.xp, engine.few, engine.can
         free = known.with_gold(np.full(known.n_items, -1, np.int32))
         self._pair = [LocalEngine(labels) for labels in (free, known)] if known.n_items else []
 

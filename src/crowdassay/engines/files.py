@@ -78,6 +78,13 @@ class FilesEngine:
 
         return Counts(*self._add(work))
 
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items of all blocks."""
+        blocks = range(len(self.spool.sizes))
+        firsts = self.spool.first_item
+        found = ((self.spool.block(number), int(firsts[number])) for number in blocks)
+        return join(take(labels, wanted.rows(labels, first)) for labels, first in found)
+
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
@@ -89,15 +96,6 @@ class FilesEngine:
             return part.objective, part.gradient, part.totals
 
         return Sums(*self._add(work))
-
-    def gather(self, wanted: Wanted) -> Labels:
-        """Return the labels of a few items of all blocks."""
-
-        def work(number: int) -> Labels:
-            labels = self.spool.block(number)
-            return take(labels, wanted.rows(labels, int(self.spool.first_item[number])))
-
-        return join(each_block(work, len(self.spool.sizes), self.threads))
 
     def _local(self, number: int, *, light: bool = False) -> LocalEngine:
         announce = self.announce if number == 0 else None

@@ -95,12 +95,6 @@ class GpuEngine:
         engine.labels = labels
         return engine
 
-    def gather(self, wanted: Wanted) -> Labels:
-        """Return the labels of a few items; only where these came as `Labels`."""
-        if self.labels is None:
-            raise ParameterError("This engine was made from arrays on the card and has no labels to gather.")
-        return take(self.labels, wanted.rows(self.labels, 0))
-
     @property
     def worker_counts(self) -> IntArray:
         return np.asarray(to_host(self.layout.label_counts.sum(axis=1)))
@@ -113,6 +107,12 @@ class GpuEngine:
             known = np.asarray(to_host(part)).ravel()
             counts = counts + np.bincount(known[known >= 0], minlength=self.n_classes)
         return counts
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items; only where these came as `Labels`."""
+        if self.labels is None:
+            raise ParameterError("This engine was made from arrays on the card and has no labels to gather.")
+        return take(self.labels, wanted.rows(self.labels, 0))
 
     def hold(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""

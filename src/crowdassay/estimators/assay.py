@@ -65,25 +65,22 @@ class Assay(Estimator):
     threads: int | None = None
 
     def needs_memory(self) -> str | None:
-        """Sums over workers, and the labels of a few items, are all it takes."""
+        """It does not: the method is made of sums over workers, and of the labels of a few items."""
         return None
-
-    def check(self, facts: Any) -> None:
-        """Refuse an order that nobody gave."""
-        if self.ordered not in (None, True, False):
-            raise ParameterError(f"ordered must be True, False or None, not {self.ordered!r}.")
-        if self.ordered:
-            check_order(facts)
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Fit the members on any engine without looking at known classes, then let these correct what was found."""
+        if self.ordered not in (None, True, False):
+            raise ParameterError(f"ordered must be True, False or None, not {self.ordered!r}.")
         constants, nothing = self.constants or shipped(), engine.gather(Wanted())
         ordered = nothing.report.order == "scale" if self.ordered is None else self.ordered
+        if ordered:
+            check_order(nothing)
         trust = self._trust(nothing)
         trusted = None if trust is None else ~np.isnan(trust)
         known = engine.gather(Wanted(known=True, workers=trusted))
         told = take(known, np.flatnonzero(known.gold >= 0))
-        blind = Blind(engine, told) if told.n_items else engine
+        blind: Engine = Blind(engine, told) if told.n_items else engine
         found = fit_tables(blind, constants, ordered=ordered, progress=progress)
         pool = replace(make_pool(blind, found, constants, ordered=ordered), trust=trust)
         doubt, scores = "", None
@@ -97,7 +94,8 @@ class Assay(Estimator):
         self.pool_ = pool
         return Solution(
             pool.tables, pool.offset, None, (), found.n_iter, True, ByPool(pool), confusion=found.mean, known=scores,
-            doubt=doubt, settled=constants.settled, spread=constants.spread, notes=_say_effects(pool),
+            doubt=doubt, settled=constants.settled, spread=constants.spread,
+            notes=((doubt,) if doubt else ()) + _say_effects(pool),
         )  # fmt: skip
 
     def settings(self, solution: Solution) -> dict[str, Any]:

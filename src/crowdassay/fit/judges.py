@@ -55,12 +55,12 @@ class ByTables:
 
 @dataclass(frozen=True, eq=False)
 class ByPool:
-    """Judge items by a pool of models; see `crowdassay.pool.judge`."""
+    """Judge items by a pool of models."""
 
     pool: Pool
 
     def __call__(self, engine: Any) -> Judgement:
-        """Weigh what the members say; tables are drawn towards the population, what workers are compared with is not."""
+        """Weigh every item's labels."""
         posterior = judge(engine.labels, self.pool)
         return Judgement(posterior, choose(posterior, self.pool), observed_counts(engine.labels, posterior))
 

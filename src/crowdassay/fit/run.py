@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record
+from crowdassay.data.record import SETTLED, Record
 from crowdassay.engines.base import FEW, Engine
 from crowdassay.engines.confusion import normalise
 from crowdassay.engines.files import BlockEngine
@@ -97,10 +97,8 @@ def fit(
     """
     started = time.perf_counter()
     reason = method.needs_memory()
-    if reason is not None and holder.place not in ("local", "gpu"):
-        raise ParameterError(f"{reason}; take --engine local.")
-    if reason is not None and holder.place == "gpu":
-        raise ParameterError(f"{reason}, and not on a card; take --engine local.")
+    if reason is not None and holder.place != "local":
+        raise ParameterError(f"{reason}, or take --engine local.")
     method.check(holder.facts)
     gathered = holder.facts.n_labels <= few
     if gathered and not holder.in_memory:
@@ -195,11 +193,11 @@ def _result(
         history=solution.history,
         n_iter=solution.n_iter,
         converged=solution.converged,
-        notes=solution.notes,
         known=solution.known,
         doubt=solution.doubt,
         settled=solution.settled,
         spread=solution.spread,
+        notes=solution.notes,
         held=held,
     )
 
@@ -219,7 +217,7 @@ class JudgeHeld:
     method: str
     item: Basis | None
     light: bool
-    settled: float
+    settled: float = SETTLED
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
         """Judge the block."""
@@ -227,6 +225,7 @@ class JudgeHeld:
         nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
         record = Record(
             block.labels, self.method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
-            expand=self.item.tables if self.item else None, difficulty=judged.difficulty, settled=self.settled,
+            expand=self.item.tables if self.item else None, difficulty=judged.difficulty,
+            settled=self.settled,
         )  # fmt: skip
         return record, judged.expected

@@ -37,7 +37,7 @@ def summarise(result: Result, method: str, *, ordered: bool = False) -> dict[str
         "n_gold": totals.known,
         "mean_probability": totals.probability / totals.items,
         "import_report": facts.report.as_dict(),
-        "notes": [*result.insight.notes, *result.notes],
+        "notes": list(dict.fromkeys([*result.insight.notes, *result.notes])),
     }
     if result.selection is not None:
         summary["selection"] = result.selection

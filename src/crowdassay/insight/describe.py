@@ -5,14 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record, confusion_columns
+from crowdassay.data.record import Record, confusion_columns, known_columns
 from crowdassay.holders.base import Block, Holder
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair, find_copies
@@ -113,8 +112,7 @@ class Insight(ItemInsight):
         """What the user should know, a sentence or two each."""
         found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
         doubt = (self.record.doubt,) if self.record.doubt else ()
-        found_notes = write_notes(*found, chance=self.chance, gold=self.totals.known > 0)
-        return (*doubt, *found_notes, *self._sampled())
+        return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
@@ -137,7 +135,7 @@ class Insight(ItemInsight):
                 "verdict": self.verdicts,
                 "evidence": self.evidence,
                 "looks_like": self.looks_like,
-                **({} if self.record.known is None else _known_columns(self.record.known)),
+                **({} if record.known is None else known_columns(record.known)),
                 **confusion_columns(record.labels, "confusion", record.confusion),
                 **({} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)),
             }
@@ -286,10 +284,3 @@ def conclude(
         sample=lesson.sample.labels,
         partial=partial,
     )
-
-
-def _known_columns(known: FloatArray) -> dict[str, Any]:
-    """Return the columns of what workers did on known items: how many labels, and the share that is right."""
-    count, right = known.T
-    share = np.where(count > 0, right / np.maximum(count, 1), np.nan)
-    return {"known_labels": count.astype(np.int64), "known_right": pa.array(share, from_pandas=True)}

@@ -28,7 +28,18 @@ from crowdassay.pool.judge import ItemMember, Pool, choose
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
 PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
-PLAIN = ("objective", "history", "n_iter", "converged", "seconds", "notes", "selection")  # what JSON holds of a result
+PLAIN = (
+    "doubt",
+    "settled",
+    "spread",
+    "objective",
+    "history",
+    "n_iter",
+    "converged",
+    "seconds",
+    "notes",
+    "selection",
+)  # what JSON holds of a result
 POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "quiet", "scale")  # what JSON holds of a pool
 EFFECTS = ("log_prior", "precision", "gate", "weight")  # and of its member with item effects
 PICKLE = (b"\x80", b"(", b"c")  # how pickles begin

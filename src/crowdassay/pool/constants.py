@@ -25,6 +25,8 @@ class Constants:
         Share of labels that are taken to have nothing to do with the class when items are judged.
     anchor : float
         Weight of the votes beside the class weights while the population is learned.
+    hold : float
+        The same while items' effects are learned: as large as it must be lest they find something else than the classes.
     belief, concentration : float
         Of the population: how alike true classes are, and how alike workers, beforehand.
     smoothing : float
@@ -48,6 +50,7 @@ class Constants:
     correlation: float
     slip: float
     anchor: float
+    hold: float
     belief: float
     concentration: float
     smoothing: float

@@ -21,15 +21,15 @@ MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
 def cards(insight: Insight, against: Against | None) -> list[dict[str, str]]:
     """Return a title, a figure, a tone and a sentence for each card."""
     found, totals = insight, insight.totals
-    doubt = insight.record.doubt
-    found_cards = [_card("Known items", "contradict the crowd", doubt, "bad")] if doubt else []
+    record = insight.record
+    found_cards = [_card("Known items", "contradict the crowd", record.doubt, "bad")] if record.doubt else []
     found_cards.append(_agreement(insight))
     share = totals.settled / totals.items
     found_cards.append(
         _card(
             "Items settled",
             f"{share:.0%}",
-            f"{totals.settled:,} of {totals.items:,} have a label that is at least {insight.record.settled:.3g} sure"
+            f"{totals.settled:,} of {totals.items:,} have a label that is at least {record.settled:.3g} sure"
             + (f"; {totals.tied:,} are tied." if totals.tied else "."),
             "good" if share > 0.9 else "warn" if share < 0.5 else "",
         )
@@ -38,13 +38,9 @@ def cards(insight: Insight, against: Against | None) -> list[dict[str, str]]:
     if not found.connection.identified.any() or found.chance:
         found_cards.append(_card("Estimated error", "unknown", "Nothing in these labels shows who is right.", "bad"))
     else:
-        low, high = totals.error_interval(insight.record.spread)
+        low, high = totals.error_interval(record.spread)
         text = f"About {wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}), "
-        text += (
-            "if the method's probabilities are honest."
-            if insight.record.spread is None
-            else "as far as real datasets can tell."
-        )
+        text += "if the method's probabilities are honest." if record.spread is None else "as far as real datasets can tell."
         found_cards.append(_card("Estimated error", f"{wrong / totals.items:.1%}", text))
     if against is not None:
         rate, text = against.mean("error_rate"), f"On {counted(against.known, 'item')} of known class{told(against)}."

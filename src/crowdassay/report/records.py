@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.record import SETTLED
 from crowdassay.data.text import distinct, short
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import disputed
 from crowdassay.insight.totals import BINS
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
+from crowdassay.insight.worth import SETTLED
 
 MOST_WORKERS = 1500  # points of the workers' chart
 MOST_CELLS = 12_000  # cells of all heat maps together

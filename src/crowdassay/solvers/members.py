@@ -72,7 +72,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     progress : callable, optional
     """
     flat = np.full((engine.n_workers, engine.n_classes, engine.n_classes), -np.log(engine.n_classes))
-    place = getattr(engine, "xp", np).asarray
+    place = engine.xp.asarray
     given = to_host(engine.count(place(flat), flat[0, 0], Weights.VOTES).counts).sum(axis=(0, 1)) + 1.0
     log_p, log_prior, _, steps, _ = fit_em(
         engine, estimate_prior=True, smoothing=constants.smoothing, max_iter=FEW_STEPS, tol=1e-6, progress=progress
@@ -161,7 +161,7 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     """
     sample = sample_of(engine)
     local = RandomItemsEngine(sample)
-    fit = partial(fit_anchored, local, anchor=constants.anchor, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
+    fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective
     gain = max(effects.evidence - without, 0.0) / sample.n_items

@@ -64,12 +64,12 @@ class Solution:
         Says what this solution makes of the items that an engine holds: a small object that can travel.
     model : Model or None
         The member of the family, where the solution is one.
+    confusion : ndarray of shape (n_workers, n_classes, n_classes) or None
+        The workers' confusion, where it is not that of ``sigma``.
     known : ndarray of shape (n_workers, 2) or None
         Labels that each worker has given on known items, and those that are right.
     doubt : str
         A sentence, where known items contradict the fit; empty otherwise.
-    confusion : ndarray of shape (n_workers, n_classes, n_classes) or None
-        The workers' confusion, where it is not that of ``sigma``.
     settled : float
         Probability from which a label is called settled.
     spread : float or None
@@ -86,9 +86,9 @@ class Solution:
     converged: bool
     judge: Judge | None = None
     model: Model | None = None
+    confusion: FloatArray | None = None
     known: FloatArray | None = None
     doubt: str = ""
-    confusion: FloatArray | None = None
     settled: float = SETTLED
     spread: float | None = None
     notes: tuple[str, ...] = ()
