@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
 LONG = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
@@ -82,6 +82,8 @@ class Labels:
     report : ImportReport
     frame : {'pyarrow', 'pandas', 'polars'}
         Kind of frame in which results are handed back.
+    time, duration : ndarray of float, shape (n_labels,), or None
+        When a label was given, a number or seconds since 1970, and how many seconds it took; NaN where that is not known.
     """
 
     starts: IntArray
@@ -93,6 +95,8 @@ class Labels:
     gold: NDArray[np.int32]
     report: ImportReport = ImportReport()
     frame: str = "pyarrow"
+    time: FloatArray | None = None
+    duration: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if len(self.starts) != len(self.items) + 1 or len(self.gold) != len(self.items):
@@ -103,8 +107,14 @@ class Labels:
         _check_codes("worker", self.worker, len(self.workers))
         _check_codes("label", self.label, len(self.classes))
         _check_codes("gold", self.gold, len(self.classes), least=-1)
-        for array in (self.starts, self.worker, self.label, self.gold):
-            array.flags.writeable = False
+        for name, values in (("time", self.time), ("duration", self.duration)):
+            if values is not None and (values.dtype.kind != "f" or values.shape != self.label.shape):
+                raise DataError(
+                    f"There must be one {name} for each of {len(self.label)} labels, as a float; NaN where unknown."
+                )
+        for array in (self.starts, self.worker, self.label, self.gold, self.time, self.duration):
+            if array is not None:
+                array.flags.writeable = False
 
     @classmethod
     def from_codes(
@@ -118,6 +128,8 @@ class Labels:
         classes: pa.Array,
         report: ImportReport | None = None,
         frame: str = "pyarrow",
+        time: FloatArray | None = None,
+        duration: FloatArray | None = None,
     ) -> Labels:
         """Sort codes (one entry per label, each array of shape (n_labels,)) item-major and freeze them.
 
@@ -145,6 +157,10 @@ class Labels:
             starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(items))))
         else:
             starts, who, what = _item_major(item, len(items), who, what)
+        when, took = (None if array is None else np.array(array, float) for array in (time, duration))
+        if not ordered and not (when is None and took is None):
+            order = np.argsort(item, kind="stable")
+            when, took = (None if array is None else array[order] for array in (when, took))
         return cls(
             starts,
             who,
@@ -155,6 +171,8 @@ class Labels:
             np.full(len(items), -1, np.int32),
             report or ImportReport(rows_read=len(item), rows_kept=len(item)),
             frame,
+            when,
+            took,
         )
 
     def with_gold(self, gold: NDArray[np.integer[Any]]) -> Labels:

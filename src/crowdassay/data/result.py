@@ -147,7 +147,7 @@ class Result:
         return pa.Table.from_arrays([self.labels.items, *(pa.array(p) for p in self.posterior.T)], names=["item", *names])
 
     def workers_table(self) -> pa.Table:
-        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, evidence, looks_like, confusion and sigma.
+        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, action, evidence, looks_like, confusion and sigma.
 
         The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
         """
@@ -160,6 +160,7 @@ class Result:
                 "accuracy_low": found.low,
                 "accuracy_high": found.high,
                 "verdict": found.verdicts,
+                "action": found.actions,
                 "evidence": found.evidence,
                 "looks_like": found.looks_like,
                 **self._cells("confusion", self.confusion),

@@ -13,14 +13,17 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.estimators.confusion import observed_counts
+from crowdassay.insight.advice import Advice, attention
+from crowdassay.insight.behaviour import Behaviour
 from crowdassay.insight.copies import Pair, find_copies
+from crowdassay.insight.examine import behave, examine
 from crowdassay.insight.intervals import accuracy_interval, confusion_interval
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.notes import write_notes
 from crowdassay.insight.passes import CLEAR, Learned, Measure, Seen, compared
 from crowdassay.insight.tables import first_judgements
 from crowdassay.insight.totals import Totals
-from crowdassay.insight.verdicts import ENOUGH, Tally, judge
+from crowdassay.insight.verdicts import ENOUGH, Tally
 from crowdassay.insight.worth import Worth, most_worth, worth_table
 
 
@@ -55,7 +58,8 @@ class Insight(ItemInsight):
     estimable : ndarray of bool, shape (n_workers,)
     accuracy, effective, low, high : ndarray of shape (n_workers,)
         Accuracy, the effective number of labels behind it, and its 95 % interval; 0 to 1 where it is not estimable.
-    verdicts : list of str
+    advice : Advice
+        The verdict on each worker, what to do, and why.
     crowd : ndarray of shape (n_classes, n_classes)
         Pooled confusion of the workers who agree better than chance.
     counts : ndarray of shape (n_workers, n_classes, n_classes)
@@ -76,24 +80,41 @@ class Insight(ItemInsight):
     effective: FloatArray
     low: FloatArray
     high: FloatArray
-    verdicts: list[str]
+    advice: Advice
     crowd: FloatArray
     counts: FloatArray
     copies: tuple[list[Pair], int]
     gold: bool
     whole: Whole | None = None
 
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict on each worker."""
+        return self.advice.verdicts
+
+    @property
+    def actions(self) -> list[str]:
+        """What to do about each worker: keep, talk to, retrain, remove, or cannot tell."""
+        return self.advice.actions
+
+    @cached_property
+    def attention(self) -> list[int]:
+        """The workers that need attention, the most urgent first."""
+        return attention(self.advice, self.n_labels)
+
     @cached_property
     def evidence(self) -> list[str]:
-        """A sentence on each worker's verdict, empty where there is none."""
+        """Why, for each worker: what is held against them, or else how far they agree with the others; empty if unknown."""
         t = self.tally
         rows = zip(t.compared.tolist(), t.agreed.tolist(), t.chance.tolist(), t.typical.tolist(), strict=True)
-        return [
+        agrees = [
             f"agrees with the others on {agreed:.1f} of {n:.0f} items; {chance:.1f} by chance, {typical:.1f} if typical"
             if n >= ENOUGH
             else ""
             for n, agreed, chance, typical in rows
         ]
+        given = ("; ".join(reason.words for reason in reasons) for reasons in self.advice.reasons)
+        return [words or plain for words, plain in zip(given, agrees, strict=True)]
 
     @cached_property
     def looks_like(self) -> list[str]:
@@ -173,21 +194,25 @@ def find(result: Result) -> Insight:
     >>> from crowdassay import MajorityVote, simulate
     >>> labels, _ = simulate(np.random.default_rng(0), n_items=1000, skill=2, spammers=0.3)
     >>> sorted(set(find(MajorityVote().fit(labels).result_).verdicts))
-    ['informative', 'spammer', 'unclear']
+    ['biased', 'informative', 'spammer', 'unclear']
     """
     labels = result.labels
     seen = Seen.of(labels)
-    measure = Measure(seen.links.connection(), seen.answers, Learned.of(result, seen.answers))
+    measure = Measure.of(seen, Learned.of(result, seen.answers))
     with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
         copies = pool.submit(find_copies, labels, result.code, first_judgements(labels), measure.tables)
-        tally = measure.comparison.tally(measure.comparison.add_up(labels, compared(labels)))
-        return conclude(result, measure, tally, seen.links.counts[:, 0], copies.result(), gold=bool((labels.gold >= 0).any()))
+        counted = compared(labels)
+        tally = measure.comparison.tally(measure.comparison.add_up(labels, counted))
+        behaviour = behave(result, counted, measure.comparison, measure.clock)
+        known = bool((labels.gold >= 0).any())
+        return conclude(result, measure, tally, behaviour, seen.links.counts[:, 0], copies.result(), gold=known)
 
 
 def conclude(
     result: Result,
     measure: Measure,
     tally: Tally,
+    behaviour: Behaviour | None,
     n_labels: IntArray,
     copies: tuple[list[Pair], int],
     *,
@@ -200,6 +225,12 @@ def conclude(
     share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, measure.learned.unsure)
     # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
     accuracy = np.where((low <= result.accuracy) & (result.accuracy <= high), result.accuracy, share)
+    low, high = np.where(estimable, low, 0.0), np.where(estimable, high, 1.0)
+    labels = result.labels
+    advice = examine(
+        tally, behaviour, measure.clock, copies, estimable=estimable, counts=counts, crowd=measure.crowd,
+        limits=(accuracy, low, high), classes=labels.class_names, workers=labels.workers.to_pylist(),
+    )  # fmt: skip
     return Insight(
         result=result,
         connection=measure.connection,
@@ -210,9 +241,9 @@ def conclude(
         estimable=estimable,
         accuracy=accuracy,
         effective=effective,
-        low=np.where(estimable, low, 0.0),
-        high=np.where(estimable, high, 1.0),
-        verdicts=judge(tally, estimable),
+        low=low,
+        high=high,
+        advice=advice,
         crowd=measure.crowd,
         counts=counts,
         copies=copies,

@@ -92,7 +92,14 @@ def take_items(labels: Labels, rows: IntArray, *, named: bool = True) -> Labels:
     chosen = np.arange(starts[-1]) + np.repeat(labels.starts[:-1][rows] - starts[:-1], sizes)
     items = labels.items.take(pa.array(rows)) if named else pa.nulls(len(rows))
     return replace(
-        labels, starts=starts, worker=labels.worker[chosen], label=labels.label[chosen], gold=labels.gold[rows], items=items
+        labels,
+        starts=starts,
+        worker=labels.worker[chosen],
+        label=labels.label[chosen],
+        gold=labels.gold[rows],
+        items=items,
+        time=None if labels.time is None else labels.time[chosen],
+        duration=None if labels.duration is None else labels.duration[chosen],
     )
 
 
@@ -106,4 +113,12 @@ def join_items(parts: Sequence[Labels]) -> Labels:
         label=np.concatenate([labels.label for labels in parts]),
         gold=np.concatenate([labels.gold for labels in parts]),
         items=pa.concat_arrays([labels.items for labels in parts]),
+        time=_joined([labels.time for labels in parts]),
+        duration=_joined([labels.duration for labels in parts]),
     )
+
+
+def _joined(arrays: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Return arrays one after the other; None if any is missing."""
+    whole = [array for array in arrays if array is not None]
+    return np.concatenate(whole) if len(whole) == len(arrays) else None

@@ -19,6 +19,7 @@ from crowdassay.engines.spark_session import run
 from crowdassay.engines.spark_tasks import CODES, SHIFT, Batches, block_labels, rows_of, sums_batch
 from crowdassay.estimators.from_files import Tally, hardest
 from crowdassay.estimators.from_spark import Judge
+from crowdassay.insight.clock import Clock
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.items import ItemInsight, attach
 from crowdassay.insight.passes import Learned, Measure, Seen, compared
@@ -44,11 +45,11 @@ def survey(engine: SparkEngine, judge: Judge) -> tuple[Result, Against, Tally, J
     seen: Seen = gather(engine, data.blocks.select(*CODES), Looking(*size[:2]))
     _, totals, sums = engine.reduce(data.blocks, Learning(judge, seen.answers), 4 * judge.solution.sigma.nbytes)
     lesson = Learning.read(sums.reshape(size[0], -1), totals[: size[1]], size)
-    measure = Measure(seen.links.connection(), seen.answers, lesson.learned)
+    measure = Measure.of(seen, lesson.learned)
     comparing = Comparing(measure.comparison, size[0], size[1])
     _, _, sums = engine.reduce(data.blocks.select(*CODES), comparing, 8 * size[0] * (5 + 2 * size[1]))
     judge = replace(judge, prepare=Prepare(measure.connection, measure.mean_difficulty))
-    part: Part = gather(engine, data.blocks, Describing(judge, SAMPLE / data.n_labels))
+    part: Part = gather(engine, data.blocks, Describing(judge, SAMPLE / data.n_labels, measure.comparison, measure.clock))
     named = {"workers": data.workers, "report": data.report}
     picked = replace(part.picked, labels=replace(part.picked.labels, **named))
     found = (seen, measure, lesson, sums.reshape(size[0], -1), replace(part, picked=picked))
@@ -140,11 +141,13 @@ class Describing:
 
     judge: Judge
     share: float
+    comparison: Comparison
+    clock: Clock
 
     def __call__(self, batches: Batches) -> Iterator[tuple[int, Part]]:
         """Look at the items of one partition."""
         for number, _, result, truth in self.judge.results(batches):
-            yield number, Part.of(result, truth, self.share, number)
+            yield number, Part.of(result, truth, self.share, number, self.comparison, self.clock)
 
 
 @dataclass(frozen=True, eq=False)

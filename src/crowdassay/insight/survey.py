@@ -15,13 +15,17 @@ from crowdassay.data.result import Result
 from crowdassay.engines.base import Weights
 from crowdassay.estimators.blocks import Judgement, describe_workers
 from crowdassay.estimators.confusion import observed_counts
+from crowdassay.insight.behaviour import Behaviour
+from crowdassay.insight.clock import Clock
 from crowdassay.insight.copies import find_copies
+from crowdassay.insight.examine import behave
 from crowdassay.insight.find import Whole, conclude
 from crowdassay.insight.items import ItemInsight, attach, detach
 from crowdassay.insight.passes import Learned, Measure, Seen, compared
 from crowdassay.insight.picks import SAMPLE, Sample, join_picks, join_samples, pick
 from crowdassay.insight.tables import first_judgements
 from crowdassay.insight.totals import Against, Totals
+from crowdassay.insight.verdicts import Comparison
 from crowdassay.solvers.outcome import Solution
 
 T = TypeVar("T")
@@ -54,18 +58,22 @@ class Part:
     picked : Result
         Of the items to be named.
     samples : list of Sample
+    behaviour : Behaviour or None
+        What workers do in these items.
     """
 
     totals: Totals
     against: Against
     picked: Result
     samples: list[Sample]
+    behaviour: Behaviour | None
 
     @classmethod
-    def of(cls, result: Result, truth: np.ndarray, share: float, number: int) -> Part:
+    def of(cls, result: Result, truth: np.ndarray, share: float, number: int, comparison: Comparison, clock: Clock) -> Part:
         """Look at a block, whose result has an insight, and draw a share of its items by the block's number."""
         sample = Sample.of(result, share, number)
-        return cls(Totals.of(result.insight), Against.of(result, truth), pick(result), [sample])
+        behaviour = behave(result, compared(result.labels), comparison, clock)
+        return cls(Totals.of(result.insight), Against.of(result, truth), pick(result), [sample], behaviour)
 
     def join(self, other: Part) -> Part:
         """Return what both give."""
@@ -74,6 +82,7 @@ class Part:
             self.against.join(other.against),
             join_picks(self.picked, other.picked),
             self.samples + other.samples,
+            None if self.behaviour is None or other.behaviour is None else self.behaviour.join(other.behaviour),
         )
 
 
@@ -119,12 +128,13 @@ def survey(blocks: Blocks, show: Show, *, tables: bool = True) -> tuple[Result, 
         return Lesson(judged.expected, missing_counts(result), Learned.of(result, seen.answers))
 
     lesson = reduce(Lesson.join, blocks.judge(learn))
-    measure = Measure(seen.links.connection(), seen.answers, lesson.learned)
+    measure = Measure.of(seen, lesson.learned)
     comparison, share = measure.comparison, SAMPLE / blocks.n_labels
 
     def describe(number: int, _: Judgement, result: Result, truth: np.ndarray) -> tuple[Result, np.ndarray, FloatArray, Part]:
         attach(result, ItemInsight(result, measure.connection, measure.mean_difficulty))
-        part, sums = Part.of(result, truth, share, number), comparison.add_up(result.labels, compared(result.labels))
+        part = Part.of(result, truth, share, number, comparison, measure.clock)
+        sums = comparison.add_up(result.labels, compared(result.labels))
         if tables:
             _ = result.insight.difficulty
         result.labels.__dict__.pop("label_item", None)  # larger than the labels, and not needed any more
@@ -159,7 +169,7 @@ def finish(
     copies = find_copies(sample.labels, sample.code, first_judgements(sample.labels), measure.tables)
     tally, n_labels = measure.comparison.tally(sums), seen.links.counts[:, 0]
     whole = Whole(found.totals, lesson.unsure, sample.labels)
-    insight = conclude(result, measure, tally, n_labels, copies, gold=gold, whole=whole)
+    insight = conclude(result, measure, tally, found.behaviour, n_labels, copies, gold=gold, whole=whole)
     return attach(result, insight)
 
 
