@@ -3,7 +3,7 @@
     python benchmarks/gpu.py                    everything, on an H200 a few minutes
     python benchmarks/gpu.py fits --labels 2e8  only the timed fits, of fewer labels; also equal, and see PARTS
 
-Labels are simulated on the card: workers and items with tables of their own, as `crowdassay.model.simulate` draws them.
+Labels are simulated on the card: workers and items with tables of their own, as `crowdassay.simulation.simulate` draws them.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def fit(estimator: Any, data: tuple[Any, ...], n_workers: int, n_classes: int, s
     posterior = engine.posteriors(model, sigma, found.log_prior)[1]
     wrong = float((posterior.argmax(axis=1) != truth).mean())
     print(
-        f"{type(estimator).__name__}, K={n_classes}, {n_labels:.0e} labels: {ended - laid_out:.2f} s in {found.sweeps} sweeps "
-        f"of {1e3 * (ended - laid_out) / found.sweeps:.1f} ms, again {repeated:.2f} s; laid out in {laid_out - started:.2f} s; "
+        f"{type(estimator).__name__}, K={n_classes}, {n_labels:.0e} labels: {ended - laid_out:.2f} s in {found.n_iter} sweeps "
+        f"of {1e3 * (ended - laid_out) / found.n_iter:.1f} ms, again {repeated:.2f} s; laid out in {laid_out - started:.2f} s; "
         f"objective {found.objective:.6e}, error {100 * wrong:.2f} %, same again: {same}"
     )
     if seconds is not None:
@@ -173,7 +173,7 @@ def fits(n_labels: int, n_workers: int) -> None:
     for n_classes in (2, 5):
         cp.get_default_memory_pool().free_all_blocks()
         data = simulate(n_labels, n_workers, n_classes)
-        for estimator in (DawidSkene(tolerance=1e-6), MinimaxEntropy(tolerance=1e-6)):
+        for estimator in (DawidSkene(tol=1e-6), MinimaxEntropy(tol=1e-6)):
             fit(estimator, data, n_workers, n_classes, seconds if n_classes == 2 else None)
         del data
 
@@ -183,7 +183,7 @@ def largest(n_labels: int, n_workers: int) -> None:
     cp.get_default_memory_pool().free_all_blocks()
     data = simulate(5 * n_labels, n_workers, 2)
     print(f"{memory_needed(5 * n_labels, n_labels, n_workers, 2) / 1e9:.0f} GB estimated")
-    fit(MinimaxEntropy(tolerance=1e-6), data, n_workers, 2)
+    fit(MinimaxEntropy(tol=1e-6), data, n_workers, 2)
     print(f"{cp.get_default_memory_pool().total_bytes() / 1e9:.0f} GB of the card were taken", flush=True)
 
 
@@ -194,9 +194,9 @@ def classes(n_labels: int, n_workers: int) -> None:
         fewer = 100 if (structure, n_classes) == ("ordinal", 10) else 10
         data = simulate(n_labels // fewer, n_workers // 10, n_classes, structure=structure)
         print(structure, end=": ")
-        fit(MinimaxEntropy(tolerance=1e-6, structure=structure), data, n_workers // 10, n_classes)
+        fit(MinimaxEntropy(tol=1e-6, structure=structure), data, n_workers // 10, n_classes)
         if structure == "nominal":
-            fit(DawidSkene(tolerance=1e-6), data, n_workers // 10, n_classes)
+            fit(DawidSkene(tol=1e-6), data, n_workers // 10, n_classes)
         del data
 
 
@@ -246,7 +246,7 @@ def equal(n_labels: int, n_workers: int) -> None:
         for make in (MinimaxEntropy, DawidSkene):
             if make is DawidSkene and name in {"sets", "ordinal"}:
                 continue
-            options = {"structure": structure} if make is MinimaxEntropy else {"tolerance": 1e-9}
+            options = {"structure": structure} if make is MinimaxEntropy else {"tol": 1e-9}
             found, took = [], []
             for engine in ("local", "gpu"):
                 started = finish()
@@ -260,7 +260,7 @@ def equal(n_labels: int, n_workers: int) -> None:
                 f"{make.__name__}, {name}, K={n_classes}, {total} labels: objective differs by "
                 f"{abs(card.objective / local.objective - 1):.1e}, labels of {other.sum()} items of {n_items} "
                 f"({(~clear).sum()} near ties), probabilities by {np.abs(local.posterior - card.posterior).max():.1e}; "
-                f"{local.sweeps} and {card.sweeps} sweeps, {took[0]:.1f} and {took[1]:.1f} s",
+                f"{local.n_iter} and {card.n_iter} sweeps, {took[0]:.1f} and {took[1]:.1f} s",
                 flush=True,
             )
 

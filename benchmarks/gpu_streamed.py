@@ -59,7 +59,7 @@ def run(estimator: Any, worker: Any, label: Any, n_workers: int, n_classes: int,
     assert isinstance(engine.store, InMemory) == bool(limit)
     print(
         f"{type(estimator).__name__}, K={n_classes}, {'in memory' if limit else 'on the card'}: laid out in "
-        f"{laid_out - started:.2f} s, {ended - laid_out:.2f} s in {found.sweeps} sweeps, {pool.total_bytes() / 1e9:.1f} GB"
+        f"{laid_out - started:.2f} s, {ended - laid_out:.2f} s in {found.n_iter} sweeps, {pool.total_bytes() / 1e9:.1f} GB"
     )
     model = found.model or Model(resolve("nominal", n_classes).basis(), None, 1.0, 1.0)
     sigma = cp.asarray(found.sigma)
@@ -82,7 +82,7 @@ def main() -> None:
     n_workers, most = int(arguments.workers), link()
     for n_classes in (2, 5):
         worker, label = (part.get() for part in simulate(int(arguments.labels), n_workers, n_classes)[:2])
-        for estimator in (DawidSkene(tolerance=1e-6), MinimaxEntropy(tolerance=1e-6)):
+        for estimator in (DawidSkene(tol=1e-6), MinimaxEntropy(tol=1e-6)):
             limits = (0.0, 1.15 * memory_streamed(n_workers, n_classes))
             one, other = (run(estimator, worker, label, n_workers, n_classes, limit, most) for limit in limits)
             same = np.array_equal(one.sigma, other.sigma) and one.objective == other.objective

@@ -67,7 +67,7 @@ def measure(shape: str, method: str, n_labels: int) -> dict[str, object]:
         "items": labels.n_items,
         "workers": labels.n_workers,
         "seconds": seconds,
-        "sweeps": result.sweeps,
+        "n_iter": result.n_iter,
         "converged": result.converged,
         "peak_gb": peak(),
         "peak_gb_of_making_the_file": before,

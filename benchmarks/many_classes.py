@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from crowdassay import MinimaxEntropy
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 
 
 def peak() -> float:
@@ -33,10 +33,10 @@ def main() -> None:
     labels, truth = simulate(generator, n_items=200_000, n_workers=2_000, n_classes=arguments.classes, skill=6.0)
     Path("/proc/self/clear_refs").write_text("5")
     before, started = peak(), time.perf_counter()
-    result = MinimaxEntropy(tolerance=1e-6, gamma=arguments.gamma).fit(labels).result_
+    result = MinimaxEntropy(tol=1e-6, gamma=arguments.gamma).fit(labels).result_
     print(
         f"{labels.n_labels:,} labels, {arguments.classes} classes: {time.perf_counter() - started:.0f} s, "
-        f"{result.sweeps} sweeps, peak {peak():.2f} GB (before {before:.2f}); error {(result.code != truth).mean():.2%}, "
+        f"{result.n_iter} sweeps, peak {peak():.2f} GB (before {before:.2f}); error {(result.code != truth).mean():.2%}, "
         f"vote {(labels.votes().argmax(axis=1) != truth).mean():.2%}"
     )
 

@@ -110,13 +110,13 @@ def files(arguments: argparse.Namespace) -> None:
         costs = sweep_cost(FilesEngine(spool))
         for name, (wall, ns) in costs.items():
             print(f"files {name}: {wall:.2f} s, {ns:.1f} ns of processor a label, {resident():.0f} MB resident")
-        for name, estimator in (("dawid-skene", DawidSkene(tolerance=1e-7)), ("minimax", MinimaxEntropy(tolerance=1e-6))):
+        for name, estimator in (("dawid-skene", DawidSkene(tol=1e-7)), ("minimax", MinimaxEntropy(tol=1e-6))):
             (out / name).mkdir()
             cpu = time.process_time()
             with table_streams(out / name, TABLES, "parquet") as streams:
                 found = fit_spool(estimator, spool, streams)
             took = f"{found.result.seconds:.0f} s, {time.process_time() - cpu:.0f} s of processor"
-            print(f"{name}: {found.solution.sweeps} sweeps and the tables in {took}, {resident():.0f} MB resident")
+            print(f"{name}: {found.solution.n_iter} sweeps and the tables in {took}, {resident():.0f} MB resident")
         if not arguments.no_local:
             local = sweep_cost(LocalEngine(in_memory(spool)))
             for name, (wall, ns) in local.items():

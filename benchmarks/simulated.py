@@ -19,8 +19,8 @@ import pyarrow as pa
 from crowdassay import Assay, DawidSkene, MajorityVote
 from crowdassay.data.labels import Labels
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
-from crowdassay.model.story import birds
+from crowdassay.simulation.simulate import simulate
+from crowdassay.simulation.story import birds
 
 ANSWERS = "crowdassay.estimators.assay_trial.ANSWERS"
 METHODS = {

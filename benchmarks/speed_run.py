@@ -22,11 +22,11 @@ from speed_peers import PEERS
 
 OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "majority vote": ("MajorityVote", {}),
-    "Dawid-Skene": ("DawidSkene", {"prior": "estimated", "tolerance": 1e-5, "max_sweeps": 100}),
-    "Dawid-Skene of 100 steps": ("DawidSkene", {"prior": "estimated", "tolerance": 0.0, "max_sweeps": 100}),
+    "Dawid-Skene": ("DawidSkene", {"prior": "estimated", "tol": 1e-5, "max_iter": 100}),
+    "Dawid-Skene of 100 steps": ("DawidSkene", {"prior": "estimated", "tol": 0.0, "max_iter": 100}),
     "GLAD": ("GLAD", {}),
     "MMSR": ("MMSR", {}),
-    "minimax": ("MinimaxEntropy", {"gamma": 0.25, "tolerance": 1e-6}),
+    "minimax": ("MinimaxEntropy", {"gamma": 0.25, "tol": 1e-6}),
     "default": ("Assay", {}),
 }
 STATUS = Path("/proc/self/status")
@@ -75,8 +75,8 @@ def ours(method: str, threads: int) -> Callable[[pd.DataFrame, float], dict[str,
             "seconds": ended - started,
             "encode": encoded - started,
             "fit": fitted - encoded,
-            "iterations": result.sweeps,
-            "each": (fitted - encoded) / max(result.sweeps, 1),
+            "iterations": result.n_iter,
+            "each": (fitted - encoded) / max(result.n_iter, 1),
             "objective": result.objective,
             "converged": result.converged,
         }

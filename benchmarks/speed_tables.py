@@ -10,7 +10,7 @@ from crowdassay.report.charts import SCHEMA
 
 HEAD = ("labels", "K", "method", "seconds", "CPU seconds", "times faster", "times less CPU", "times faster per sweep",
         "bytes a label",
-        "sweeps", "ns per label and sweep", "share of the limit", "objective", "error")  # fmt: skip
+        "n_iter", "ns per label and sweep", "share of the limit", "objective", "error")  # fmt: skip
 
 WHOSE = ["crowdassay", "crowd-kit", "scipy.sparse"]
 HEIGHT, SPACE = 360, 11  # of a panel, and of a number in it

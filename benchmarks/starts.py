@@ -30,7 +30,7 @@ def main() -> None:
         seconds, objectives = [], []
         for starts in (1, 3):
             started = time.perf_counter()
-            objectives.append(MinimaxEntropy(tolerance=1e-6, starts=starts).fit(labels).result_.objective)
+            objectives.append(MinimaxEntropy(tol=1e-6, starts=starts).fit(labels).result_.objective)
             seconds.append(f"{time.perf_counter() - started:.2f} s")
         cells = [path.parent.name, f"{labels.n_labels:,}", str(labels.n_classes), *seconds, *(f"{o:.2f}" for o in objectives)]
         print("| " + " | ".join(cells) + " |", flush=True)

@@ -11,11 +11,11 @@ import time
 import numpy as np
 
 from crowdassay import Assay, DawidSkene, MinimaxEntropy
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 
 METHODS = {
-    "minimax": lambda threads: MinimaxEntropy(tolerance=1e-6, threads=threads),
-    "Dawid-Skene of 50 steps": lambda threads: DawidSkene(tolerance=1e-30, max_sweeps=50, threads=threads),
+    "minimax": lambda threads: MinimaxEntropy(tol=1e-6, threads=threads),
+    "Dawid-Skene of 50 steps": lambda threads: DawidSkene(tol=1e-30, max_iter=50, threads=threads),
     "default": lambda threads: Assay(threads=threads),
 }
 

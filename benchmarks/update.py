@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay import DawidSkene, MinimaxEntropy, simulate
-from crowdassay.estimators.update import update
+from crowdassay.persistence.update import update
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=200)
     parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--batch", type=int, default=100, help="labels taken in at a time")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="of a refresh")
+    parser.add_argument("--tol", type=float, default=1e-4, help="of a refresh")
     given = parser.parse_args()
     labels, _ = simulate(np.random.default_rng(0), n_items=given.items, n_workers=given.workers, n_classes=given.classes)
     delay = np.random.default_rng(1).exponential(0.02 * given.items, labels.n_labels)
@@ -37,7 +37,7 @@ def main() -> None:
         )
 
     for make, options in ((MinimaxEntropy, {"starts": 1}), (DawidSkene, {"smoothing": 0.5})):
-        model = make(tolerance=given.tolerance, **options).fit(rows(tenths[0]))
+        model = make(tol=given.tol, **options).fit(rows(tenths[0]))
         spent = {"updates": 0.0, "refresh": 0.0, "fresh": 0.0}
         print(
             f"{model.method}: labels, ms of processor a batch of {given.batch}, agreement before, after, sweeps, fresh sweeps"
@@ -59,7 +59,7 @@ def main() -> None:
             agree = [float((code == fresh.result_.code).mean()) for code in (before, model.result_.code)]
             print(
                 f"{model.result_.labels.n_labels:9,} {1e3 * took / len(batches):6.1f} {agree[0]:9.4f} {agree[1]:9.4f} "
-                f"{model.n_sweeps_:4d} {fresh.n_sweeps_:4d}"
+                f"{model.n_iter_:4d} {fresh.n_iter_:4d}"
             )
         print(", ".join(f"{name} {seconds:.2f} s" for name, seconds in spent.items()), "of processor in all")
 

@@ -72,7 +72,7 @@ ROWS = {
     21: ("No convergence", "Result saved with `converged: false` and a note, exit 0; exit 1 with `--strict`"),
     22: (
         "Ctrl-C, SIGTERM or kill -9 while fitting or saving",
-        "Old result intact or new one complete; exit 3 within a second; `--checkpoint` and `--resume` go on to the same answer",
+        "Old result intact or new one complete; exit 3 within a second",
     ),
     23: (
         "Disk full, read-only folder, output path is a file, input vanishes",
@@ -114,10 +114,11 @@ ROWS = {
 }
 # Rows whose tests are named after what they are about.
 ELSEWHERE = {
+    25: ("persistence/test_saved.py::test_damage_is_found",),
     33: (
         "engines/test_spark.py::test_a_lost_executor_changes_nothing",
         "engines/test_spark.py::test_executors_without_the_package",
-    )
+    ),
 }
 # Why a row has no test yet.
 NOT_YET = {

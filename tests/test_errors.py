@@ -25,7 +25,7 @@ def test_every_option_that_is_renamed_exists_on_both_sides():
     assert {*FLAGS, *VALUES} <= options
     of_reading = set(inspect.signature(read_labels).parameters)
     names = {RENAMED.get(name, name).replace("-", "_") for name in (*FLAGS, *VALUES)}
-    assert names - of_reading == {"gamma", "gammas", "max_sweeps"}
+    assert names - of_reading == {"gamma", "gammas", "max_iter"}
 
 
 def test_values_that_look_like_options_stay():

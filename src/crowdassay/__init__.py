@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from crowdassay.estimators.aggregate import aggregate
     from crowdassay.estimators.assay import Assay
     from crowdassay.estimators.belief_propagation import BeliefPropagation
-    from crowdassay.estimators.choose import select
     from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
     from crowdassay.estimators.dawid_skene import DawidSkene
     from crowdassay.estimators.dawid_skene_mean_field import DawidSkeneMeanField
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from crowdassay.estimators.minimax import MinimaxEntropy
     from crowdassay.estimators.mmsr import MMSR
     from crowdassay.estimators.raykar import RaykarClassifier
-    from crowdassay.estimators.saved import load_model
     from crowdassay.estimators.singular_vector import SingularVector
     from crowdassay.estimators.spectral import SpectralDawidSkene
     from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
@@ -38,9 +36,11 @@ if TYPE_CHECKING:
     from crowdassay.measurement.rasch import Rasch
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.metrics.agreement import Agreement, agreement
-    from crowdassay.model.simulate import simulate
     from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.persistence.saved import load_model
+    from crowdassay.selection.choose import select
     from crowdassay.selection.select import grid
+    from crowdassay.simulation.simulate import simulate
 
 __version__ = "0.1.0"
 
@@ -81,11 +81,11 @@ _HOMES = {
     "as_labels": "crowdassay.io.frames",
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
-    "load_model": "crowdassay.estimators.saved",
+    "load_model": "crowdassay.persistence.saved",
     "read_labels": "crowdassay.io.files",
     "reference_sets": "crowdassay.model.structures",
-    "select": "crowdassay.estimators.choose",
-    "simulate": "crowdassay.model.simulate",
+    "select": "crowdassay.selection.choose",
+    "simulate": "crowdassay.simulation.simulate",
 }
 
 __all__ = [  # noqa: RUF022  plain order

@@ -7,7 +7,7 @@ import re
 FLAGS = ("allow-drops", "skip-bad", "predictions", "use-gold", "pseudonymise")
 VALUES = (
     "item-column", "worker-column", "label-column", "time-column", "weight-column", "classes", "order", "repeats", "missing",
-    "question", "salt", "from", "gamma", "gammas", "max-sweeps",
+    "question", "salt", "from", "gamma", "gammas", "max-iter",
 )  # fmt: skip
 RENAMED = {"from": "format", "order": "classes"}
 OPTION = re.compile(rf"--({'|'.join(sorted((*FLAGS, *VALUES), key=len, reverse=True))})(?: (wide|-1|none|auto)\b)?(?![\w-])")

@@ -134,10 +134,10 @@ def test_calibration_is_drawn(run, simulated, tmp_path):
 
 
 def test_not_converged_is_said(run, simulated):
-    code, out, _ = run("aggregate", simulated / "labels.csv", "--max-sweeps", "3", "--json")
+    code, out, _ = run("aggregate", simulated / "labels.csv", "--max-iter", "3", "--json")
     assert code == 0
     assert json.loads(out)["converged"] is False
-    assert "raise --max-sweeps" in json.loads(out)["notes"][-1]
+    assert "raise --max-iter" in json.loads(out)["notes"][-1]
 
 
 BAD = {
@@ -154,7 +154,7 @@ BAD = {
     "gammas without auto": (2, "labels.csv", ["--gammas", "1,2"], "item,worker,label\n1,a,x\n1,b,y\n", "--gamma auto"),
     "gamma is no number": (2, "labels.csv", ["--gamma", "much"], "item,worker,label\n1,a,x\n1,b,y\n", "'much'"),
     "calibration without truth": (2, "labels.csv", ["--calibration", "a.svg"], "item,worker,label\n1,a,x\n", "--truth"),
-    "nonsense sweeps": (2, "labels.csv", ["--max-sweeps", "0"], "item,worker,label\n1,a,x\n1,b,y\n", "max_sweeps"),
+    "nonsense sweeps": (2, "labels.csv", ["--max-iter", "0"], "item,worker,label\n1,a,x\n1,b,y\n", "max_iter"),
     "nonsense threads": (2, "labels.csv", ["--threads", "0"], "item,worker,label\n1,a,x\n1,b,y\n", "threads"),
     "repeats": (1, "labels.csv", ["--repeats", "error"], "item,worker,label\n1,a,x\n1,a,y\n", "--repeats"),
 }

@@ -6,8 +6,8 @@ import pytest
 
 from crowdassay import simulate
 from crowdassay.errors import DataError
-from crowdassay.estimators.compare import compare
 from crowdassay.estimators.methods import METHODS
+from crowdassay.selection.compare import compare
 
 
 @pytest.fixture

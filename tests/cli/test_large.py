@@ -15,7 +15,7 @@ from crowdassay.cli.engines import Job, memory_needed, too_large
 from crowdassay.data.labels import LONG
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 
 MEASURED = """
 import re, sys, threading, time
@@ -60,7 +60,7 @@ def test_files_give_the_summary_and_tables_of_memory(run, answers, tmp_path, met
     local, files = json.loads(local), json.loads(files)
     assert files.pop("engine") == "files"
     for name, value in files.items():
-        if name not in {"seconds", "sweeps", "parameters"}:
+        if name not in {"seconds", "n_iter", "parameters"}:
             assert value == pytest.approx(local[name], rel=1e-9) if isinstance(value, float) else value == local[name], name
     assert list((tmp_path / "tmp").iterdir()) == []
     for name in ("labels.csv", "posterior.csv", "workers.csv", "items.csv"):
@@ -155,7 +155,7 @@ def test_memory_is_kept_to(run, tmp_path):
     order = generator.permutation(n)
     text = {name: pa.array(values[order]).cast(pa.string()) for name, values in table.items()}
     command = [
-        "--method", "dawid-skene", "--max-sweeps", "3", "--engine", "files", "--memory", "600MB",
+        "--method", "dawid-skene", "--max-iter", "3", "--engine", "files", "--memory", "600MB",
         "--temp-dir", tmp_path / "tmp", "--out", tmp_path / "out", "--format", "parquet", "--quiet",
     ]  # fmt: skip
     # The compiler takes memory of its own, once: some of the labels, but enough for all that only long columns need.
@@ -182,7 +182,7 @@ def test_update(run, answers, tmp_path):
     assert code == 0
     facts = json.loads(out)
     assert facts["n_labels"] == 1506
-    assert facts["refit_sweeps"] > 0
+    assert facts["refit_n_iter"] > 0
     assert facts["labels_since_fit"] == 0
     assert (tmp_path / "out/labels.csv").read_text().count("\n") == 302
     new.write_text("item,worker,label\ni5,w3,2\n")

@@ -13,8 +13,8 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.gpu import GpuEngine
 from crowdassay.kernels import reference
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import nominal, reference_sets, resolve
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 
@@ -264,7 +264,7 @@ def test_extreme_tables_stay_finite():
 @pytest.mark.parametrize("make", [lambda **options: MinimaxEntropy(starts=1, **options), DawidSkene])
 def test_a_fit_equals_the_local_one(make):
     labels, _ = simulate(np.random.default_rng(0), n_items=12, n_workers=5, labels_per_item=4)
-    local, card = (make(engine=engine, max_sweeps=6).fit(labels).result_ for engine in ("local", "gpu"))
+    local, card = (make(engine=engine, max_iter=6).fit(labels).result_ for engine in ("local", "gpu"))
     assert card.objective == pytest.approx(local.objective, rel=1e-6)
     np.testing.assert_allclose(card.posterior, local.posterior, atol=1e-3)
     np.testing.assert_array_equal(card.code, local.code)

@@ -16,8 +16,8 @@ from crowdassay.io.spool import spool_labels
 from crowdassay.io.stream import table_streams
 from crowdassay.io.tables import TABLES
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import nominal
+from crowdassay.simulation.simulate import simulate
 
 LABELS = simulate(np.random.default_rng(0), n_items=3000, n_workers=40, n_classes=3)[0]
 
@@ -60,8 +60,8 @@ def test_items_go_on_from_where_they_were(spool):
     [
         MajorityVote(),
         Assay(items=False),
-        DawidSkene(max_sweeps=20),
-        MinimaxEntropy(starts=1, tolerance=1e-6),
+        DawidSkene(max_iter=20),
+        MinimaxEntropy(starts=1, tol=1e-6),
         MinimaxEntropy(item_structure="none"),
     ],
     ids=str,
@@ -75,7 +75,7 @@ def test_the_tables_are_those_of_a_fit_in_memory(spool, tmp_path, estimator, for
         found = fit_spool(estimator, spool, streams)
     if expected.objective is not None:
         assert found.solution.objective == pytest.approx(expected.objective, rel=1e-8)
-        assert found.solution.sweeps == expected.sweeps
+        assert found.solution.n_iter == expected.n_iter
     assert found.result.parameters.keys() == expected.parameters.keys()
     for name, value in expected.parameters.items():
         assert found.result.parameters[name] == (value if value is None or isinstance(value, str) else pytest.approx(value))

@@ -5,8 +5,8 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine, block_edges
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import nominal
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 

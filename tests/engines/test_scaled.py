@@ -4,7 +4,7 @@ import pytest
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.scaled import ScaledEngine
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 

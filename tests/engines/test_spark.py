@@ -43,11 +43,11 @@ SETTINGS = {
 }
 METHODS = (
     MajorityVote(),
-    Assay(max_sweeps=3),
-    DawidSkene(prior="estimated", smoothing=0.1, max_sweeps=4),
-    MinimaxEntropy(starts=1, max_sweeps=5),
-    MinimaxEntropy(starts=1, max_sweeps=4, item_structure="none"),
-    MinimaxEntropy(starts=1, max_sweeps=4, structure="ordinal"),
+    Assay(max_iter=3),
+    DawidSkene(prior="estimated", smoothing=0.1, max_iter=4),
+    MinimaxEntropy(starts=1, max_iter=5),
+    MinimaxEntropy(starts=1, max_iter=4, item_structure="none"),
+    MinimaxEntropy(starts=1, max_iter=4, structure="ordinal"),
 )
 
 
@@ -145,12 +145,12 @@ def test_a_lost_executor_changes_nothing(sessions):
         sweeps = 0
 
         def reduce(self, blocks, task, size):
-            self.sweeps += 1
-            if self.sweeps == 3:
+            self.n_iter += 1
+            if self.n_iter == 3:
                 os.kill(lost, signal.SIGKILL)
             return super().reduce(blocks, task, size)
 
-    method = MinimaxEntropy(starts=1, max_sweeps=6)
+    method = MinimaxEntropy(starts=1, max_iter=6)
     calm, shaken = method.solve(SparkEngine(data)), method.solve(Shaken(data))
     assert shaken.history == calm.history
     np.testing.assert_array_equal(shaken.sigma, calm.sigma)
@@ -180,8 +180,8 @@ def test_a_frame_handed_to_an_estimator(sessions):
     table = pa.table(FRAME)
     for spark in sessions.values():
         frame = spark.createDataFrame(table)
-        method = DawidSkene(smoothing=0.1, max_sweeps=4)
-        local = DawidSkene(smoothing=0.1, max_sweeps=4).fit(table, gold={"d": "yes"})
+        method = DawidSkene(smoothing=0.1, max_iter=4)
+        local = DawidSkene(smoothing=0.1, max_iter=4).fit(table, gold={"d": "yes"})
         method.fit(frame, gold={"d": "yes"})
         assert method.result_.labels.report.dropped == local.result_.labels.report.dropped
         assert method.classes_ == ["no", "yes"]
@@ -209,7 +209,7 @@ def test_from_the_command_line(sessions, run, tmp_path):
     (tmp_path / "truth.csv").write_text("item,label\na,no\nb,no\nz,no\n")
     with (tmp_path / "labels.csv").open("w", newline="") as file:
         csv.writer(file).writerows([FRAME, *zip(*FRAME.values(), strict=True)])
-    options = ("--engine", "spark", "--method", "minimax", "--max-sweeps", 5, "--truth", tmp_path / "truth.csv")
+    options = ("--engine", "spark", "--method", "minimax", "--max-iter", 5, "--truth", tmp_path / "truth.csv")
     where = ("--out", tmp_path / "out", "--temp-dir", tmp_path / "t")
     more = ("--report", tmp_path / "report.html", "--next", tmp_path / "next.csv")
     code, out, err = run("aggregate", tmp_path / "labels.csv", *options, *where, *more)
@@ -237,7 +237,7 @@ def test_a_failed_fit_leaves_no_folder(sessions, tmp_path):
     for spark in sessions.values():
         frame = spark.createDataFrame(pa.table(FRAME))
         with pytest.raises(KeyboardInterrupt):
-            fit_frame(DawidSkene(max_sweeps=3), frame, spool=str(tmp_path), progress=fail)
+            fit_frame(DawidSkene(max_iter=3), frame, spool=str(tmp_path), progress=fail)
         assert list(tmp_path.iterdir()) == []
 
 
@@ -281,7 +281,7 @@ def test_changes_whose_effect_is_known(sessions):
     def chances(rows, names, frame_of):
         """Return the probabilities by item, in the order of the codes of the classes."""
         columns = {"item": rows[:, 0], "worker": rows[:, 1], "label": [names[code] for code in rows[:, 2]]}
-        method = DawidSkene(prior="estimated", smoothing=0.0, max_sweeps=2).fit(frame_of(pa.table(columns)))
+        method = DawidSkene(prior="estimated", smoothing=0.0, max_iter=2).fit(frame_of(pa.table(columns)))
         table = method.posterior_
         table = (table.toArrow() if spark_session.is_spark(table) else table).sort_by("item")
         return np.column_stack([table[name] for name in names])

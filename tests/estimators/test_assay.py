@@ -20,13 +20,13 @@ from crowdassay.estimators.assay_trial import (
     soften,
 )
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
-from crowdassay.model.story import birds
+from crowdassay.simulation.simulate import simulate
+from crowdassay.simulation.story import birds
 from crowdassay.solvers.anchored import fit_anchored
 from crowdassay.solvers.population import Population
 from problems import random_labels
 
-RUN = {"anchor": 0.3, "max_sweeps": 100, "tolerance": 1e-3}
+RUN = {"anchor": 0.3, "max_iter": 100, "tol": 1e-3}
 
 
 def crowd(seed, n_items, per_item, n_workers, effect):
@@ -232,7 +232,7 @@ def test_known_classes_stay_certain():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"anchor": 1.5}, {"anchor": -0.1}, {"items": "some"}, {"max_sweeps": 0}, {"prior": "flat"}, {"precision": 0}]
+    "parameters", [{"anchor": 1.5}, {"anchor": -0.1}, {"items": "some"}, {"max_iter": 0}, {"prior": "flat"}, {"precision": 0}]
 )
 def test_nonsense_is_refused(parameters):
     with pytest.raises(ParameterError, match=next(iter(parameters))):

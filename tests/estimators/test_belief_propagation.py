@@ -11,7 +11,7 @@ from crowdassay.estimators import belief_propagation as bp
 from crowdassay.estimators import kos
 from crowdassay.estimators.binary import item_scores, label_signs
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 
@@ -41,7 +41,7 @@ def exact_posterior(labels, a, b):
 @pytest.mark.parametrize("gold", [None, [1, -1, -1, -1, -1]])
 def test_exact_where_the_labels_form_a_tree(prior, gold):
     labels = make([0, 0, 1, 2, 2, 3, 4], [0, 1, 0, 0, 2, 2, 2], [1, 0, 0, 1, 1, 1, 0], gold)
-    found = BeliefPropagation(a=prior[0], b=prior[1], tolerance=1e-12).fit(labels).result_
+    found = BeliefPropagation(a=prior[0], b=prior[1], tol=1e-12).fit(labels).result_
     assert found.converged
     np.testing.assert_allclose(found.posterior, exact_posterior(labels, *prior), atol=1e-9)
 
@@ -92,7 +92,7 @@ def test_a_tiny_prior_gives_the_scores_of_kos():
     signs = label_signs(labels, "kos")
     heard = kos.hear_items(labels, signs, np.zeros(labels.n_labels), np.ones(labels.n_labels))
     scores = item_scores(labels, signs * (np.bincount(labels.worker, heard)[labels.worker] - heard))
-    posterior = BeliefPropagation(a=1e-14, b=1e-14, max_sweeps=1).fit(labels).result_.posterior
+    posterior = BeliefPropagation(a=1e-14, b=1e-14, max_iter=1).fit(labels).result_.posterior
     middle = np.abs(scores) < 12  # beyond, the odds of ever being right and ever being wrong are both lost in the prior
     assert middle.mean() > 0.2
     np.testing.assert_allclose(logit(posterior[middle, 1]), scores[middle], atol=0.01)

@@ -32,7 +32,7 @@ def test_another_kind_of_value_is_one_sentence(kind):
 
 
 def test_true_is_no_number_and_a_seed_is_not_negative():
-    for parameters in ({"max_sweeps": True}, {"smoothing": True}, {"threads": 1.0}):
+    for parameters in ({"max_iter": True}, {"smoothing": True}, {"threads": 1.0}):
         with pytest.raises(ParameterError, match="number"):
             DawidSkene(**parameters).fit(LABELS)
     with pytest.raises(ParameterError, match="seed must be a whole number of at least 0, not -1"):
@@ -40,8 +40,8 @@ def test_true_is_no_number_and_a_seed_is_not_negative():
 
 
 def test_numbers_of_numpy_are_numbers():
-    check_types(DawidSkene(smoothing=np.float32(0.5), max_sweeps=np.int64(3), threads=np.int32(1)))
-    DawidSkene(smoothing=np.float32(0.5), max_sweeps=np.int64(3)).fit(LABELS)
+    check_types(DawidSkene(smoothing=np.float32(0.5), max_iter=np.int64(3), threads=np.int32(1)))
+    DawidSkene(smoothing=np.float32(0.5), max_iter=np.int64(3)).fit(LABELS)
 
 
 def test_annotations_that_are_no_text_are_left_alone():

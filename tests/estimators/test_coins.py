@@ -6,8 +6,8 @@ from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.metrics.scores import error_rate
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import resolve
+from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers.coins import coin_tables
 from crowdassay.solvers.profiled import complete, fit_profiled
 from problems import random_labels
@@ -27,10 +27,10 @@ def test_two_coins_are_dawid_skene_for_two_classes(seed):
 @pytest.mark.parametrize(("coin", "structure"), [(OneCoin, "agreement"), (TwoCoin, "class-accuracy")])
 def test_coins_are_rows_of_the_family(coin, structure):
     """With no item block and a vanishing penalty the family's own solver reaches the same likelihood."""
-    ours = coin(max_sweeps=20000, tolerance=1e-14).fit(THREE).result_
+    ours = coin(max_iter=20000, tol=1e-14).fit(THREE).result_
     model = Model(resolve(structure, 3).basis(), None, 1e-8, 0.0)
     engine = LocalEngine(THREE)
-    family = fit_profiled(engine, model, np.full(3, -np.log(3)), starts=1, max_sweeps=5000, tolerance=1e-13)
+    family = fit_profiled(engine, model, np.full(3, -np.log(3)), starts=1, max_iter=5000, tol=1e-13)
     assert ours.objective == pytest.approx(family.objective, rel=1e-6)
     np.testing.assert_allclose(ours.posterior, complete(engine, family).posterior, atol=2e-3)
 
@@ -38,7 +38,7 @@ def test_coins_are_rows_of_the_family(coin, structure):
 @pytest.mark.parametrize("successes", [0.0, 3.0])
 def test_no_other_accuracy_is_better(successes):
     """At the end the objective, computed afresh, falls whichever way any worker's coin is bent."""
-    fitted = OneCoin(successes=successes, failures=successes / 3, max_sweeps=5000, tolerance=1e-15).fit(THREE).result_
+    fitted = OneCoin(successes=successes, failures=successes / 3, max_iter=5000, tol=1e-15).fit(THREE).result_
     engine, log_prior = LocalEngine(THREE), np.full(3, -np.log(3))
 
     def objective(p):
@@ -59,7 +59,7 @@ def test_no_other_accuracy_is_better(successes):
 @pytest.mark.parametrize("make", [OneCoin, TwoCoin, ProjectedEM])
 def test_the_objective_only_rises(make, prior):
     labels = random_labels(4, n_items=80, gold=5)
-    history = make(prior=prior, successes=1.0, failures=0.5, max_sweeps=500).fit(labels).history_
+    history = make(prior=prior, successes=1.0, failures=0.5, max_iter=500).fit(labels).history_
     assert len(history) > 2
     assert np.diff(history).min() >= -1e-10 * abs(history[-1])
 
@@ -93,7 +93,7 @@ def test_many_pseudo_counts_make_everyone_alike():
 
 @pytest.mark.parametrize(
     "nonsense",
-    [{"prior": "flat"}, {"successes": -1}, {"failures": np.inf}, {"successes": "many"}, {"max_sweeps": 0}],
+    [{"prior": "flat"}, {"successes": -1}, {"failures": np.inf}, {"successes": "many"}, {"max_iter": 0}],
 )
 def test_nonsense_is_refused(nonsense):
     with pytest.raises(ParameterError, match=next(iter(nonsense))):

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from crowdassay.checks.estimators import CHECKS
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 BINARY, _ = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=2, item_spread=0.3)

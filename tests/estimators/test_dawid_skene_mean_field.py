@@ -8,7 +8,7 @@ from crowdassay import DawidSkeneMeanField
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.dawid_skene_mean_field import dirichlet_prior
 from crowdassay.metrics.scores import distance_errors, error_rate
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 
@@ -27,7 +27,7 @@ def log_joint(labels, truth, c1, c2):
 @pytest.mark.parametrize(("c1", "c2"), [(1.0, 1.0), (3.0, 0.5), (0.3, 0.1)])
 def test_the_bound_rises_and_stays_below_the_marginal_likelihood(c1, c2):
     labels = random_labels(2, n_items=8, n_workers=3, n_classes=2)
-    result = DawidSkeneMeanField(diagonal=c1, off_diagonal=c2, tolerance=1e-13).fit(labels).result_
+    result = DawidSkeneMeanField(diagonal=c1, off_diagonal=c2, tol=1e-13).fit(labels).result_
     every = [log_joint(labels, np.array(truth), c1, c2) for truth in product(range(2), repeat=8)]
     assert result.converged
     assert np.diff(result.history).min(initial=0.0) >= -1e-10
@@ -59,7 +59,7 @@ def test_the_grid_is_the_papers_and_the_highest_bound_wins():
     best = max(fits, key=lambda fit: fit.objective)
     assert result.objective == pytest.approx(best.objective, rel=1e-9)
     assert result.parameters["diagonal"] == pytest.approx(best.parameters["diagonal"])
-    assert result.sweeps == sum(fit.sweeps for fit in fits)
+    assert result.n_iter == sum(fit.n_iter for fit in fits)
 
 
 def test_a_stranger_is_taken_for_what_the_prior_says():
@@ -69,7 +69,7 @@ def test_a_stranger_is_taken_for_what_the_prior_says():
     assert new.column(1)[0].as_py() == pytest.approx(0.8, abs=1e-6)
 
 
-@pytest.mark.parametrize("parameters", [{"diagonal": 0.0}, {"off_diagonal": -1.0}, {"diagonal": "many"}, {"max_sweeps": 0}])
+@pytest.mark.parametrize("parameters", [{"diagonal": 0.0}, {"off_diagonal": -1.0}, {"diagonal": "many"}, {"max_iter": 0}])
 def test_nonsense_is_refused(parameters):
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         DawidSkeneMeanField(**parameters).fit(random_labels(0))

@@ -6,7 +6,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.binary import label_signs, sign_matrix
 from crowdassay.estimators.eigenvector_ratio import find_reliability, off_diagonal
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 

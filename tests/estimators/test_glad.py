@@ -105,7 +105,7 @@ def test_the_mode_is_a_fixed_point_of_em(kind):
     """At the mode the expected log-likelihood, the posterior held, has no slope either."""
     labels, *_ = simulate_glad(1, n_items=60)
     problem = make_problem(kind, labels)
-    mode = fit_scaled(problem, max_sweeps=5000, tolerance=1e-15)
+    mode = fit_scaled(problem, max_iter=5000, tol=1e-15)
     point = np.concatenate([mode.theta.ravel(), mode.log_scale])
     assert np.abs(problem.evaluate(point, Weights.FREE)[1]).max() < 1e-3
     assert np.diff(mode.history).min() >= 0
@@ -157,22 +157,22 @@ def test_accuracy_is_the_expected_share_of_right_answers():
 @pytest.mark.parametrize("confusion", [False, True])
 def test_fitted_items_are_judged_alike(confusion):
     labels, *_ = simulate_glad(4)
-    fitted = GLAD(confusion=confusion, tolerance=1e-12).fit(labels)
+    fitted = GLAD(confusion=confusion, tol=1e-12).fit(labels)
     again = np.array(fitted._judge(labels))
     assert np.median(np.abs(again - fitted.result_.posterior)) < 1e-3
     assert (again.argmax(axis=1) == fitted.result_.code).mean() > 0.98
 
 
-@pytest.mark.parametrize("sweeps", [1, 2, 3, 20])
-def test_running_out_of_sweeps_keeps_the_best_so_far(sweeps):
+@pytest.mark.parametrize("n_iter", [1, 2, 3, 20])
+def test_running_out_of_iterations_keeps_the_best_so_far(n_iter):
     labels, *_ = simulate_glad(4)
-    result = GLAD(max_sweeps=sweeps).fit(labels).result_
-    assert result.sweeps == sweeps
+    result = GLAD(max_iter=n_iter).fit(labels).result_
+    assert result.n_iter == n_iter
     assert not result.converged
     assert np.isfinite(result.objective)
 
 
-@pytest.mark.parametrize("parameters", [{"ability": np.inf}, {"easiness": "easy"}, {"tolerance": -1.0}])
+@pytest.mark.parametrize("parameters", [{"ability": np.inf}, {"easiness": "easy"}, {"tol": -1.0}])
 def test_nonsense_is_refused(parameters):
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         GLAD(**parameters).fit(random_labels(0))
@@ -200,7 +200,7 @@ def test_errors_on_the_papers_data(real, name, ability, table):
 def test_web_search(real):
     """The paper prints 19.30 %; nearby local optima give 18.9 to 19.2 %."""
     labels, truth = real("web_search")
-    result = GLAD(confusion=True, tolerance=1e-8).fit(labels).result_
+    result = GLAD(confusion=True, tol=1e-8).fit(labels).result_
     assert 100 * error_rate(result.winners, truth) == pytest.approx(19.1, abs=0.3)
     assert result.objective == pytest.approx(-16656.5, abs=1.0)
 

@@ -6,7 +6,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.binary import label_signs, log_odds_scale
 from crowdassay.estimators.kos import first_messages
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 
@@ -24,7 +24,7 @@ def by_hand(labels, messages, iterations):
 def test_the_sums_are_those_of_the_paper(iterations):
     labels = random_labels(2, n_items=15, n_classes=2)
     scores = by_hand(labels, first_messages(labels, np.zeros(labels.n_labels), np.random.default_rng(3)), iterations)
-    posterior = KOS(iterations=iterations, seed=3).fit(labels).result_.posterior
+    posterior = KOS(max_iter=iterations, seed=3).fit(labels).result_.posterior
     log_odds = np.log(posterior[:, 1] / posterior[:, 0])
     np.testing.assert_allclose(log_odds / np.abs(log_odds).max(), scores / np.abs(scores).max(), atol=1e-9)
 
@@ -75,8 +75,8 @@ def test_known_items_teach():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(DataError, match=r"two classes and these labels have 3; use one-coin.*dawid-skene"):
         KOS().fit(random_labels(0))
-    with pytest.raises(ParameterError, match="iterations"):
-        KOS(iterations=0).fit(random_labels(0, n_classes=2))
+    with pytest.raises(ParameterError, match="max_iter"):
+        KOS(max_iter=0).fit(random_labels(0, n_classes=2))
 
 
 @pytest.mark.parametrize(("name", "error"), [("bluebirds", 27.78), ("rte", 49.88), ("temp", 42.86)])

@@ -56,7 +56,7 @@ def test_the_scale_can_be_read_from_either_end():
     """Reversing the order of the classes mirrors the probabilities: the model has no preferred end."""
     labels, *_ = simulate_trait(1, n_items=80)
     reversed_labels = replace(labels, label=(4 - labels.label).astype(np.int16))
-    one, other = (LatentTraitAnalysis(tolerance=1e-13).fit(data).result_ for data in (labels, reversed_labels))
+    one, other = (LatentTraitAnalysis(tol=1e-13).fit(data).result_ for data in (labels, reversed_labels))
     assert one.objective == pytest.approx(other.objective, rel=1e-9)
     np.testing.assert_allclose(one.posterior, other.posterior[:, ::-1], atol=1e-3)
 
@@ -97,7 +97,7 @@ def test_gold_teaches():
     assert error_rate(with_gold.winners, unknown) < error_rate(without.winners, unknown)
 
 
-@pytest.mark.parametrize("parameters", [{"easiness": np.nan}, {"max_sweeps": 1.5}])
+@pytest.mark.parametrize("parameters", [{"easiness": np.nan}, {"max_iter": 1.5}])
 def test_nonsense_is_refused(parameters):
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         LatentTraitAnalysis(**parameters).fit(random_labels(0))
@@ -106,6 +106,6 @@ def test_nonsense_is_refused(parameters):
 def test_web_search(real):
     """The paper prints 0.481; nearby local optima give 0.469 to 0.476."""
     labels, truth = real("web_search")
-    result = LatentTraitAnalysis(tolerance=1e-8).fit(labels).result_
+    result = LatentTraitAnalysis(tol=1e-8).fit(labels).result_
     assert distance_errors(result.winners, truth)[0] == pytest.approx(0.475, abs=0.01)
     assert result.objective == pytest.approx(-18402.5, abs=0.5)

@@ -44,7 +44,7 @@ def test_recovers_competence_and_habits(inference):
 
 def test_the_objective_of_em_is_the_likelihood_and_a_maximum():
     labels = random_labels(4, n_items=30, n_workers=5)
-    mace = MACE(inference="em", smoothing=0.0, max_sweeps=3000, tolerance=1e-14, restarts=1).fit(labels)
+    mace = MACE(inference="em", smoothing=0.0, max_iter=3000, tol=1e-14, restarts=1).fit(labels)
     assert mace.objective_ == pytest.approx(marginal(labels, mace.competence_, mace.habits_), rel=1e-9)
     for worker, step in product(range(labels.n_workers), (-1e-3, 1e-3)):
         theta = mace.competence_.copy()
@@ -61,9 +61,9 @@ def test_the_bound_is_below_the_evidence():
 
 def test_uniform_habits_are_the_one_coin_model():
     labels, _ = simulate(np.random.default_rng(3), n_items=150, n_workers=10, n_classes=3)
-    mace = MACE(strategy=1e9, alpha=1e-6, beta=1e-6, restarts=1, max_sweeps=2000, tolerance=1e-13).fit(labels)
+    mace = MACE(strategy=1e9, alpha=1e-6, beta=1e-6, restarts=1, max_iter=2000, tol=1e-13).fit(labels)
     # p = theta + (1 - theta) / K; the coin may also fall below chance, so that good workers are compared.
-    coin = OneCoin(max_sweeps=2000, tolerance=1e-13).fit(labels)
+    coin = OneCoin(max_iter=2000, tol=1e-13).fit(labels)
     p = mace.competence_ + (1 - mace.competence_) / 3
     right = np.exp(coin.sigma_[:, 0, 0])
     good = right > 0.6

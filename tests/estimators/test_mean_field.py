@@ -7,7 +7,7 @@ from scipy.special import betaln, logsumexp
 from crowdassay import MeanField, OneCoin
 from crowdassay.errors import ParameterError
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 
@@ -43,7 +43,7 @@ def test_the_bound_is_tight_when_the_prior_is_certain():
 
 def test_the_bound_only_rises_and_gold_is_kept():
     labels = random_labels(4, n_items=80, gold=6)
-    fitted = MeanField(max_sweeps=500).fit(labels).result_
+    fitted = MeanField(max_iter=500).fit(labels).result_
     assert np.diff(fitted.history).min() >= -1e-10 * abs(fitted.objective)
     np.testing.assert_array_equal(fitted.posterior[:6], np.eye(3)[labels.gold[:6]])
 

@@ -44,7 +44,7 @@ def recode(labels, *, item=None, worker=None, label=None):
 
 
 def fit(labels, **parameters):
-    return MinimaxEntropy(tolerance=1e-12, **parameters).fit(labels).result_
+    return MinimaxEntropy(tol=1e-12, **parameters).fit(labels).result_
 
 
 @pytest.mark.parametrize("structure", ["nominal", "ordinal"])
@@ -129,7 +129,7 @@ def test_the_papers_figure_2():
 def test_theorem_2_1(three, alpha, beta):
     """With deterministic truth, KL(Q || P) = H(X|Y) - log P(Y), less the slack that the penalties allow."""
     labels, truth = three
-    result = MinimaxEntropy(alpha=alpha, beta=beta, tolerance=1e-15, max_sweeps=20000).fit(labels.with_gold(truth)).result_
+    result = MinimaxEntropy(alpha=alpha, beta=beta, tol=1e-15, max_iter=20000).fit(labels.with_gold(truth)).result_
     log_p = log_softmax(result.sigma[labels.worker] + result.tau[labels.label_item])
     given = log_p[np.arange(labels.n_labels), truth[labels.label_item]]
     entropy = -np.sum(np.exp(given) * given)
@@ -197,8 +197,8 @@ def test_penalties_follow_from_gamma_unless_given(three):
         ({"beta": float("inf")}, "beta"),
         ({"solver": "magic"}, "solver"),
         ({"starts": 0}, "starts"),
-        ({"max_sweeps": 0}, "max_sweeps"),
-        ({"tolerance": -1e-3}, "tolerance"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": -1e-3}, "tol"),
         ({"structure": "cubic"}, "structure"),
         ({"threads": 0}, "threads"),
     ],

@@ -34,7 +34,7 @@ def test_table_3_prints_root_mean_square_errors(real):
 @pytest.mark.parametrize(("name", "error"), [("bluebirds", 10.19), ("temp", 5.84), ("rte", 7.25), ("web_search", 16.92)])
 def test_dawid_skene(real, name, error):
     labels, truth = real(name)
-    result = DawidSkene(prior="uniform", smoothing=0.0, max_sweeps=100).fit(labels).result_
+    result = DawidSkene(prior="uniform", smoothing=0.0, max_iter=100).fit(labels).result_
     assert percent(result, truth) == pytest.approx(error, abs=0.006)
 
 
@@ -50,7 +50,7 @@ def test_profiled_solver(real, name, structure, objective, error, _):
 @pytest.mark.parametrize(("name", "structure", "objective", "error", "_"), MINIMAX)
 def test_algorithm_1_converged(real, name, structure, objective, error, _):
     labels, truth = real(name)
-    result = MinimaxEntropy(structure=structure, solver="algorithm1", tolerance=2e-5).fit(labels).result_
+    result = MinimaxEntropy(structure=structure, solver="algorithm1", tol=2e-5).fit(labels).result_
     assert np.diff(result.history).min() > -1e-9 * abs(objective)
     assert result.objective >= objective - 1e-6 * abs(objective)
     assert percent(result, truth) == pytest.approx(error, abs=0.006)
@@ -59,7 +59,7 @@ def test_algorithm_1_converged(real, name, structure, objective, error, _):
 @pytest.mark.parametrize(("name", "structure", "_", "__", "error"), MINIMAX)
 def test_algorithm_1_with_the_authors_stop_rule(real, name, structure, _, __, error):
     labels, truth = real(name)
-    result = MinimaxEntropy(structure=structure, solver="algorithm1", tolerance=5e-3, max_sweeps=50).fit(labels).result_
+    result = MinimaxEntropy(structure=structure, solver="algorithm1", tol=5e-3, max_iter=50).fit(labels).result_
     assert percent(result, truth) == pytest.approx(error, abs=0.006)
     if structure == "ordinal":
         assert distance_errors(result.winners, truth)[0] == pytest.approx(0.384, abs=0.0006)

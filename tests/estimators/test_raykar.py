@@ -62,7 +62,7 @@ def test_the_classifier_is_that_of_scikit_learn():
 @pytest.mark.parametrize("smoothing", [0.5, 2.0])
 def test_with_features_that_tell_nothing_it_is_dawid_skene(smoothing):
     labels, _, _ = problem()
-    options = {"smoothing": smoothing, "tolerance": 1e-13, "max_sweeps": 3000}
+    options = {"smoothing": smoothing, "tol": 1e-13, "max_iter": 3000}
     ours = RaykarClassifier(**options).fit(labels, features=np.full((labels.n_items, 2), 7.0)).result_
     theirs = DawidSkene(prior="estimated", **options).fit(labels).result_
     assert ours.objective == pytest.approx(theirs.objective, abs=1e-6)
@@ -73,7 +73,7 @@ def test_with_features_that_tell_nothing_it_is_dawid_skene(smoothing):
 
 def test_objective_only_rises_and_is_stationary():
     labels, _, features = problem()
-    fit = RaykarClassifier(tolerance=1e-13, max_sweeps=3000).fit(labels, features=features)
+    fit = RaykarClassifier(tol=1e-13, max_iter=3000).fit(labels, features=features)
     assert np.diff(fit.history_).min() > -1e-9
     # At the end of EM no small change of the classifier helps: the marginal likelihood itself, written out, is stationary.
     likelihood = np.zeros((labels.n_items, labels.n_classes))

@@ -8,7 +8,7 @@ from crowdassay.estimators.binary import first_weights, label_signs, sign_matrix
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.singular_vector import connected_parts
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 

@@ -5,7 +5,7 @@ from crowdassay import DawidSkene, SpectralDawidSkene, as_labels
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.spectral import decompose, group_means, spectral_tables, split_workers, symmetric
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 from problems import random_labels
 
 
@@ -66,8 +66,8 @@ def test_em_ends_where_dawid_skene_does_when_labels_are_many():
     labels, _ = simulate(
         np.random.default_rng(3), n_items=2000, n_workers=12, n_classes=3, labels_per_item=6, skill=2.0, item_spread=0.0
     )
-    spectral = SpectralDawidSkene(max_sweeps=2000, tolerance=1e-13).fit(labels).result_
-    plain = DawidSkene(max_sweeps=2000, tolerance=1e-13).fit(labels).result_
+    spectral = SpectralDawidSkene(max_iter=2000, tol=1e-13).fit(labels).result_
+    plain = DawidSkene(max_iter=2000, tol=1e-13).fit(labels).result_
     assert spectral.notes == ()
     assert spectral.objective == pytest.approx(plain.objective, rel=1e-8)
     np.testing.assert_allclose(spectral.posterior, plain.posterior, atol=1e-3)

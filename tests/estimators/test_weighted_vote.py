@@ -37,7 +37,7 @@ def test_workers_without_weight_leave_the_plain_vote():
 
 def test_the_first_step_of_zero_based_skill_is_wawa():
     labels = random_labels(5, n_items=40, n_workers=8)
-    np.testing.assert_allclose(ZeroBasedSkill(max_sweeps=1).fit(labels).skills_, Wawa().fit(labels).skills_)
+    np.testing.assert_allclose(ZeroBasedSkill(max_iter=1).fit(labels).skills_, Wawa().fit(labels).skills_)
 
 
 def test_zero_based_skill_ends_where_weights_and_winners_agree():
@@ -69,7 +69,7 @@ def test_new_labels_use_the_skills_as_fitted():
     np.testing.assert_allclose(vote._judge(new), [[1, 0]])
 
 
-@pytest.mark.parametrize("parameter", ["rate", "rate_steps", "rate_factor", "max_sweeps"])
+@pytest.mark.parametrize("parameter", ["rate", "rate_steps", "rate_factor", "max_iter"])
 def test_nonsense_is_refused(parameter):
     with pytest.raises(ParameterError, match=parameter):
         ZeroBasedSkill(**{parameter: 0}).fit(random_labels(0))

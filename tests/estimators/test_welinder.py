@@ -87,7 +87,7 @@ def test_recovers_what_was_drawn(dimension):
 
 def test_one_start_is_enough_in_one_dimension():
     labels, *_ = draw(5, 80, 10, 1, 1.0)
-    one, many = (Welinder(starts=starts, seed=4, tolerance=1e-12).fit(labels) for starts in (1, 5))
+    one, many = (Welinder(starts=starts, seed=4, tol=1e-12).fit(labels) for starts in (1, 5))
     assert one.objective_ == pytest.approx(many.objective_, rel=1e-9)
 
 
@@ -103,7 +103,7 @@ def test_in_two_dimensions(check):
 
 def test_new_labels_are_judged_with_the_workers_as_fitted():
     labels, *_ = draw(0, 60, 12, 1, 0.5)
-    fit = Welinder(tolerance=1e-13).fit(labels)
+    fit = Welinder(tol=1e-13).fit(labels)
     posterior = np.column_stack(fit.predict_proba(labels).columns[1:])
     np.testing.assert_allclose(posterior, fit.result_.posterior, atol=1e-4)
 
@@ -112,7 +112,7 @@ def test_refusals():
     with pytest.raises(DataError, match="two classes and these labels have 3"):
         Welinder().fit(random_labels(0))
     labels = random_labels(0, n_classes=2)
-    for options in ({"dimension": 0}, {"spread": 0.0}, {"starts": 0}, {"tolerance": -1.0}):
+    for options in ({"dimension": 0}, {"spread": 0.0}, {"starts": 0}, {"tol": -1.0}):
         with pytest.raises(ParameterError, match=next(iter(options))):
             Welinder(**options).fit(labels)
 

@@ -14,7 +14,7 @@ from crowdassay.estimators.methods import METHODS
 from crowdassay.estimators.minimax import MinimaxEntropy
 from crowdassay.io.frames import as_labels
 from crowdassay.metrics.agreement import agreement
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 
 LABELS, _ = simulate(np.random.default_rng(5), n_items=30, n_workers=6, n_classes=2, item_spread=0.2)
 CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
@@ -106,13 +106,13 @@ def test_a_worker_without_labels(name):
 @pytest.mark.parametrize("alpha", [1e-12, 1e-6, 1e6, 1e12])
 @pytest.mark.parametrize("name", ["minimax", "minimax-ordinal", "minimax-2012", "minimax-centred"])
 def test_extreme_penalties(name, alpha):
-    check_sane(fit(name, LABELS, alpha=alpha, max_sweeps=60))
-    check_sane(fit(name, LABELS, beta=alpha, max_sweeps=60))
+    check_sane(fit(name, LABELS, alpha=alpha, max_iter=60))
+    check_sane(fit(name, LABELS, beta=alpha, max_iter=60))
 
 
 @pytest.mark.parametrize("gamma", [1e-12, 1e12])
 def test_extreme_gamma(gamma):
-    result = fit("minimax", LABELS, gamma=gamma, max_sweeps=60)
+    result = fit("minimax", LABELS, gamma=gamma, max_iter=60)
     check_sane(result)
     if gamma > 1:
         assert "regularisation is too strong" in result.notes[0]
@@ -239,10 +239,10 @@ def test_row_21_no_convergence(run, tmp_path):
     path = tmp_path / "labels.csv"
     rows = zip(LABELS.label_item, LABELS.worker, LABELS.label, strict=True)
     path.write_text("item,worker,label\n" + "".join(f"{item},{worker},{label}\n" for item, worker, label in rows))
-    command = ("aggregate", path, "--method", "minimax", "--max-sweeps", 3, "--out", tmp_path / "results")
+    command = ("aggregate", path, "--method", "minimax", "--max-iter", 3, "--out", tmp_path / "results")
     code, out, _ = run(*command)
     assert code == 0
     assert "Not converged after" in out
     assert json.loads((tmp_path / "results" / "summary.json").read_text())["converged"] is False
     assert run(*command, "--strict")[0] == 1
-    assert run("aggregate", path, "--method", "dawid-skene", "--strict", "--max-sweeps", 5000)[0] == 0
+    assert run("aggregate", path, "--method", "dawid-skene", "--strict", "--max-iter", 5000)[0] == 0

@@ -18,7 +18,7 @@ from crowdassay.errors import FileError
 from crowdassay.estimators.majority import MajorityVote
 from crowdassay.io import folder as folders
 from crowdassay.io.tables import TABLES, check_results, write_result
-from crowdassay.model.simulate import simulate
+from crowdassay.simulation.simulate import simulate
 
 LABELS, _ = simulate(np.random.default_rng(1), n_items=20, n_workers=6, n_classes=2)
 RESULT = MajorityVote().fit(LABELS).result_

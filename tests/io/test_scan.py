@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import sys
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.errors import ColumnError, DataError, MissingExtraError
+from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.scan import scan
 
 ROLES = ("item", "label")
@@ -79,40 +77,19 @@ def test_folders_named_like_partitions_add_no_columns(tmp_path):
             read(path)
 
 
-def test_without_duckdb_tables_are_read_all_the_same_and_the_rest_is_refused(tmp_path, monkeypatch):
-    table = pa.table({"item": ["i", "j"], "label": [1, 2]})
-    pq.write_table(table, tmp_path / "a.parquet")
-    (tmp_path / "a.csv").write_text("item,label\ni,1\nj,2\n")
-    (tmp_path / "a.jsonl").write_text('{"item": "i", "label": 1}\n')
-    before = [read(tmp_path / name)[0] for name in ("a.parquet", "a.csv")]
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    assert [read(tmp_path / name)[0] for name in ("a.parquet", "a.csv")] == before
-    with pytest.raises(MissingExtraError, match="pip install duckdb"):
-        read(tmp_path / "a.jsonl")
-    (tmp_path / "b.parquet").write_bytes(b"no")
-    with pytest.raises(DataError, match="not a complete Parquet file"):
-        read(tmp_path / "b.parquet")
-
-
-def test_parquet_is_the_same_without_duckdb(tmp_path, monkeypatch):
-    """Dates and bytes are text in both, a folder's name adds no column, and damage is one sentence."""
+def test_parquet_with_dates_and_bytes_is_text(tmp_path):
+    """Dates and bytes are text, a folder's name adds no column, and damage is one sentence."""
     folder = tmp_path / "label=3"
     folder.mkdir()
     path = folder / "a.parquet"
     days = pa.array([0, 1], pa.int32()).cast(pa.date32())
     pq.write_table(pa.table({"when": days, "label": pa.array([b"x", b"y"]), "item": ["i", "j"]}), path)
     for names in ({}, {"item": "when"}):
-        known = read(path, **names)
-        assert isinstance(known[0][0][0], str)
-        with monkeypatch.context() as patch:
-            patch.setattr("crowdassay.io.scan.has_duckdb", lambda: False)
-            assert read(path, **names) == known
+        assert isinstance(read(path, **names)[0][0][0], str)
     data = path.read_bytes()
     path.write_bytes(data[:-200] + b"\xff" * 180 + data[-20:])  # the footer, which Arrow calls an OSError
-    for there in (True, False):
-        monkeypatch.setattr("crowdassay.io.scan.has_duckdb", lambda there=there: there)
-        with pytest.raises(DataError, match=r"is damaged, in its footer \(bytes [0-9,]+ to [0-9,]+\)"):
-            read(path)
+    with pytest.raises(DataError, match=r"is damaged, in its footer \(bytes [0-9,]+ to [0-9,]+\)"):
+        read(path)
 
 
 @pytest.mark.parametrize("shift", ["", "x"])

@@ -11,8 +11,8 @@ from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.blocks import average_difficulty
 from crowdassay.kernels import reference
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import nominal, ordinal
+from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers.profiled import complete, fit_profiled
 from problems import random_labels
 
@@ -75,7 +75,7 @@ def test_a_fit_that_skips_classes_equals_the_full_computation(n_classes):
     for warm in (True, False):
         engine = LocalEngine(labels, warm=warm, item_tolerance=1e-14)
         assert engine._light(model) != warm
-        solution = fit_profiled(engine, model, uniform, starts=1, max_sweeps=3000, tolerance=1e-13)
+        solution = fit_profiled(engine, model, uniform, starts=1, max_iter=3000, tol=1e-13)
         found.append((solution.objective, complete(engine, solution)))
     (high, full), (value, light) = found
     assert value == pytest.approx(high, rel=1e-10)

@@ -68,7 +68,7 @@ def test_a_warm_start_changes_the_path_and_not_the_end(drawn):
     cold = MinimaxEntropy(gamma=0.3, starts=1).fit(labels).result_
     warm = MinimaxEntropy(gamma=0.3).refit(labels, before).result_
     assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
-    assert warm.sweeps < cold.sweeps
+    assert warm.n_iter < cold.n_iter
 
 
 def test_a_flat_model_is_never_a_start(drawn):

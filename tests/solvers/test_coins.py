@@ -53,16 +53,16 @@ def test_the_mean_field_update_returns_minus_the_divergence(counts):
 @pytest.mark.parametrize("estimate_prior", [True, False])
 def test_em_only_rises_whatever_the_update(update, estimate_prior):
     engine = LocalEngine(random_labels(7, n_items=80, gold=4))
-    *_, history, _, converged = fit_em(engine, estimate_prior=estimate_prior, max_sweeps=3000, tolerance=1e-12, update=update)
+    *_, history, _, converged = fit_em(engine, estimate_prior=estimate_prior, max_iter=3000, tol=1e-12, update=update)
     assert converged
     assert np.diff(history).min() >= -1e-10 * abs(history[-1])
 
 
 def test_em_goes_on_from_given_tables():
     engine = LocalEngine(random_labels(7, n_items=80))
-    options = {"estimate_prior": False, "tolerance": 0.0, "smoothing": 0.5}
-    middle, _, first, _, _ = fit_em(engine, max_sweeps=5, **options)
-    end, _, whole, _, _ = fit_em(engine, max_sweeps=9, **options)
-    again, _, rest, _, _ = fit_em(engine, max_sweeps=4, start=middle, **options)
+    options = {"estimate_prior": False, "tol": 0.0, "smoothing": 0.5}
+    middle, _, first, _, _ = fit_em(engine, max_iter=5, **options)
+    end, _, whole, _, _ = fit_em(engine, max_iter=9, **options)
+    again, _, rest, _, _ = fit_em(engine, max_iter=4, start=middle, **options)
     np.testing.assert_allclose(first + rest, whole)
     np.testing.assert_allclose(again, end)

@@ -12,8 +12,8 @@ from crowdassay.estimators.confusion import observed_counts
 from crowdassay.estimators.minimax_model import make_model
 from crowdassay.metrics.scores import error_rate
 from crowdassay.model.family import VANISHING, Model, centred_metric
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import nominal
+from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.empirical import learned_prior
 from problems import random_labels
@@ -65,7 +65,7 @@ def test_at_the_same_tables_a_population_never_costs_more():
 def test_pooled_counts_match_and_each_workers_nearly():
     """The primal meaning: the crowd's confusion counts as expected, each worker's up to alpha times its deviation."""
     labels, _ = simulate(np.random.default_rng(0), n_items=120, n_workers=8, n_classes=3)
-    fitted = MinimaxEntropy(population=True, item_structure="none", alpha=5.0, tolerance=1e-13).fit(labels).result_
+    fitted = MinimaxEntropy(population=True, item_structure="none", alpha=5.0, tol=1e-13).fit(labels).result_
     observed = observed_counts(labels, fitted.posterior)
     rows = observed.sum(axis=2, keepdims=True)
     left = observed - rows * np.exp(fitted.sigma) / np.exp(fitted.sigma).sum(axis=2, keepdims=True)

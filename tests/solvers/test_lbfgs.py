@@ -15,11 +15,11 @@ def quiet_blas():
 
 def test_a_curved_valley_is_climbed_out_of():
     start = np.array([-1.2, 1.0, -0.5, 2.0])
-    point, value, history, sweeps, converged = climb(
-        lambda x: (-rosen(x) - 1.0, -rosen_der(x)), start, np.ones(4), max_sweeps=500, tolerance=1e-14
+    point, value, history, n_iter, converged = climb(
+        lambda x: (-rosen(x) - 1.0, -rosen_der(x)), start, np.ones(4), max_iter=500, tol=1e-14
     )
     assert converged
-    assert sweeps < 200
+    assert n_iter < 200
     assert value == history[-1]
     assert np.diff(history).min() > 0
     np.testing.assert_allclose(point, 1.0, atol=1e-5)
@@ -33,8 +33,8 @@ def test_units_take_the_curvature_out():
     def bowl(x):
         return -1.0 - 0.5 * float(curvature @ (x - target) ** 2), -curvature * (x - target)
 
-    *_, plain, _ = climb(bowl, np.zeros(30), np.ones(30), max_sweeps=2000, tolerance=1e-12)
-    point, *_, scaled, _ = climb(bowl, np.zeros(30), curvature**-0.5, max_sweeps=2000, tolerance=1e-12)
+    *_, plain, _ = climb(bowl, np.zeros(30), np.ones(30), max_iter=2000, tol=1e-12)
+    point, *_, scaled, _ = climb(bowl, np.zeros(30), curvature**-0.5, max_iter=2000, tol=1e-12)
     assert scaled <= 10 < plain
     np.testing.assert_allclose(point, target, atol=1e-5)
 
@@ -44,15 +44,13 @@ def test_a_run_cut_short_keeps_what_it_has(allowed):
     def valley(x):
         return -rosen(x), -rosen_der(x)
 
-    point, value, history, sweeps, converged = climb(
-        valley, np.array([-1.2, 1.0]), np.ones(2), max_sweeps=allowed, tolerance=1e-12
-    )
+    point, value, history, n_iter, converged = climb(valley, np.array([-1.2, 1.0]), np.ones(2), max_iter=allowed, tol=1e-12)
     assert not converged
-    assert sweeps == allowed
+    assert n_iter == allowed
     assert value == valley(point)[0] == max(history)
 
 
 def test_a_summit_is_not_left():
-    *_, sweeps, converged = climb(lambda x: (-1.0, 0 * x), np.ones(3), np.ones(3), max_sweeps=10, tolerance=1e-9)
+    *_, n_iter, converged = climb(lambda x: (-1.0, 0 * x), np.ones(3), np.ones(3), max_iter=10, tol=1e-9)
     assert converged
-    assert sweeps == 1
+    assert n_iter == 1

@@ -5,8 +5,8 @@ from scipy.optimize import approx_fprime
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import resolve
+from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers import profiled
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.opening import fit_counts
@@ -20,14 +20,14 @@ def labels():
 @pytest.mark.parametrize("name", ["nominal", "ordinal"])
 def test_opening_without_items_rises_to_the_same_optimum(labels, name, monkeypatch):
     basis = resolve(name, 3).basis()
-    model, run = Model(basis, basis, 1.0, 20.0), {"starts": 1, "max_sweeps": 500, "tolerance": 1e-11}
+    model, run = Model(basis, basis, 1.0, 20.0), {"starts": 1, "max_iter": 500, "tol": 1e-11}
     slow = profiled.fit_profiled(LocalEngine(labels), model, np.zeros(3), **run)
     monkeypatch.setattr(profiled, "SMALL", 0)
     engine, heard = LocalEngine(labels, warm=False), []
     fast = profiled.fit_profiled(engine, model, np.zeros(3), progress=lambda sweeps, _: heard.append(sweeps), **run)
     assert fast.objective == pytest.approx(slow.objective, rel=1e-8)
     assert np.diff(fast.history).min() >= -1e-9 * abs(fast.objective)
-    assert heard[-1] <= fast.sweeps
+    assert heard[-1] <= fast.n_iter
     np.testing.assert_allclose(fast.sigma, slow.sigma, atol=1e-2)
 
 

@@ -6,8 +6,8 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.kernels import reference
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import STRUCTURES, resolve
+from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers.algorithm1 import fit_algorithm1, vote_shares
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.em import fit_em
@@ -29,8 +29,8 @@ def family(name, n_classes, alpha=1.5, beta=2.5, item=True):
 @pytest.mark.parametrize("item", [True, False])
 def test_both_solvers_only_rise_and_meet(labels, name, item):
     model, prior = family(name, 3, item=item), np.zeros(3)
-    fast = fit_profiled(LocalEngine(labels), model, prior, starts=2, max_sweeps=2000, tolerance=1e-12)
-    slow = fit_algorithm1(LocalEngine(labels, item_tolerance=1e-18), model, prior, max_steps=3000, tolerance=1e-6)
+    fast = fit_profiled(LocalEngine(labels), model, prior, starts=2, max_iter=2000, tol=1e-12)
+    slow = fit_algorithm1(LocalEngine(labels, item_tolerance=1e-18), model, prior, max_steps=3000, tol=1e-6)
     for outcome in (fast, slow.solution):
         assert outcome.converged
         assert np.diff(outcome.history).min(initial=0.0) >= -1e-9 * abs(outcome.objective)
@@ -66,7 +66,7 @@ def test_primal_constraints_hold_at_the_optimum(labels, name):
     """Expected minus observed counts equal minus alpha sigma and minus beta tau (Equations 9 and 10 with their slacks)."""
     model = family(name, 3)
     engine = LocalEngine(labels, item_tolerance=1e-20)
-    found = complete(engine, fit_profiled(engine, model, np.zeros(3), starts=1, max_sweeps=5000, tolerance=1e-15))
+    found = complete(engine, fit_profiled(engine, model, np.zeros(3), starts=1, max_iter=5000, tol=1e-15))
     sigma = found.solution.sigma
     features = np.asarray(resolve(name, 3).features.todense())
     solve = np.linalg.pinv(features - features.reshape(3, 3, -1).mean(axis=1, keepdims=True).repeat(3, axis=1).reshape(9, -1))
@@ -89,18 +89,18 @@ def test_gold_is_never_overruled(labels):
     known = labels.with_gold(gold)
     engine = LocalEngine(known)
     for outcome in (
-        complete(engine, fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_sweeps=500, tolerance=1e-9)),
-        fit_algorithm1(LocalEngine(known), family("nominal", 3), np.zeros(3), max_steps=20, tolerance=1e-3),
+        complete(engine, fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_iter=500, tol=1e-9)),
+        fit_algorithm1(LocalEngine(known), family("nominal", 3), np.zeros(3), max_steps=20, tol=1e-3),
     ):
         np.testing.assert_array_equal(outcome.posterior[:10], np.eye(3)[gold[:10]])
 
 
-@pytest.mark.parametrize("sweeps", [1, 2, 7])
-def test_running_out_of_sweeps_keeps_the_best_so_far(labels, sweeps):
+@pytest.mark.parametrize("n_iter", [1, 2, 7])
+def test_running_out_of_iterations_keeps_the_best_so_far(labels, n_iter):
     engine = LocalEngine(labels)
-    found = fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_sweeps=sweeps, tolerance=1e-9)
+    found = fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_iter=n_iter, tol=1e-9)
     assert not found.converged
-    assert found.sweeps <= sweeps
+    assert found.n_iter <= n_iter
     assert np.isfinite(found.objective)
     np.testing.assert_allclose(complete(engine, found).posterior.sum(axis=1), 1.0)
 
@@ -108,11 +108,11 @@ def test_running_out_of_sweeps_keeps_the_best_so_far(labels, sweeps):
 @pytest.mark.parametrize("estimate_prior", [True, False])
 @pytest.mark.parametrize("smoothing", [0.0, 0.5])
 def test_em_only_rises(labels, estimate_prior, smoothing):
-    log_p, log_prior, history, sweeps, converged = fit_em(
-        LocalEngine(labels), estimate_prior=estimate_prior, smoothing=smoothing, max_sweeps=2000, tolerance=1e-10
+    log_p, log_prior, history, n_iter, converged = fit_em(
+        LocalEngine(labels), estimate_prior=estimate_prior, smoothing=smoothing, max_iter=2000, tol=1e-10
     )
     assert converged
-    assert sweeps == len(history)
+    assert n_iter == len(history)
     assert np.diff(history).min() >= -1e-9 * abs(history[-1])
     np.testing.assert_allclose(np.exp(log_p).sum(axis=2), 1.0)
     assert np.exp(log_prior).sum() == pytest.approx(1.0)
@@ -122,7 +122,7 @@ def test_without_items_the_family_is_dawid_skenes():
     """With no item block and a vanishing penalty, the profiled solver finds EM's likelihood."""
     labels, _ = simulate(np.random.default_rng(4), n_items=300, n_workers=6, n_classes=3, labels_per_item=6, item_spread=0.0)
     engine = LocalEngine(labels)
-    *_, history, _, _ = fit_em(engine, estimate_prior=False, smoothing=0.0, max_sweeps=20000, tolerance=1e-13)
+    *_, history, _, _ = fit_em(engine, estimate_prior=False, smoothing=0.0, max_iter=20000, tol=1e-13)
     model = family("nominal", 3, alpha=1e-9, item=False)
-    found = fit_profiled(engine, model, np.full(3, -np.log(3)), starts=1, max_sweeps=20000, tolerance=1e-13)
+    found = fit_profiled(engine, model, np.full(3, -np.log(3)), starts=1, max_iter=20000, tol=1e-13)
     assert found.objective == pytest.approx(history[-1], rel=1e-6)

@@ -20,8 +20,8 @@ from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.majority import MajorityVote
 from crowdassay.estimators.minimax import MinimaxEntropy
 from crowdassay.model.family import Model
-from crowdassay.model.simulate import simulate
 from crowdassay.model.structures import STRUCTURES, resolve
+from crowdassay.simulation.simulate import simulate
 
 Make = Callable[[Labels], Engine]
 OBJECTIVE = 1e-9  # relative
@@ -99,8 +99,8 @@ def check_fits(make: Make) -> None:
     """Estimators end where they end on the local engine: the same objective, and the same most probable classes."""
     methods = (
         MajorityVote(),
-        DawidSkene(max_sweeps=30),
-        DawidSkene(prior="estimated", smoothing=0.1, max_sweeps=30),
+        DawidSkene(max_iter=30),
+        DawidSkene(prior="estimated", smoothing=0.1, max_iter=30),
         MinimaxEntropy(starts=1),
         MinimaxEntropy(starts=1, item_structure="none"),
         MinimaxEntropy(starts=1, structure="ordinal"),

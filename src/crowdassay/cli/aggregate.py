@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.ending import Ending
 from crowdassay.cli.engines import Job, engine_options, find_runner
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.paths import refuse_inputs
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 FITTING = (
     "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
-    "threads", "max_sweeps", "tolerance",
+    "threads", "max_iter", "tol",
 )  # fmt: skip
 
 MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # options that only the paper's method has
@@ -57,28 +56,23 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--save-model", type=click.Path(path_type=Path), help="Folder for the fitted model, for 'crowdassay update'.")
 @engine_options
 @click.option("--threads", type=int, help="Number of threads; all cores by default. The result does not depend on it.")
-@click.option("--max-sweeps", type=int, help="Passes over the labels allowed.")
-@click.option("--tolerance", type=float, help="Relative change of the objective at which to stop.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder that keeps what is known while the fit runs.")
-@click.option("--resume", is_flag=True, help="Go on from the --checkpoint of a run that was interrupted.")
+@click.option("--max-iter", type=int, help="Passes over the labels allowed.")
+@click.option("--tol", type=float, help="Relative change of the objective at which to stop.")
 @click.option("--strict", is_flag=True, help="End with exit code 1 if the fit did not converge.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-@click.pass_obj
-def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **options: Any) -> int:
+def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> int:
     """Aggregate LABELS into one label per item.
 
     LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content; or
     several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
     """
-    from crowdassay.cli.checkpoint import check_checkpoint, finish_recording, start_recording
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import print_summary, summarise, tell
     from crowdassay.io.tables import check_results, write_result
     from crowdassay.io.truth import match_truth, take_gold
 
     chosen, estimator = choose(method, options)
-    check_checkpoint(options["checkpoint"], options["resume"], estimator)
     if options["out"] is not None:
         check_results(options["out"])
     check_pictures(options)
@@ -95,8 +89,7 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
     known = {} if options["validation"] is None else {"validation": options["validation"]}
     if options["gold"] is not None:
         data = take_gold(data, options["gold"])
-    with progress_line(quiet=options["quiet"]) as (show, announce):
-        progress = start_recording(estimator, data, options, ending, show, announce)
+    with progress_line(quiet=options["quiet"]) as (progress, announce):
         estimator.fit(data, progress=progress, announce=announce, **known)
     result = estimator.result_
     ordered = chosen.ordered or options["classes"] is not None or data.numeric
@@ -107,7 +100,6 @@ def aggregate(ending: Ending, /, labels: tuple[str, ...], method: str | None, **
         with working("Writing ...", quiet=options["quiet"]):
             write_result(result, summary, options["out"], options["form"], raw=options["raw"])
     show_more(result, None if truth is None else truth[0], options)
-    finish_recording(progress)
     if options["save_model"] is not None:
         estimator.save(options["save_model"])
     tell(partial(print_summary, result), summary, options)

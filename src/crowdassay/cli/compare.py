@@ -11,7 +11,7 @@ from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
-    from crowdassay.estimators.compare import Comparison
+    from crowdassay.selection.compare import Comparison
 
 SHOWN = 10
 
@@ -39,10 +39,10 @@ def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
     from crowdassay.cli.progress import progress_line
     from crowdassay.cli.summary import print_report
     from crowdassay.errors import DataError
-    from crowdassay.estimators.compare import compare as fit_all
     from crowdassay.estimators.methods import METHODS, find_method
     from crowdassay.io.truth import match_truth, take_gold
     from crowdassay.metrics.scores import without_gold
+    from crowdassay.selection.compare import compare as fit_all
 
     chosen = list(METHODS.values()) if methods == "all" else [find_method(name.strip()) for name in methods.split(",")]
     data = read(labels, options)

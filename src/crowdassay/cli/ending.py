@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -16,21 +16,13 @@ PATIENCE = 0.6  # seconds for the interruption to get through; compiled code doe
 
 @dataclass
 class Ending:
-    """What to do, and what to say, when a run is interrupted.
+    """What to say when a run is interrupted, and whether it has ended."""
 
-    Attributes
-    ----------
-    save : callable, optional
-        Saves what should outlive the run and returns a sentence about it.
-    """
-
-    save: Callable[[], str] | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     def last_words(self) -> str:
-        """Save what there is to save; return what to tell the user."""
-        saved = "nothing was written." if self.save is None else self.save()
-        return f"Interrupted; {saved}"
+        """Return what to tell the user."""
+        return "Interrupted; nothing was written."
 
 
 @contextmanager

@@ -74,8 +74,6 @@ def find_runner(job: Job) -> Callable[[Job], int] | None:
     if name == "gpu":  # the labels are read into memory all the same
         if not hasattr(job.estimator, "engine"):
             raise ParameterError(f"The GPU engine runs minimax and dawid-skene; take --engine local for {job.method}.")
-        if job.options["checkpoint"] is not None:
-            raise ParameterError("--checkpoint goes with --engine local.")
         job.estimator.set_params(engine="gpu")
         return None
     try:

@@ -6,7 +6,7 @@ import click
 
 HEADINGS = {
     "Method": (
-        "method", "methods", "seed", "max_sweeps", "tolerance", "gamma", "gammas", "folds", "reading", "validation", "alpha",
+        "method", "methods", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
         "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level",
     ),
     "Known classes": ("truth", "gold", "use_gold", "gold_out", "calibration"),
@@ -17,7 +17,7 @@ HEADINGS = {
         "tool", "item_column", "worker_column", "label_column", "classes", "missing", "repeats", "time_column", "weight_column",
         "allow_drops", "skip_bad", "question", "predictions", "pseudonymise", "salt",
     ),
-    "Running": ("engine", "memory", "temp_dir", "threads", "checkpoint", "resume"),
+    "Running": ("engine", "memory", "temp_dir", "threads"),
 }  # fmt: skip
 
 

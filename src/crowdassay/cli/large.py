@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # What needs all labels in memory, and the values that do not ask for it.
 IN_MEMORY = {
     "time_column": None, "weight_column": None, "skip_bad": False, "question": None, "predictions": False, "use_gold": False,
-    "save_model": None, "checkpoint": None, "resume": False,
+    "save_model": None,
 }  # fmt: skip
 SHARE = 0.5  # of the free memory that is used where none is given
 
@@ -105,7 +105,7 @@ def summarise(found: FilesResult, job: Job) -> dict[str, Any]:
         "classes": names,
         "objective": solution.objective,
         "converged": solution.converged,
-        "sweeps": solution.sweeps,
+        "n_iter": solution.n_iter,
         "seconds": round(result.seconds, 3),
         "n_items": spool.n_items,
         "n_workers": len(spool.workers),
@@ -118,7 +118,7 @@ def summarise(found: FilesResult, job: Job) -> dict[str, Any]:
     }
     if not solution.converged:
         summary["notes"].append(
-            f"Not converged after {solution.sweeps} sweeps: the result is usable but not final; raise --max-sweeps."
+            f"Not converged after {solution.n_iter} iterations: the result is usable but not final; raise --max-iter."
         )
     if spool.truth is not None:
         known = tally.known
@@ -155,8 +155,8 @@ def print_summary(found: FilesResult, summary: dict[str, Any], out: Path | None,
     console.print(f"\n{told_method(summary)}, engine {summary['engine']}.")
     if solution.objective is not None:
         end = "converged" if solution.converged else "not converged"
-        sweeps = counted(solution.sweeps, "sweep")
-        console.print(f"Objective {solution.objective:,.4f} after {sweeps}, {end}, in {result.seconds:.2f} s.")
+        n_iter = counted(solution.n_iter, "iteration")
+        console.print(f"Objective {solution.objective:,.4f} after {n_iter}, {end}, in {result.seconds:.2f} s.")
     sure = found.tally.sure / found.tally.items
     console.print(f"{sure:.1%} of the items have a probability of at least 0.95; {summary['n_tied']:,} are tied.")
     if "error_rate" in summary:

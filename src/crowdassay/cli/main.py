@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(given: list[str], ending: Ending) -> int:
     """Run a command and return the exit code; what goes wrong is one line, and a traceback only with --debug."""
     try:
-        return cli.main(given, prog_name="crowdassay", standalone_mode=False, obj=ending) or 0
+        return cli.main(given, prog_name="crowdassay", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -22,8 +22,8 @@ def progress_line(*, quiet: bool) -> Iterator[tuple[Callable[[int, float], None]
 
     with Console(stderr=True).status("Fitting ...") as status:
 
-        def progress(sweeps: int, objective: float) -> None:
-            status.update(f"Fitting: sweep {sweeps}, objective {objective:,.4f}")
+        def progress(n_iter: int, objective: float) -> None:
+            status.update(f"Fitting: iteration {n_iter}, objective {objective:,.4f}")
 
         yield progress, status.update
 

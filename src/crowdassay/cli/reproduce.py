@@ -22,8 +22,8 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     from crowdassay.report.chart import render_svg
     from crowdassay.report.charts import calibration_chart
     from crowdassay.report.page import reproduction_page
-    from crowdassay.report.reproduce import reproduce as run
-    from crowdassay.report.reproduce import table_4_records
+    from crowdassay.reproduction.reproduce import reproduce as run
+    from crowdassay.reproduction.reproduce import table_4_records
 
     numbers = [1, 2, 3, 4] if table is None else [table]
     if html is not None:

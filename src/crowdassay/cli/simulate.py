@@ -35,8 +35,8 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     from crowdassay.errors import ParameterError
     from crowdassay.io.folder import check_free
     from crowdassay.io.write import check_writable, write_table
-    from crowdassay.model.simulate import simulate as draw
-    from crowdassay.model.story import birds
+    from crowdassay.simulation.simulate import simulate as draw
+    from crowdassay.simulation.story import birds
 
     if seed < 0:
         raise ParameterError(f"seed must be zero or a positive whole number, not {seed}.")

@@ -30,7 +30,7 @@ def summarise(result: Result, method: str, truth: tuple[np.ndarray, dict[str, in
         "classes": list(labels.class_names),
         "objective": result.objective,
         "converged": result.converged,
-        "sweeps": result.sweeps,
+        "n_iter": result.n_iter,
         "seconds": round(result.seconds, 3),
         "n_items": labels.n_items,
         "n_workers": labels.n_workers,
@@ -45,7 +45,7 @@ def summarise(result: Result, method: str, truth: tuple[np.ndarray, dict[str, in
         summary["selection"] = result.selection
     if not result.converged:
         summary["notes"].append(
-            f"Not converged after {result.sweeps} sweeps: the result is usable but not final; raise --max-sweeps."
+            f"Not converged after {result.n_iter} iterations: the result is usable but not final; raise --max-iter."
         )
     if truth is not None:
         codes, matched = truth
@@ -98,8 +98,8 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
     console.print(f"\n{told_method(summary)}.")
     end = "converged" if result.converged else "not converged"
     if result.objective is not None:
-        sweeps = counted(result.sweeps, "sweep")
-        console.print(f"Objective {result.objective:,.4f} after {sweeps}, {end}, in {result.seconds:.2f} s.")
+        n_iter = counted(result.n_iter, "iteration")
+        console.print(f"Objective {result.objective:,.4f} after {n_iter}, {end}, in {result.seconds:.2f} s.")
     if result.selection is not None:
         scores = ", ".join(f"{row['candidate']}: {row['score']:.4f}" for row in result.selection["rows"])
         console.print(f"Chosen by {result.selection['criterion']}: {scores}.")

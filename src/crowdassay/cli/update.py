@@ -47,9 +47,9 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
 
     from crowdassay.cli.summary import summarise
     from crowdassay.errors import ParameterError
-    from crowdassay.estimators.saved import load_model, save_model
-    from crowdassay.estimators.update import SINCE
     from crowdassay.io.tables import check_results, write_result
+    from crowdassay.persistence.saved import load_model, save_model
+    from crowdassay.persistence.update import SINCE
 
     if not (labels or options["refit"]):
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
@@ -57,7 +57,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
         check_results(options["out"])
     estimator = load_model(model)
     facts = add(estimator, labels, options) if labels else {}
-    sweeps = estimator.refresh().result_.sweeps if options["refit"] else None
+    n_iter = estimator.refresh().result_.n_iter if options["refit"] else None
     save_model(estimator, model)
     result = estimator.result_
     if options["out"] is not None:
@@ -66,7 +66,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     facts |= {
         "n_items": result.labels.n_items,
         "n_labels": result.labels.n_labels,
-        "refit_sweeps": sweeps,
+        "refit_n_iter": n_iter,
         SINCE: result.parameters.get(SINCE, 0),
     }
     if options["as_json"]:
@@ -79,8 +79,8 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     """Take in the labels of files; return what that did."""
     import time
 
-    from crowdassay.estimators.update import count_again
-    from crowdassay.estimators.update import update as take_in
+    from crowdassay.persistence.update import count_again
+    from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
     new = read_many(labels, {**options, "classes": list(old.class_names)})
@@ -111,8 +111,8 @@ def tell(facts: dict[str, Any], model: Path) -> None:
                 "them twice. If they were given again by mistake, start again from a copy of the model, or from all labels."
             )
     since = facts["labels_since_fit"]
-    if facts["refit_sweeps"] is not None:
-        click.echo(f"Fitted the workers again in {counted(facts['refit_sweeps'], 'sweep')}.")
+    if facts["refit_n_iter"] is not None:
+        click.echo(f"Fitted the workers again in {counted(facts['refit_n_iter'], 'iteration')}.")
     elif since > STALE * facts["n_labels"]:
         refit = f"crowdassay update {model} --refit"
         click.echo(f"The workers have not been fitted to {since:,} of these labels; {refit} does that.")

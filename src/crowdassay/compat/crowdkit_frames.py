@@ -32,7 +32,7 @@ class Coded:
     ----------
     labels : Labels
     tasks, workers, classes : pandas.Index
-        In the order of the codes: tasks and classes sorted, workers as they appear.
+        In the order of the codes.
     """
 
     labels: Labels
@@ -64,7 +64,7 @@ def three_columns(data: Any) -> Any:
     return data
 
 
-def code_frame(data: Any, true_labels: Any = None, classes: Any = None) -> Coded:
+def code_frame(data: Any, true_labels: Any = None, classes: Any = None, *, sort: bool = False) -> Coded:
     """Encode a frame; a missing column is a KeyError, as in crowd-kit.
 
     Parameters
@@ -74,24 +74,27 @@ def code_frame(data: Any, true_labels: Any = None, classes: Any = None) -> Coded
         Known labels by task; they become the gold of `Labels`.
     classes : pandas.Index, optional
         Classes that may not occur among the labels.
+    sort : bool
+        Whether tasks and classes are sorted; otherwise they are in order of appearance. crowd-kit does either, by method.
     """
     pd = pandas()
     data = three_columns(data)
-    item, tasks = pd.factorize(data["task"], sort=True)
+    item, tasks = pd.factorize(data["task"], sort=sort)
     worker, workers = pd.factorize(data["worker"])
     found = pd.Index(data["label"].unique())
     for more in (classes, None if true_labels is None else pd.Index(true_labels[true_labels.index.isin(tasks)].unique())):
         if more is not None:
             found = found.append(more.difference(found)) if len(more.difference(found)) else found
-    names = _sorted(found)
+    if sort:
+        found = _sorted(found)
     labels = Labels.from_codes(
-        item, worker, names.get_indexer(data["label"]), items=_words(tasks), workers=_words(workers), classes=_words(names)
+        item, worker, found.get_indexer(data["label"]), items=_words(tasks), workers=_words(workers), classes=_words(found)
     )
     if true_labels is not None:
         known = true_labels[~true_labels.index.duplicated()].reindex(tasks)
-        gold = np.where(known.notna(), names.get_indexer(known), -1)
+        gold = np.where(known.notna(), found.get_indexer(known), -1)
         labels = labels.with_gold(gold)
-    return Coded(labels, pd.Index(tasks, name="task"), pd.Index(workers, name="worker"), names)
+    return Coded(labels, pd.Index(tasks, name="task"), pd.Index(workers, name="worker"), found)
 
 
 def share_right(data: Any, truth: Any) -> Any:

@@ -64,17 +64,15 @@ class DawidSkene(_Tabled):
             votes = observed_counts(coded.labels, posterior)
             counts = start_counts(coded, votes, initial_error, self.initial_error_strategy)
         if self.n_iter > 0 and counts is None:
-            result = (
-                dawid_skene.DawidSkene(prior="estimated", max_sweeps=self.n_iter, tolerance=self.tol).fit(coded.labels).result_
-            )
+            result = dawid_skene.DawidSkene(prior="estimated", max_iter=self.n_iter, tol=self.tol).fit(coded.labels).result_
             posterior, history = result.posterior, result.history
         elif self.n_iter > 0 and counts is not None:
             engine = LocalEngine(coded.labels)
             log_p, log_prior, history, *_ = fit_em(
                 engine,
                 estimate_prior=True,
-                max_sweeps=self.n_iter - 1,  # the first step is the E-step at the given tables
-                tolerance=self.tol,
+                max_iter=self.n_iter - 1,  # the first step is the E-step at the given tables
+                tol=self.tol,
                 start=free_tables(0.0)(counts)[0],
             )
             engine.count(log_p, log_prior, posterior=posterior)
@@ -131,7 +129,7 @@ class OneCoinDawidSkene(_Plain):
         posterior = shares(gold_votes(labels))
         history: tuple[float, ...] = ()
         if self.n_iter > 0:
-            result = coins.OneCoin(prior="estimated", max_sweeps=self.n_iter, tolerance=self.tol).fit(labels).result_
+            result = coins.OneCoin(prior="estimated", max_iter=self.n_iter, tol=self.tol).fit(labels).result_
             posterior, history = result.posterior, result.history
         self._keep(coded, posterior)
         self.priors_ = coded.series(posterior.mean(axis=0), coded.classes.rename("label"), "prior")
@@ -160,7 +158,7 @@ class GLAD(_Plain):
 
     def fit(self, data: Any) -> Self:
         """Fit a frame of task, worker and label."""
-        coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index)
+        coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index, sort=True)
         if self.labels_priors is not None and np.ptp(np.asarray(self.labels_priors, dtype=float)) > 1e-9:
             raise ParameterError("GLAD here takes all labels as equally probable beforehand: leave labels_priors out.")
         ability = _common("alphas_priors_mean", self.alphas_priors_mean)
@@ -169,8 +167,8 @@ class GLAD(_Plain):
             glad.GLAD(
                 ability=ability,
                 easiness=easiness,
-                max_sweeps=max(self.n_iter * self.m_step_max_iter, 1),
-                tolerance=min(self.tol, 1e-9),
+                max_iter=max(self.n_iter * self.m_step_max_iter, 1),
+                tol=min(self.tol, 1e-9),
             )
             .fit(coded.labels)
             .result_
@@ -206,8 +204,8 @@ class KOS(_Plain):
         if not len(three_columns(data)):
             self.labels_ = pandas().Series([], dtype="O", name="agg_label")
             return self
-        coded = code_frame(data)
-        result = kos.KOS(iterations=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
+        coded = code_frame(data, sort=True)
+        result = kos.KOS(max_iter=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
         self._keep(coded, result.posterior)
         return self
 
@@ -242,10 +240,11 @@ class MACE(_Plain):
             beta=self.beta,
             smoothing=self.smoothing_,
             restarts=self.n_restarts,
-            max_sweeps=max(self.n_iter, 1),
+            max_iter=max(self.n_iter, 1),
             seed=self.random_state,
         ).fit(coded.labels)
         self._keep(coded, found.result_.posterior)
+        self.probas_ = self.probas_.rename_axis(columns=None)  # crowd-kit names the columns of the other models only
         knows = getattr(found, "competence_", np.ones(n_workers))  # of a single class nothing is learned
         self.spamming_ = np.column_stack([1.0 - knows, knows])
         habits = getattr(found, "habits_", np.ones((n_workers, 1)))

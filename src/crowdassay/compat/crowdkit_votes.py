@@ -30,7 +30,7 @@ class MajorityVote:
         if skills is not None:
             skills = _complete(data, skills, self.on_missing_skill, self.default_skill)
             data = data[data["worker"].isin(skills.index)]
-        coded = code_frame(data)
+        coded = code_frame(data, sort=skills is not None)
         if skills is None:
             result = majority.MajorityVote().fit(coded.labels).result_
             posterior, code = result.posterior, result.code
@@ -128,14 +128,17 @@ class ZeroBasedSkill(_SelfSkilledVote):
 
     def fit(self, data: Any) -> Self:
         """Find the skills."""
-        coded = code_frame(data)
+        coded = code_frame(data, sort=True)
+        if self.n_iter < 1:
+            self.skills_ = coded.series(1.0 / len(coded.classes) + self.eps, coded.workers, "skill")
+            return self
         found = weighted_vote.ZeroBasedSkill(
             rate=self.lr_init,
             rate_steps=self.lr_steps_to_reduce,
             rate_factor=self.lr_reduce_factor,
-            max_sweeps=self.n_iter,
+            max_iter=self.n_iter,
         ).fit(coded.labels)
-        self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill")  # none where all agree
+        self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill").sort_index()  # none where all agree
         return self
 
 
@@ -168,7 +171,7 @@ class MMSR:
     def fit(self, data: Any) -> Self:
         """Find the skills."""
         coded = code_frame(data)
-        found = mmsr.MMSR(max_sweeps=self.n_iter, tolerance=self.tol).fit(coded.labels)
+        found = mmsr.MMSR(max_iter=max(self.n_iter, 1), tol=self.tol).fit(coded.labels)
         self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill")  # none where all agree
         self.loss_history_ = list(getattr(found, "changes_", ()))
         return self

@@ -45,7 +45,7 @@ class Result:
         Probability that the average worker gets the item wrong.
     objective : float or None
     history : tuple of float
-    sweeps : int
+    n_iter : int
     converged : bool
     seconds : float
     notes : tuple of str
@@ -69,7 +69,7 @@ class Result:
     difficulty: FloatArray | None = None
     objective: float | None = None
     history: tuple[float, ...] = ()
-    sweeps: int = 0
+    n_iter: int = 0
     converged: bool = True
     seconds: float = 0.0
     notes: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,8 @@ from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Counts, Sums, Weights
 from crowdassay.engines.gpu_card import Array, array_module, for_kernels, launch, to_host
 from crowdassay.engines.gpu_layout import Group, Layout, lay_out
-from crowdassay.engines.gpu_store import choose_store
+from crowdassay.engines.gpu_listing import Listing, list_items
+from crowdassay.engines.gpu_store import OnCard, choose_store
 from crowdassay.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
 from crowdassay.model.family import Model
 
@@ -125,10 +127,13 @@ class GpuEngine:
         rounded = exact.astype(np.float32)
         scale = 2.0 ** (61 - math.ceil(math.log2(self._most)))  # a worker's sum of weights in 64 bits
         sums = xp.zeros((2, self.layout.n_places, n_classes, n_classes), np.int64)
+        listing = self._listing
         objective, totals = self._pass(
             lambda team, _: make_counter(n_classes, team), rounded, n_classes - 1, log_prior, weights, scale,
-            sums.ravel(), posterior,
+            sums.ravel() if listing is None else xp.zeros(0, np.int64), posterior, listing=listing,
         )  # fmt: skip
+        if listing is not None:
+            listing.collect(n_classes, scale, sums.ravel())
         coarse, fine = (self.layout.by_worker(part, xp) / scale for part in sums)
         counts = xp.ascontiguousarray((coarse + fine / FINER).transpose(0, 2, 1))
         objective += float(xp.sum(seen * xp.where(seen > 0, by_label[:, :, 0], 0.0)))
@@ -208,6 +213,7 @@ class GpuEngine:
         posterior: FloatArray | None,
         item: tuple[Any, ...] = (),
         states: list[Array] | None = None,
+        listing: Listing | None = None,
     ) -> tuple[float, Array]:
         """Run a kernel over all groups of items, with rows of ``n_values`` entries and the arguments of an item block.
 
@@ -232,19 +238,28 @@ class GpuEngine:
             {"codes": group.codes, "starts": group.starts} | {name: arrays[at] for name, arrays in present.items()}
             for at, group in enumerate(groups)
         ]
+        rows_out = for_kernels(xp.zeros(0, np.float32) if listing is None else listing.rows)
         for at, batch, stream in self.store.visit(batches, tuple(name for name in ("state", "found") if name in present)):
             here = absent | {name: for_kernels(array) for name, array in batch.items()}
             keeps, blocks, threads, room = _launch_of(groups[at], n_values if item else 0)
             launch(
                 make(groups[at].threads > 1, keeps), blocks, threads, room, stream,
                 here["codes"], here["starts"], groups[at].length, groups[at].n_items, *shared[:2], int(weights), here["gold"],
-                here["given"], np.float32(scale), *shared[2:], here["found"], *item, *([here["state"]] if item else []),
+                here["given"], np.float32(scale), *shared[2:], here["found"],
+                *([*item, here["state"]] if item else [rows_out, 0 if listing is None else listing.firsts[at]]),
             )  # fmt: skip
         if posterior is not None and found is not None:
             self._fill(posterior, found)
         total = partial.sum(axis=0)
         total[0] += total[1:] @ (exact_prior - prior)
         return float(total[0]), total[1:]
+
+    @cached_property
+    def _listing(self) -> Listing | None:
+        """Which items each worker has labelled; only where all labels are on the card."""
+        if not isinstance(self.store, OnCard):
+            return None
+        return list_items(self.xp, self.layout, self.layout.code_counts, self.n_classes)
 
     def _tally(self, codes: Array, counts: Array) -> None:
         from crowdassay.kernels.gpu import tally  # noqa: PLC0415  numba loads on first use

@@ -66,6 +66,8 @@ class Layout:
     busiest : int
         The largest number of labels of one place.
     label_counts : array of shape (n_workers, n_classes)
+    code_counts : array of shape (n_places * n_classes,)
+        Labels of every code.
     """
 
     groups: tuple[Group, ...]
@@ -73,6 +75,7 @@ class Layout:
     n_places: int
     busiest: int
     label_counts: Array
+    code_counts: Array
 
     def by_place(self, rows: Array, xp: Any) -> Array:
         """Repeat the row (n_workers, ...) of each worker for its places."""
@@ -156,7 +159,8 @@ def lay_out(
             pile.add(who, what, items, begins, lengths, encode)
     groups += [pile.leave(keep) for pile in piles if pile.items]
     by_place = by_code.reshape(n_places, n_classes)
-    return Layout(tuple(groups), first_place, n_places, int(by_place.sum(axis=1).max()), _by_worker(xp, by_place, first_place))
+    busiest, by_worker = int(by_place.sum(axis=1).max()), _by_worker(xp, by_place, first_place)
+    return Layout(tuple(groups), first_place, n_places, busiest, by_worker, by_code)
 
 
 def _by_worker(xp: Any, values: Array, first_place: Array | None) -> Array:

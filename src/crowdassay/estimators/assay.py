@@ -14,7 +14,6 @@ from crowdassay.data.result import Result, find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.random_items import RandomItemsEngine
-from crowdassay.engines.recorded import recorded
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.assay_trial import ALIKE, VOTES, Trial, compare, loose_anchor, refuse_items, soften
 from crowdassay.estimators.base import Announce, Estimator, match_workers
@@ -54,8 +53,8 @@ class Assay(Estimator):
     average : bool
         Whether items are judged by the mean of a worker's log probabilities, so that a worker of whom little is known counts
         for less, instead of the log of their mean; with item effects always the latter.
-    max_sweeps : int
-    tolerance : float
+    max_iter : int
+    tol : float
         Change of the class weights, as far as the workers' counts notice it and per label, at which to stop.
     threads : int or None
         None takes all cores.
@@ -68,7 +67,6 @@ class Assay(Estimator):
     """
 
     method: ClassVar[str] = "assay"
-    resumable: ClassVar[bool] = True
 
     items: bool | None = None
     anchor: float | None = None
@@ -76,20 +74,20 @@ class Assay(Estimator):
     prior: str = "learned"
     precision: float | None = None
     average: bool = True
-    max_sweeps: int = 150
-    tolerance: float = 1e-4
+    max_iter: int = 150
+    tol: float = 1e-4
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         run = self._run(progress)
-        engine = recorded(RandomItemsEngine(labels, threads=self.threads, announce=announce), progress)
+        engine = RandomItemsEngine(labels, threads=self.threads, announce=announce)
         if self.items:
             found = fit_anchored(engine, items=True, precision=self.precision, **run)
             return self._result(labels, found, Trial(True, "Each item may mislead workers in its own way, as asked."))
         if self.items is False:
             plain = fit_anchored(engine, average=self.average, **run)
             return self._result(labels, plain, Trial(False, "Items were taken as alike, as asked."))
-        rough = run | {"tolerance": max(self.tolerance, OPENING)}
+        rough = run | {"tol": max(self.tol, OPENING)}
         opening = fit_anchored(engine, average=self.average, judge=False, **rough)
         refusal = refuse_items(labels, opening, self.threads)
         loose = run | {"anchor": loose_anchor(engine)} if self.anchor is None and refusal and refusal.alike else run
@@ -112,7 +110,7 @@ class Assay(Estimator):
             found.log_prior,
             None,
             (),
-            found.sweeps,
+            found.n_iter,
             found.converged,
             anchor=self._votes,
             tables=_mean_tables(found),
@@ -146,13 +144,13 @@ class Assay(Estimator):
             "anchor": self._votes,
             "shared": self.population,
             "learn_prior": self.prior == "learned",
-            "max_sweeps": self.max_sweeps,
-            "tolerance": self.tolerance,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
             "progress": progress,
         }
 
     def _check(self) -> None:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_number("anchor", self._votes, 0)
         check_choice("prior", self.prior, ("learned", "uniform"))
         if self._votes > 1:
@@ -178,7 +176,7 @@ class Assay(Estimator):
             log_prior=found.log_prior,
             sigma=found.log_p,
             pairs=None if found.effects is None else partial(pair_tables, found.log_p, found.effects),
-            sweeps=found.sweeps,
+            n_iter=found.n_iter,
             converged=found.converged,
             notes=(trial.reason,),
         )

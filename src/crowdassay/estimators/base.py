@@ -40,9 +40,6 @@ class Estimator(ABC):
     tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
     """How many arrays of the size workers x classes^2, and items x classes^2, a fit holds at a time, about."""
 
-    resumable: ClassVar[bool] = False
-    """Whether an interrupted fit can go on from a checkpoint: its engine is `recorded`."""
-
     @abstractmethod
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         """Fit encoded labels; everything a user sees is decoded from the result."""
@@ -75,7 +72,7 @@ class Estimator(ABC):
         gold : frame, mapping or path, optional
             Items whose class is known; they are never overruled.
         progress : callable, optional
-            Called after every step with the number of sweeps so far and the objective.
+            Called after every step with the number of iterations so far and the objective.
         announce : callable, optional
             Called with a sentence when there is a wait, such as the first compilation.
         """
@@ -124,7 +121,7 @@ class Estimator(ABC):
 
         A later `refresh` fits the workers too, and goes on from there. Without an earlier fit this is one.
         """
-        from crowdassay.estimators.update import update  # noqa: PLC0415  it needs this module
+        from crowdassay.persistence.update import update  # noqa: PLC0415  it needs this module
 
         if "result_" not in self.__dict__:
             return self.fit(data)
@@ -133,14 +130,14 @@ class Estimator(ABC):
 
     def refresh(self) -> Self:
         """Fit all labels so far again, those that `partial_fit` took in among them, going on from the workers as they are."""
-        from crowdassay.estimators.update import sound  # noqa: PLC0415  it needs this module
+        from crowdassay.persistence.update import sound  # noqa: PLC0415  it needs this module
 
         result = self._fitted()
         return self.refit(result.labels, result if sound(result) else None)
 
     def save(self, folder: Any) -> None:
         """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""
-        from crowdassay.estimators.saved import save_model  # noqa: PLC0415  it needs this module
+        from crowdassay.persistence.saved import save_model  # noqa: PLC0415  it needs this module
 
         save_model(self, folder)
 
@@ -236,9 +233,9 @@ class Estimator(ABC):
         return self._fitted().history
 
     @property
-    def n_sweeps_(self) -> int:
+    def n_iter_(self) -> int:
         """Passes over the labels."""
-        return self._fitted().sweeps
+        return self._fitted().n_iter
 
     @property
     def converged_(self) -> bool:

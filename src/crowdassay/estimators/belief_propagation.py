@@ -38,9 +38,9 @@ class BeliefPropagation(Estimator):
     ----------
     a, b : float
         The prior on every worker's accuracy. As both vanish the messages become those of `KOS`.
-    max_sweeps : int
+    max_iter : int
         Rounds of messages.
-    tolerance : float
+    tol : float
         Largest change of any item's probability at which to stop.
 
     References
@@ -52,11 +52,11 @@ class BeliefPropagation(Estimator):
 
     a: float = 2.0
     b: float = 1.0
-    max_sweeps: int = 100
-    tolerance: float = 1e-4
+    max_iter: int = 100
+    tol: float = 1e-4
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_number("a", self.a, SMALLEST)
         check_number("b", self.b, SMALLEST)
         if max(self.a, self.b) > MOST:
@@ -66,13 +66,13 @@ class BeliefPropagation(Estimator):
         nodes, log_weights = beta_quadrature(self.a, self.b, int(np.bincount(labels.worker).max()))
         messages = np.ones(labels.n_labels)  # everyone as likely right: the first beliefs are the votes
         belief, posterior = np.zeros(labels.n_workers), np.full((labels.n_items, 2), 0.5)
-        sweeps, change = 0, np.inf
-        while sweeps < self.max_sweeps and change > self.tolerance:
+        n_iter, change = 0, np.inf
+        while n_iter < self.max_iter and change > self.tol:
             before = posterior.copy()
             messages, belief = hear_workers(labels, hear_items(labels, signs, known, messages), nodes, log_weights)
             posterior = two_columns(labels, item_scores(labels, signs * messages))
-            sweeps += 1
-            change = float(np.abs(posterior - before).max()) if sweeps > 1 else np.inf
+            n_iter += 1
+            change = float(np.abs(posterior - before).max()) if n_iter > 1 else np.inf
         confusion, accuracy = confusion_tables(labels, posterior)
         return Result(
             labels,
@@ -83,8 +83,8 @@ class BeliefPropagation(Estimator):
             confusion,
             accuracy,
             sigma=log_odds_tables(belief),
-            sweeps=sweeps,
-            converged=change <= self.tolerance,
+            n_iter=n_iter,
+            converged=change <= self.tol,
         )
 
     def _judge(self, labels: Labels) -> FloatArray:

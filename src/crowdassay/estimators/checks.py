@@ -39,12 +39,12 @@ def check_types(estimator: Any) -> None:
             raise ParameterError(f"{field.name} must be {wanted}, not {' '.join(repr(value).split())[:60]}.")
 
 
-def check_run(max_sweeps: int, tolerance: float) -> None:
-    """Refuse a number of sweeps or a tolerance that makes no sense."""
-    if not isinstance(max_sweeps, int | np.integer) or max_sweeps < 1:
-        raise ParameterError(f"max_sweeps must be a whole number of at least 1, not {max_sweeps!r}.")
-    if not 0 <= tolerance < np.inf:
-        raise ParameterError(f"tolerance must be zero or a small positive number, not {tolerance!r}.")
+def check_run(max_iter: int, tol: float) -> None:
+    """Refuse a number of iterations or a tolerance that makes no sense."""
+    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise ParameterError(f"max_iter must be a whole number of at least 1, not {max_iter!r}.")
+    if not 0 <= tol < np.inf:
+        raise ParameterError(f"tol must be zero or a small positive number, not {tol!r}.")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

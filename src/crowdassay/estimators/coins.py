@@ -9,7 +9,6 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
-from crowdassay.engines.recorded import recorded
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_choice, check_number, check_run
@@ -35,9 +34,9 @@ class OneCoin(Estimator):
     successes, failures : float
         Right and wrong answers that every worker is taken to have given beforehand: a Beta(1 + successes, 1 + failures)
         prior. Without any this is maximum likelihood.
-    max_sweeps : int
+    max_iter : int
         Steps of EM.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     threads : int or None
         None takes all cores.
@@ -52,31 +51,30 @@ class OneCoin(Estimator):
     """
 
     method: ClassVar[str] = "one-coin"
-    resumable: ClassVar[bool] = True
     per_class: ClassVar[bool] = False
 
     prior: str = "uniform"
     successes: float = 0.0
     failures: float = 0.0
-    max_sweeps: int = 100
-    tolerance: float = 1e-10
+    max_iter: int = 100
+    tol: float = 1e-10
     threads: int | None = None
 
     def _projection(self) -> float:
         return 0.0
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_choice("prior", self.prior, ("uniform", "estimated"))
         check_number("successes", self.successes, 0)
         check_number("failures", self.failures, 0)
-        engine = recorded(LocalEngine(labels, threads=self.threads, announce=announce), progress)
+        engine = LocalEngine(labels, threads=self.threads, announce=announce)
         projection = self._projection()
-        log_p, log_prior, history, sweeps, converged = fit_em(
+        log_p, log_prior, history, n_iter, converged = fit_em(
             engine,
             estimate_prior=self.prior == "estimated",
-            max_sweeps=self.max_sweeps,
-            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            tol=self.tol,
             progress=progress,
             update=coin_update(self.successes, self.failures, per_class=self.per_class, projection=projection),
         )
@@ -85,7 +83,7 @@ class OneCoin(Estimator):
             parameters["projection"] = projection
         return table_result(
             engine, self.method, parameters, log_p, log_prior,
-            objective=history[-1], history=history, sweeps=sweeps, converged=converged,
+            objective=history[-1], history=history, n_iter=n_iter, converged=converged,
         )  # fmt: skip
 
     def _judge(self, labels: Labels) -> FloatArray:

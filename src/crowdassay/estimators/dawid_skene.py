@@ -10,7 +10,6 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.result import Result
 from crowdassay.engines.base import Engine
 from crowdassay.engines.choose import make_engine
-from crowdassay.engines.recorded import recorded
 from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.estimators.checks import check_choice, check_number, check_run
 from crowdassay.estimators.tables import judge_by_tables, table_result
@@ -34,9 +33,9 @@ class DawidSkene(Estimator):
         The class prior pi.
     smoothing : float
         Added to every expected count: the mode under a Dirichlet(1 + smoothing) prior.
-    max_sweeps : int
+    max_iter : int
         Steps of EM. On some data EM crawls; the paper's figures are those of at most 100 steps.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     threads : int or None
         None takes all cores.
@@ -49,30 +48,29 @@ class DawidSkene(Estimator):
     """
 
     method: ClassVar[str] = "dawid-skene"
-    resumable: ClassVar[bool] = True
 
     prior: str = "uniform"
     smoothing: float = 0.0
-    max_sweeps: int = 100
-    tolerance: float = 1e-10
+    max_iter: int = 100
+    tol: float = 1e-10
     threads: int | None = None
     engine: str = "local"
 
     def solve(self, engine: Engine, progress: Progress | None = None, tables: FloatArray | None = None) -> Solution:
         """Run EM on any engine, from the vote shares or from worker tables of an earlier fit."""
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_choice("prior", self.prior, ("uniform", "estimated"))
         check_number("smoothing", self.smoothing, 0)
-        log_p, log_prior, history, sweeps, converged = fit_em(
+        log_p, log_prior, history, n_iter, converged = fit_em(
             engine,
             estimate_prior=self.prior == "estimated",
             smoothing=self.smoothing,
-            max_sweeps=self.max_sweeps,
-            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            tol=self.tol,
             progress=progress,
             start=tables,
         )
-        return Solution(log_p, log_prior, history[-1], history, sweeps, converged)
+        return Solution(log_p, log_prior, history[-1], history, n_iter, converged)
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for."""
@@ -89,11 +87,11 @@ class DawidSkene(Estimator):
     def _fit(
         self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None = None
     ) -> Result:
-        engine = recorded(make_engine(self.engine, labels, threads=self.threads, announce=announce), progress)
+        engine = make_engine(self.engine, labels, threads=self.threads, announce=announce)
         found = self.solve(engine, progress, tables)
         return table_result(
             engine, self.method, self.settings(found), found.sigma, found.log_prior,
-            objective=found.objective, history=found.history, sweeps=found.sweeps, converged=found.converged,
+            objective=found.objective, history=found.history, n_iter=found.n_iter, converged=found.converged,
         )  # fmt: skip
 
     def _judge(self, labels: Labels) -> FloatArray:

@@ -40,9 +40,9 @@ class DawidSkeneMeanField(Estimator):
     ----------
     diagonal, off_diagonal : float or None
         c1 and c2. None chooses from the paper's grid: c2 from 0.1 to 10 in eleven steps, c1 from c2 to 10 c2 in eleven.
-    max_sweeps : int
+    max_iter : int
         Steps of the alternation for each prior tried.
-    tolerance : float
+    tol : float
         Relative change of the bound at which to stop.
     threads : int or None
         None takes all cores.
@@ -60,30 +60,30 @@ class DawidSkeneMeanField(Estimator):
 
     diagonal: float | None = None
     off_diagonal: float | None = None
-    max_sweeps: int = 500
-    tolerance: float = 1e-10
+    max_iter: int = 500
+    tol: float = 1e-10
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
         best: Result | None = None
         done = 0
 
-        def report(sweeps: int, bound: float) -> None:
+        def report(n_iter: int, bound: float) -> None:
             if progress is not None:
-                progress(done + sweeps, bound)
+                progress(done + n_iter, bound)
 
         for c1, c2 in self._grid():
-            log_p, log_prior, history, sweeps, converged = fit_em(
+            log_p, log_prior, history, n_iter, converged = fit_em(
                 engine,
                 estimate_prior=False,
-                max_sweeps=self.max_sweeps,
-                tolerance=self.tolerance,
+                max_iter=self.max_iter,
+                tol=self.tol,
                 progress=report,
                 update=dirichlet_update(c1, c2),
             )
-            done += sweeps
+            done += n_iter
             if best is None or best.objective is None or history[-1] > best.objective:
                 best = table_result(
                     engine, self.method, {"diagonal": c1, "off_diagonal": c2}, log_p, log_prior,
@@ -95,7 +95,7 @@ class DawidSkeneMeanField(Estimator):
         mean = dirichlet_prior(labels.n_classes, **best.parameters) + counts
         mean /= mean.sum(axis=2, keepdims=True)
         confusion, accuracy = normalise(counts.sum(axis=2, keepdims=True) * mean, mean)
-        return replace(best, confusion=confusion, accuracy=accuracy, sweeps=done)
+        return replace(best, confusion=confusion, accuracy=accuracy, n_iter=done)
 
     def _grid(self) -> list[tuple[float, float]]:
         for name, value in (("diagonal", self.diagonal), ("off_diagonal", self.off_diagonal)):

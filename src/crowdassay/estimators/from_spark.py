@@ -176,8 +176,8 @@ class SparkResult:
         return self.solution.history
 
     @property
-    def sweeps(self) -> int:
-        return self.solution.sweeps
+    def n_iter(self) -> int:
+        return self.solution.n_iter
 
     @property
     def converged(self) -> bool:

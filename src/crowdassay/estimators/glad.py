@@ -51,9 +51,9 @@ class GLAD(Estimator):
         Prior mean of alpha; with ``confusion`` minus the prior mean of gamma.
     easiness : float
         Prior mean of log beta.
-    max_sweeps : int
+    max_iter : int
         Passes over the labels, all starts together.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     threads : int or None
         None takes all cores.
@@ -73,18 +73,18 @@ class GLAD(Estimator):
     confusion: bool = False
     ability: float = 1.0
     easiness: float = 1.0
-    max_sweeps: int = 1000
-    tolerance: float = 1e-9
+    max_iter: int = 1000
+    tol: float = 1e-9
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_mean("ability", self.ability)
         check_mean("easiness", self.easiness)
         engine = ScaledEngine(labels, threads=self.threads, announce=announce)
         likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
         problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, pooled=self.confusion)
-        mode = fit_scaled(problem, max_sweeps=self.max_sweeps, tolerance=self.tolerance, progress=progress)
+        mode = fit_scaled(problem, max_iter=self.max_iter, tol=self.tol, progress=progress)
         parameters = {"ability": self.ability, "easiness": self.easiness}
         if self.confusion:
             tables = mode.theta.reshape(-1, labels.n_classes, labels.n_classes)

@@ -42,7 +42,7 @@ class KOS(Estimator):
 
     Parameters
     ----------
-    iterations : int
+    max_iter : int
         How often both kinds of messages are sent. The messages are a power iteration and settle geometrically: after ten
         rounds most labels are final. Where a few workers give most labels, more rounds let them decide alone.
     seed : int
@@ -55,16 +55,16 @@ class KOS(Estimator):
 
     method: ClassVar[str] = "kos"
 
-    iterations: int = 10
+    max_iter: int = 10
     seed: int = 0
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        if not isinstance(self.iterations, int) or self.iterations < 1:
-            raise ParameterError(f"iterations must be a whole number of at least 1, not {self.iterations!r}.")
+        if not isinstance(self.max_iter, int) or self.max_iter < 1:
+            raise ParameterError(f"max_iter must be a whole number of at least 1, not {self.max_iter!r}.")
         signs = label_signs(labels, self.method)
         known = label_gold(labels, signs)
         messages = first_messages(labels, known, np.random.default_rng(self.seed))
-        for _ in range(self.iterations):
+        for _ in range(self.max_iter):
             heard = hear_items(labels, signs, known, messages)
             sums = np.bincount(labels.worker, weights=heard, minlength=labels.n_workers).astype(np.float64)
             messages = sums[labels.worker] - heard
@@ -78,13 +78,13 @@ class KOS(Estimator):
         return Result(
             labels,
             self.method,
-            {"iterations": self.iterations, "seed": self.seed},
+            {"max_iter": self.max_iter, "seed": self.seed},
             posterior,
             find_winners(posterior),
             confusion,
             accuracy,
             sigma=log_odds_tables(scale * sums),
-            sweeps=self.iterations,
+            n_iter=self.max_iter,
         )
 
     def _judge(self, labels: Labels) -> FloatArray:

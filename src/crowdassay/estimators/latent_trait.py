@@ -44,9 +44,9 @@ class LatentTraitAnalysis(Estimator):
         Without, all :math:`d_i` are 1.
     easiness : float
         e: prior mean of :math:`\log a_j`.
-    max_sweeps : int
+    max_iter : int
         Passes over the labels, all starts together.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     threads : int or None
         None takes all cores.
@@ -65,18 +65,18 @@ class LatentTraitAnalysis(Estimator):
 
     discrimination: bool = True
     easiness: float = 0.0
-    max_sweeps: int = 1000
-    tolerance: float = 1e-9
+    max_iter: int = 1000
+    tol: float = 1e-9
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_mean("easiness", self.easiness)
         check_order(labels)
         engine = ScaledEngine(labels, threads=self.threads, announce=announce)
         likelihood = ThresholdLikelihood(engine, discrimination=self.discrimination)
         problem = ScaledProblem(labels, likelihood, prior_mean(labels.n_classes), self.easiness)
-        mode = fit_scaled(problem, max_sweeps=self.max_sweeps, tolerance=self.tolerance, progress=progress)
+        mode = fit_scaled(problem, max_iter=self.max_iter, tol=self.tol, progress=progress)
         tables = threshold_tables(mode.theta)
         counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
         difficulty = item_difficulty(partial(table_accuracy, tables), mode.log_scale, mode.posterior)

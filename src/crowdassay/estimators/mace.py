@@ -42,9 +42,9 @@ class MACE(Estimator):
         Added to every expected count, with 'em'; None is 0.01 / n_classes.
     restarts : int
         Starts: the first from the vote shares, the others at random. The one of the highest bound is kept.
-    max_sweeps : int
+    max_iter : int
         Steps of each start.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     seed : int
     threads : int or None
@@ -67,8 +67,8 @@ class MACE(Estimator):
     strategy: float = 10.0
     smoothing: float | None = None
     restarts: int = 10
-    max_sweeps: int = 100
-    tolerance: float = 1e-8
+    max_iter: int = 100
+    tol: float = 1e-8
     seed: int = 0
     threads: int | None = None
 
@@ -79,22 +79,22 @@ class MACE(Estimator):
         best: Result | None = None
         done = 0
 
-        def report(sweeps: int, bound: float) -> None:
+        def report(n_iter: int, bound: float) -> None:
             if progress is not None:
-                progress(done + sweeps, bound)
+                progress(done + n_iter, bound)
 
         for restart in range(self.restarts):
             update = self._start(labels, generator if restart else None)
-            log_p, log_prior, history, sweeps, converged = fit_em(
+            log_p, log_prior, history, n_iter, converged = fit_em(
                 engine,
                 estimate_prior=False,
-                max_sweeps=self.max_sweeps,
-                tolerance=self.tolerance,
+                max_iter=self.max_iter,
+                tol=self.tol,
                 progress=report,
                 update=update,
                 start=update.tables() if restart else None,
             )
-            done += sweeps
+            done += n_iter
             # Restarts that end in the same place differ by rounding, which must not choose between them.
             if best is None or best.objective is None or history[-1] > best.objective + 1e-6 * abs(best.objective):
                 self.competence_, self.habits_ = update.means()
@@ -103,10 +103,10 @@ class MACE(Estimator):
                     objective=history[-1], history=history, converged=converged,
                 )  # fmt: skip
         assert best is not None
-        return replace(best, sweeps=done)
+        return replace(best, n_iter=done)
 
     def _check(self) -> None:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_choice("inference", self.inference, ("vb", "em"))
         for name in ("alpha", "beta", "strategy"):
             check_number(name, getattr(self, name), 0, strictly=True)

@@ -40,7 +40,7 @@ class MajorityVote(Estimator):
         winners = votes == row_max(votes)[:, None]
         weights = winners / row_sum(winners)[:, None]
         confusion, accuracy = confusion_tables(labels, weights)
-        return Result(labels, self.method, {}, shares(votes), winners, confusion, accuracy, sweeps=1)
+        return Result(labels, self.method, {}, shares(votes), winners, confusion, accuracy, n_iter=1)
 
     def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
         """There is nothing to solve: items are judged by their votes and nothing else."""

@@ -33,9 +33,9 @@ class MeanField(Estimator):
     ----------
     a, b : float
         The prior on every worker's accuracy, Beta(a, b), with mean a / (a + b).
-    max_sweeps : int
+    max_iter : int
         Steps of the alternation.
-    tolerance : float
+    tol : float
         Relative change of the bound at which to stop.
     threads : int or None
         None takes all cores.
@@ -49,26 +49,26 @@ class MeanField(Estimator):
 
     a: float = 2.0
     b: float = 1.0
-    max_sweeps: int = 100
-    tolerance: float = 1e-10
+    max_iter: int = 100
+    tol: float = 1e-10
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_number("a", self.a, 0, strictly=True)
         check_number("b", self.b, 0, strictly=True)
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        log_p, log_prior, history, sweeps, converged = fit_em(
+        log_p, log_prior, history, n_iter, converged = fit_em(
             engine,
             estimate_prior=False,
-            max_sweeps=self.max_sweeps,
-            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            tol=self.tol,
             progress=progress,
             update=mean_field_update(self.a, self.b),
         )
         return table_result(
             engine, self.method, {"a": self.a, "b": self.b}, log_p, log_prior,
-            objective=history[-1], history=history, sweeps=sweeps, converged=converged,
+            objective=history[-1], history=history, n_iter=n_iter, converged=converged,
         )  # fmt: skip
 
     def _judge(self, labels: Labels) -> FloatArray:

@@ -15,19 +15,18 @@ from crowdassay.engines.base import Engine
 from crowdassay.engines.choose import make_engine
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import SMALL, LocalEngine, log_softmax
-from crowdassay.engines.recorded import recorded
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Announce, Estimator, match_workers
 from crowdassay.estimators.blocks import average_difficulty, average_worker
 from crowdassay.estimators.checks import check_choice, check_order, check_run, flat_note, gap_note
-from crowdassay.estimators.choose import choose_gamma
 from crowdassay.estimators.confusion import normalise, observed_counts
 from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
 from crowdassay.io.frames import as_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.model.family import Model
 from crowdassay.model.structures import Structure
+from crowdassay.selection.choose import choose_gamma
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
 from crowdassay.solvers.lbfgs import MEMORY, ROOM
@@ -79,9 +78,9 @@ class MinimaxEntropy(Estimator):
         How 'auto' cross-validates; see `crowdassay.selection.select.cross_validate`.
     starts : int or None
         Starting points of the profiled solver, the best kept; None takes three for up to 30,000 labels, else one.
-    max_sweeps : int
+    max_iter : int
         Passes over the labels; for 'algorithm1' the number of its steps.
-    tolerance : float or None
+    tol : float or None
         Relative change of the objective at which to stop, 1e-9 by default; for 'algorithm1' the largest change of any Q,
         1e-6 by default. The authors' own code stops at 5e-3 or after 50 steps.
     threads : int or None
@@ -91,7 +90,6 @@ class MinimaxEntropy(Estimator):
     """
 
     method: ClassVar[str] = "minimax"
-    resumable: ClassVar[bool] = True
     tables: ClassVar[tuple[float, float]] = (20.0, 5.5)  # and up to 512 MB that L-BFGS remembers
 
     structure: str | Structure = "nominal"
@@ -109,8 +107,8 @@ class MinimaxEntropy(Estimator):
     seed: int = 0
     reading: str = "predictive"
     starts: int | None = None
-    max_sweeps: int = 1000
-    tolerance: float | None = None
+    max_iter: int = 1000
+    tol: float | None = None
     threads: int | None = None
     engine: str = "local"
 
@@ -180,16 +178,16 @@ class MinimaxEntropy(Estimator):
 
     def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
-        tolerance = TOLERANCES["profiled"] if self.tolerance is None else self.tolerance
-        check_run(self.max_sweeps, tolerance)
+        tol = TOLERANCES["profiled"] if self.tol is None else self.tol
+        check_run(self.max_iter, tol)
         several = engine.n_labels <= SMALL and model.item and isinstance(engine, LocalEngine)
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")
         return {
             "starts": starts if tables is None else 1,
-            "max_sweeps": self.max_sweeps,
-            "tolerance": tolerance,
+            "max_iter": self.max_iter,
+            "tol": tol,
             "start": None if tables is None else model.worker.coordinates(tables),
         }
 
@@ -220,22 +218,22 @@ class MinimaxEntropy(Estimator):
         if self.engine != "local" and (solver != "profiled" or self._learns()):
             raise ParameterError("The GPU engine takes solver='profiled' with a given gamma and prior; leave engine='local'.")
         if solver == "profiled":
-            engine = recorded(make_engine(self.engine, labels, threads=self.threads, announce=announce), progress)
+            engine = make_engine(self.engine, labels, threads=self.threads, announce=announce)
             if self._learns():
                 return self._result(labels, self._learn(engine, progress, tables), solver)
             return self._result(labels, complete(engine, self.solve(engine, progress, tables)), solver)
         if self._learns():
             raise ParameterError("Only solver='profiled' learns gamma or the prior.")
-        tolerance = TOLERANCES[solver] if self.tolerance is None else self.tolerance
-        check_run(self.max_sweeps, tolerance)
+        tol = TOLERANCES[solver] if self.tol is None else self.tol
+        check_run(self.max_iter, tol)
         # Q is compared from step to step, so items are solved further than sums need.
-        engine = recorded(LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce), progress)
+        engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
         outcome = fit_algorithm1(
             engine,
             make_model(self, labels),
             np.zeros(labels.n_classes),
-            max_steps=self.max_sweeps,
-            tolerance=tolerance,
+            max_steps=self.max_iter,
+            tol=tol,
             deterministic=not self.label_entropy,
             progress=progress,
         )
@@ -274,7 +272,7 @@ class MinimaxEntropy(Estimator):
             difficulty=_difficulty(labels, outcome),
             objective=solution.objective,
             history=solution.history,
-            sweeps=solution.sweeps,
+            n_iter=solution.n_iter,
             converged=solution.converged,
             notes=flat_note(float(outcome.posterior.max(axis=1).mean()), labels.n_classes)
             + (gap_note(labels) if structure_name(self.structure) in ORDERED else ()),

@@ -46,8 +46,8 @@ class MMSR(Estimator):
     ----------
     trim : int or None
         How many to leave out on either side; None takes half the smallest number of co-workers, less one.
-    max_sweeps : int
-    tolerance : float
+    max_iter : int
+    tol : float
         Change of any skill at which to stop.
     threads : int or None
         Of the last step; None takes all cores.
@@ -60,26 +60,26 @@ class MMSR(Estimator):
     method: ClassVar[str] = "mmsr"
 
     trim: int | None = None
-    max_sweeps: int = 10_000
-    tolerance: float = 1e-10
+    max_iter: int = 10_000
+    tol: float = 1e-10
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         if self.trim is not None and (not isinstance(self.trim, int) or self.trim < 0):
             raise ParameterError(f"trim must be a whole number of at least 0, or None, not {self.trim!r}.")
         agreement = worker_agreement(labels)
         degree = np.diff(agreement.indptr)[: labels.n_workers]
         trim = max(int(degree.min()) // 2 - 1, 0) if self.trim is None else self.trim
-        size, self.changes_ = complete(agreement, trim, self.max_sweeps, self.tolerance, labels.n_items)
-        sweeps, converged = len(self.changes_), self.changes_[-1] <= self.tolerance
+        size, self.changes_ = complete(agreement, trim, self.max_iter, self.tol, labels.n_items)
+        n_iter, converged = len(self.changes_), self.changes_[-1] <= self.tol
         skill = (size * worker_signs(agreement))[: labels.n_workers]
         p = skill_accuracy(skill, labels.n_classes, labels.n_items)
         self.skills_ = np.log(max(labels.n_classes - 1, 1) * p / (1.0 - p))
         log_p = coin_tables(np.log(p)[:, None], np.log1p(-p)[:, None], labels.n_classes)
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
         log_prior = np.full(labels.n_classes, -np.log(labels.n_classes))
-        return table_result(engine, self.method, {"trim": trim}, log_p, log_prior, sweeps=sweeps, converged=converged)
+        return table_result(engine, self.method, {"trim": trim}, log_p, log_prior, n_iter=n_iter, converged=converged)
 
     def _judge(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)
@@ -122,7 +122,7 @@ def worker_agreement(labels: Labels) -> sparse.csr_array:
 
 
 def complete(
-    matrix: sparse.csr_array, trim: int, max_sweeps: int, tolerance: float, n_items: int
+    matrix: sparse.csr_array, trim: int, max_iter: int, tol: float, n_items: int
 ) -> tuple[FloatArray, tuple[float, ...]]:
     """Return the sizes of the rank-one factor (n_workers + 1,), and the largest change in every sweep."""
     from crowdassay.kernels.completion import trimmed_pass  # noqa: PLC0415  numba loads on first use
@@ -130,7 +130,7 @@ def complete(
     values, least = np.abs(matrix.data), 1.0 / n_items
     left, right = np.full(matrix.shape[0], 0.5), np.full(matrix.shape[0], 0.5)
     changes: list[float] = []
-    while len(changes) < max_sweeps and (not changes or changes[-1] > tolerance):
+    while len(changes) < max_iter and (not changes or changes[-1] > tol):
         before = np.sqrt(left * right)
         trimmed_pass(matrix.indptr, matrix.indices, values, left, right, trim, least)
         trimmed_pass(matrix.indptr, matrix.indices, values, right, left, trim, least)

@@ -40,9 +40,9 @@ class RaykarClassifier(Estimator):
         s: added to every expected count of a worker's table, the mode under a Dirichlet(1 + s) prior.
     penalty : float
         lambda: ridge penalty of the standardised weights.
-    max_sweeps : int
+    max_iter : int
         Steps of EM.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
 
     Attributes
@@ -60,8 +60,8 @@ class RaykarClassifier(Estimator):
 
     smoothing: float = 1.0
     penalty: float = 1.0
-    max_sweeps: int = 500
-    tolerance: float = 1e-8
+    max_iter: int = 500
+    tol: float = 1e-8
 
     def fit(
         self,
@@ -103,7 +103,7 @@ class RaykarClassifier(Estimator):
         return to_frame(pa.Table.from_arrays([items, *(pa.array(p) for p in chances.T)], names=["item", *classes]), kind)
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         for name in ("smoothing", "penalty"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ParameterError(f"{name} must be zero or a positive number, not {getattr(self, name)!r}.")
@@ -115,7 +115,7 @@ class RaykarClassifier(Estimator):
         posterior = clamp(labels.votes() / np.maximum(np.diff(labels.starts), 1)[:, None], labels.gold)
         history: list[float] = []
         converged = False
-        while not converged and len(history) < self.max_sweeps:
+        while not converged and len(history) < self.max_iter:
             counts = worker_counts(answers, posterior)
             smoothed = counts + (self.smoothing + EPSILON)
             log_p = np.log(smoothed / smoothed.sum(axis=2, keepdims=True))
@@ -126,7 +126,7 @@ class RaykarClassifier(Estimator):
             history.append(marginal + self.smoothing * float(log_p.sum()) - ridge)
             if progress is not None:
                 progress(len(history), history[-1])
-            converged = len(history) > 1 and history[-1] - history[-2] < self.tolerance * abs(history[-1])
+            converged = len(history) > 1 and history[-1] - history[-2] < self.tol * abs(history[-1])
         self.weights_ = weights[:, :-1] / scale
         self.intercept_ = weights[:, -1] - self.weights_ @ centre
         expected = worker_counts(answers, posterior).sum(axis=2, keepdims=True) * np.exp(log_p)
@@ -143,7 +143,7 @@ class RaykarClassifier(Estimator):
             sigma=log_p,
             objective=history[-1],
             history=tuple(history),
-            sweeps=len(history),
+            n_iter=len(history),
             converged=converged,
         )
 

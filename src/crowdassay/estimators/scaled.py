@@ -86,7 +86,7 @@ def scaled_result(
         difficulty=difficulty,
         objective=mode.objective,
         history=mode.history,
-        sweeps=mode.sweeps,
+        n_iter=mode.n_iter,
         converged=mode.converged,
     )
 

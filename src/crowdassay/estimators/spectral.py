@@ -51,9 +51,9 @@ class SpectralDawidSkene(Estimator):
         Added to every expected count in EM.
     restarts : int
         Random starts of each power iteration.
-    max_sweeps : int
+    max_iter : int
         Steps of EM.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     seed : int
         Of the power iterations' starts.
@@ -70,32 +70,32 @@ class SpectralDawidSkene(Estimator):
     prior: str = "uniform"
     smoothing: float = 0.0
     restarts: int = 20
-    max_sweeps: int = 100
-    tolerance: float = 1e-10
+    max_iter: int = 100
+    tol: float = 1e-10
     seed: int = 0
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         check_choice("prior", self.prior, ("uniform", "estimated"))
         check_number("smoothing", self.smoothing, 0)
         if not isinstance(self.restarts, int) or self.restarts < 1:
             raise ParameterError(f"restarts must be a whole number of at least 1, not {self.restarts!r}.")
         start = spectral_tables(labels, np.random.default_rng(self.seed), self.restarts)
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        log_p, log_prior, history, sweeps, converged = fit_em(
+        log_p, log_prior, history, n_iter, converged = fit_em(
             engine,
             estimate_prior=self.prior == "estimated",
             smoothing=self.smoothing,
-            max_sweeps=self.max_sweeps,
-            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            tol=self.tol,
             progress=progress,
             start=None if start is None else np.log(start),
         )
         parameters = {"prior": self.prior, "smoothing": self.smoothing, "restarts": self.restarts, "seed": self.seed}
         return table_result(
             engine, self.method, parameters, log_p, log_prior,
-            objective=history[-1], history=history, sweeps=sweeps, converged=converged,
+            objective=history[-1], history=history, n_iter=n_iter, converged=converged,
             notes=START_FROM_VOTES if start is None else (),
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ def table_result(
 ) -> Result:
     """Return the result of worker tables ``log_p`` (n_workers, n_classes, n_classes), after one last E-step.
 
-    ``found`` is what else the fit found: objective, history, sweeps, converged, notes.
+    ``found`` is what else the fit found: objective, history, n_iter, converged, notes.
     """
     labels = engine.labels
     posterior = np.empty((labels.n_items, labels.n_classes))

@@ -63,7 +63,7 @@ class WeightedVote(Estimator):
         confusion, accuracy = confusion_tables(labels, posterior)
         return Result(
             labels, self.method, self.get_params(), posterior, find_winners(posterior), confusion, accuracy,
-            **({"sweeps": 1} | found),
+            **({"n_iter": 1} | found),
         )  # fmt: skip
 
     def _judge(self, labels: Labels) -> FloatArray:
@@ -113,8 +113,8 @@ class ZeroBasedSkill(WeightedVote):
         Steps after which the rate falls.
     rate_factor : float
         What it is multiplied by.
-    max_sweeps : int
-    tolerance : float
+    max_iter : int
+    tol : float
         Largest change of a weight at which to stop.
 
     References
@@ -127,25 +127,25 @@ class ZeroBasedSkill(WeightedVote):
     rate: float = 1.0
     rate_steps: int = 20
     rate_factor: float = 0.5
-    max_sweeps: int = 100
-    tolerance: float = 1e-12
+    max_iter: int = 100
+    tol: float = 1e-12
 
     def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
         check_number("rate", self.rate, 0, strictly=True)
         check_number("rate_factor", self.rate_factor, 0, strictly=True)
-        check_number("tolerance", self.tolerance, 0)
-        for name in ("rate_steps", "max_sweeps"):
+        check_number("tol", self.tol, 0)
+        for name in ("rate_steps", "max_iter"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {getattr(self, name)!r}.")
-        skills, rate, sweeps, change = np.full(labels.n_workers, 1.0 / labels.n_classes), self.rate, 0, np.inf
-        while sweeps < self.max_sweeps and change > self.tolerance:
-            sweeps += 1
-            if sweeps % self.rate_steps == 0:
+        skills, rate, n_iter, change = np.full(labels.n_workers, 1.0 / labels.n_classes), self.rate, 0, np.inf
+        while n_iter < self.max_iter and change > self.tol:
+            n_iter += 1
+            if n_iter % self.rate_steps == 0:
                 rate *= self.rate_factor
             won = find_winners(weighted_shares(labels, skills)).argmax(axis=1)
             step = rate * (share_right(labels, won) - skills)
             skills, change = skills + step, float(np.abs(step).max())
-        return skills, {"sweeps": sweeps, "converged": change <= self.tolerance}
+        return skills, {"n_iter": n_iter, "converged": change <= self.tol}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

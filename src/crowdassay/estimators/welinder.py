@@ -41,9 +41,9 @@ class Welinder(Estimator):
         s: how far workers' directions and thresholds lie from the typical worker's.
     starts : int or None
         Starting points, the best kept; None takes one in one dimension, where the votes are start enough, else five.
-    max_sweeps : int
+    max_iter : int
         Steps of L-BFGS from each start.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     seed : int
         Of the random starts.
@@ -64,8 +64,8 @@ class Welinder(Estimator):
     dimension: int = 1
     spread: float = 1.0
     starts: int | None = None
-    max_sweeps: int = 2000
-    tolerance: float = 1e-9
+    max_iter: int = 2000
+    tol: float = 1e-9
     seed: int = 0
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
@@ -77,7 +77,7 @@ class Welinder(Estimator):
         for number in range(starts):
             history: list[float] = []
             start = problem.start(generator, JITTER if number or self.dimension > 1 else 0.0)
-            found = problem.maximise(start, self.max_sweeps, self.tolerance, history)
+            found = problem.maximise(start, self.max_iter, self.tol, history)
             if progress is not None:
                 progress(number + 1, max(history[-1], best[0]))
             if history[-1] > best[0] + 1e-9 * abs(history[-1]):
@@ -99,12 +99,12 @@ class Welinder(Estimator):
             difficulty=self._difficulty(posterior),
             objective=objective,
             history=tuple(history),
-            sweeps=len(history),
+            n_iter=len(history),
             converged=bool(found.success),
         )
 
     def _check(self) -> None:
-        check_run(self.max_sweeps, self.tolerance)
+        check_run(self.max_iter, self.tol)
         for name, value in (("dimension", self.dimension), ("starts", 1 if self.starts is None else self.starts)):
             if not isinstance(value, int) or value < 1:
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
@@ -132,7 +132,7 @@ class Welinder(Estimator):
         directions = np.where(known[:, None], self.directions_[code], typical)
         thresholds = np.where(known, self.thresholds_[code], 0.0)
         problem = Problem(labels, self.dimension, self.spread, (directions, thresholds))
-        found = problem.maximise(np.zeros(problem.n_free), self.max_sweeps, 1e-14, [])  # concave and quick
+        found = problem.maximise(np.zeros(problem.n_free), self.max_iter, 1e-14, [])  # concave and quick
         return two_columns(labels, 2.0 * problem.split(found.x)[0][:, 0])
 
 
@@ -190,7 +190,7 @@ class Problem:
         lift = -(self.by_worker @ slope) - thresholds / self.spread**2
         return objective, np.concatenate([gradient.ravel(), turn.ravel(), lift])
 
-    def maximise(self, start: FloatArray, max_steps: int, tolerance: float, history: list[float]) -> Any:
+    def maximise(self, start: FloatArray, max_steps: int, tol: float, history: list[float]) -> Any:
         """Climb from ``start``, adding every accepted objective to ``history``."""
         from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
 
@@ -201,7 +201,7 @@ class Problem:
         def accepted(intermediate_result: Any) -> None:
             history.append(-float(intermediate_result.fun))
 
-        options = {"ftol": tolerance, "gtol": 1e-9, "maxiter": max_steps, "maxfun": 10 * max_steps}
+        options = {"ftol": tol, "gtol": 1e-9, "maxiter": max_steps, "maxfun": 10 * max_steps}
         found = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
         if not history:
             history.append(-float(found.fun))

@@ -163,7 +163,7 @@ def finish(
         sigma=None if solution.weights is Weights.VOTES else solution.sigma,
         objective=solution.objective,
         history=solution.history,
-        sweeps=max(solution.sweeps, 1),  # counting votes is one
+        n_iter=max(solution.n_iter, 1),  # counting votes is one
         converged=solution.converged,
     )
     copies = find_copies(sample.labels, sample.code, first_judgements(sample.labels), measure.tables)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from crowdassay.errors import DataError, MissingExtraError
+from crowdassay.errors import DataError
 from crowdassay.io.columns import find_columns
 from crowdassay.io.delimited import read_slowly, sniff
 from crowdassay.io.jsontext import LINES, check_whole, explain
@@ -75,7 +73,7 @@ def _scan_delimited(path: Path, roles: Sequence[str], given: Mapping[str, str | 
         f"compression='{_compression(path)}', skip={dialect.skip}, hive_partitioning=false)"
     )
     # DuckDB may take blank lines for the header and lose rows, so the slow reader confirms an empty table too.
-    table = None if dialect.starts_blank or not has_duckdb() else _fetch(query, path)
+    table = None if dialect.starts_blank else _fetch(query, path)
     if table is None or not table.num_rows:
         table = read_slowly(path, dialect, positions)
     return table.rename_columns(list(columns)), columns
@@ -99,8 +97,6 @@ def _scan_json(path: Path, kind: str, roles: Sequence[str], given: Mapping[str, 
 
 
 def _scan_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
-    if not has_duckdb():
-        return _read_parquet(path, roles, given)
     source = "read_parquet(?, binary_as_string=true, hive_partitioning=false)"
     types = _columns_of(source, path)
     if types is not None:
@@ -110,29 +106,6 @@ def _scan_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | No
         if table is not None:
             return table.rename_columns(list(columns)), columns
     raise broken_parquet(path)
-
-
-def _read_parquet(path: Path, roles: Sequence[str], given: Mapping[str, str | None]) -> tuple[pa.Table, dict[str, str]]:
-    """Read columns without DuckDB."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, seldom needed
-
-    try:
-        columns = find_columns(pq.read_schema(path).names, roles, given)
-        table = pq.read_table(path, columns=list(columns.values()), partitioning=None)
-    except (pa.ArrowException, OSError):
-        raise broken_parquet(path) from None
-    return pa.table({role: _as_duckdb_does(table[name]) for role, name in columns.items()}), columns
-
-
-def _as_duckdb_does(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Read dates and the like, and bytes that are text, as text."""
-    kind = column.type
-    if pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
-        return column.cast(pa.string())
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        with suppress(pa.ArrowInvalid):  # what is no UTF-8 stays as it is, and is refused later
-            return column.cast(pa.string())
-    return column
 
 
 def _columns_of(source: str, path: Path) -> dict[str, str] | None:
@@ -146,15 +119,8 @@ def _fetch(query: str, path: Path) -> pa.Table | None:
     return _run(query, path, lambda relation: relation.to_arrow_table())
 
 
-def has_duckdb() -> bool:
-    """Tell whether DuckDB is installed: machines that may not install what they like read tables without it, more slowly."""
-    return find_spec("duckdb") is not None
-
-
 def load_duckdb() -> Any:
-    """Return DuckDB, or say that it is needed."""
-    if not has_duckdb():
-        raise MissingExtraError("Reading JSON, and files larger than memory, needs DuckDB: pip install duckdb.")
+    """Return DuckDB, which is slow to load."""
     import duckdb  # noqa: PLC0415 - only when a file is read
 
     return duckdb

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import cuda, float32, float64
+from numba import cuda, float32, float64, int64
 
 from crowdassay.kernels.gpu_item import HALF, ONE, ZERO, function, kernel, make_loader, make_weigh, pack
 from crowdassay.kernels.gpu_tables import CLAMP, row_length
@@ -77,11 +77,12 @@ def make_counter(n_classes: int, team: bool) -> Any:
     matter, since what nobody ever answered has no chance: weights below `LITTLE` are summed apart, in finer units.
     """
     K, M = n_classes, n_classes - 1
+    ROW = row_length(K)
     (fix, weigh), load_row = make_weigh(K, True), make_loader(M)
 
     @kernel
     def count(codes, starts, n, n_items, table, log_prior, mode, gold, given, scale, sums, partial,
-              posterior):  # fmt: skip
+              posterior, rows, first):  # fmt: skip
         thread, width = cuda.threadIdx.x, cuda.blockDim.x
         scratch = cuda.shared.array(MAX_THREADS, float64)
         log_joint, weights, row = cuda.local.array(K, float64), cuda.local.array(K, float32), cuda.local.array(M, float32)
@@ -124,10 +125,67 @@ def make_counter(n_classes: int, team: bool) -> Any:
                 if len(posterior) > 0:
                     for c in range(K):
                         posterior[c, item] = weights[c]
+                if len(rows) > 0:
+                    for c in range(K):
+                        rows[(first + item) * ROW + c] = weights[c]
             item += step
         write_partial(objective, totals, scratch, partial)
 
     return count
+
+
+@kernel
+def list_items(codes, starts, n, n_items, first, ends, listed):
+    """Write every label's item into its code's part of ``listed``, from the end of the part down; items count from ``first``.
+
+    The order within a part is chance, and does not matter: what is added up there are integers.
+    """
+    for at in range(cuda.grid(1), len(codes), cuda.gridsize(1)):
+        item = at % n_items
+        if n == 0:  # items of different lengths lie one after the other
+            low, high = 0, n_items
+            while high - low > 1:
+                middle = (low + high) // 2
+                if starts[middle] <= at:
+                    low = middle
+                else:
+                    high = middle
+            item = low
+        listed[cuda.atomic.sub(ends, codes[at], 1) - 1] = first + item
+
+
+@lru_cache(maxsize=64)
+def make_collector(n_classes: int) -> Any:
+    """Return the kernel that adds the class weights of the items that each code has labelled.
+
+    The same sums as those of `make_counter`, without an addition to memory for every label and class: ``lanes`` threads read
+    the items of a code and add up on their own. It needs all labels on the card, and pays from three classes on.
+    """
+    K, load_row = n_classes, make_loader(n_classes)
+
+    @kernel
+    def collect(ends, listed, rows, lanes, scale, sums):
+        row, coarse, fine = cuda.local.array(K, float32), cuda.local.array(K, int64), cuda.local.array(K, int64)
+        lane, code, step = cuda.grid(1) % lanes, cuda.grid(1) // lanes, cuda.gridsize(1) // lanes
+        while code < len(ends) - 1:
+            for c in range(K):
+                coarse[c] = 0
+                fine[c] = 0
+            for at in range(ends[code] + lane, ends[code + 1], lanes):
+                load_row(rows, np.int64(listed[at]), row, 0, 1)
+                for c in range(K):
+                    if row[c] < LITTLE:
+                        fine[c] += np.int64(row[c] * FINER * scale + HALF)
+                    else:
+                        coarse[c] += np.int64(row[c] * scale + HALF)
+            for c in range(K):
+                if coarse[c] != 0:
+                    cuda.atomic.add(sums, np.int64(code) * K + c, coarse[c])
+                if fine[c] != 0:
+                    cuda.atomic.add(sums, np.int64(len(sums) // 2 + code * K + c), fine[c])
+            code += step
+
+    return collect
 
 
 @lru_cache(maxsize=64)

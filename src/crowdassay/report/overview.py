@@ -94,7 +94,7 @@ def next_steps(result: Result) -> list[str]:
         steps.append("Look at the workers who seem to be copies of one another: their labels count as several but are one.")
     steps += _labels_to_ask(result)
     if not result.converged:
-        steps.append("Let the fit go on: it stopped before it had converged (--max-sweeps).")
+        steps.append("Let the fit go on: it stopped before it had converged (--max-iter).")
     return steps or ["Nothing: every item is settled and no worker stands out."]
 
 

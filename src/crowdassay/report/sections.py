@@ -111,12 +111,12 @@ def said(result: Result, item: int) -> Rows:
 
 def model_facts(result: Result) -> dict[str, Any]:
     """Return what was fitted, with which parameters, and how it ended."""
-    end = "converged" if result.converged else "did not converge: raise --max-sweeps"
+    end = "converged" if result.converged else "did not converge: raise --max-iter"
     objective = "" if result.objective is None else f" at an objective of {result.objective:,.4f}"
-    text = f"The method {result.method} {end} after {counted(result.sweeps, 'sweep')}{objective}."
+    text = f"The method {result.method} {end} after {counted(result.n_iter, 'iteration')}{objective}."
     chosen = result.selection
     return {
-        "text": text if result.sweeps else f"The method {result.method} takes one pass over the labels.",
+        "text": text if result.n_iter else f"The method {result.method} takes one pass over the labels.",
         "parameters": [(name, short(_brief(value), 80)) for name, value in result.parameters.items() if value is not None],
         "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}.",
     }

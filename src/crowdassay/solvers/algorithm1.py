@@ -21,7 +21,7 @@ def fit_algorithm1(
     log_prior: FloatArray,
     *,
     max_steps: int,
-    tolerance: float,
+    tol: float,
     deterministic: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
@@ -40,13 +40,13 @@ def fit_algorithm1(
     log_prior : ndarray of shape (n_classes,)
     max_steps : int
         Number of M-steps allowed; the authors' code allows 50.
-    tolerance : float
+    tol : float
         Stop when no Q changes by more; the authors' code stops at 5e-3.
     deterministic : bool
         Leave H(Q) out of the objective, as in section 2 of the paper: every item then takes its best class for certain.
     progress : callable, optional
     """
-    problem = WorkerProblem(engine, model, log_prior, max_sweeps=10**9)
+    problem = WorkerProblem(engine, model, log_prior, max_iter=10**9)
     point = problem.origin()
     weights, previous = Weights.VOTES, vote_shares(engine)
     history: list[float] = []
@@ -62,14 +62,14 @@ def fit_algorithm1(
             value += float(np.log(posterior.max(axis=1)).sum())
             posterior = np.eye(engine.n_classes)[posterior.argmax(axis=1)]
         history.append(value - problem.penalise(point)[0])
-        converged = float(np.abs(posterior - previous).max()) < tolerance
+        converged = float(np.abs(posterior - previous).max()) < tol
         engine.hold(posterior)
         previous, weights = posterior, Weights.GIVEN
         if progress is not None:
-            progress(problem.sweeps, history[-1])
+            progress(problem.n_iter, history[-1])
     phi = engine.coordinates(model)
     sums, _ = engine.e_step(model, sigma, log_prior, Weights.GIVEN)
-    solution = Solution(sigma, log_prior, history[-1], tuple(history), problem.sweeps, converged, model)
+    solution = Solution(sigma, log_prior, history[-1], tuple(history), problem.n_iter, converged, model)
     return Outcome(solution, previous, phi, sums.gradient)
 
 

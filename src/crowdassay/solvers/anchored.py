@@ -43,7 +43,7 @@ class Anchored:
         With item effects, the best effect of each item by true class.
     precision : float or None
         That of the effects.
-    sweeps : int
+    n_iter : int
     converged : bool
     """
 
@@ -57,7 +57,7 @@ class Anchored:
     evidence: float
     effects: FloatArray | None
     precision: float | None
-    sweeps: int
+    n_iter: int
     converged: bool
 
 
@@ -72,8 +72,8 @@ def fit_anchored(
     average: bool = False,
     start: Anchored | None = None,
     judge: bool = True,
-    max_sweeps: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     progress: Progress | None = None,
 ) -> Anchored:
     r"""Alternate class weights, the population and the workers, from the vote shares V.
@@ -103,21 +103,21 @@ def fit_anchored(
         What was found with another anchor: go on from there instead of from the votes.
     judge : bool
         Whether items are judged in the end, which needs them in memory.
-    max_sweeps : int
+    max_iter : int
         Those of the start included.
-    tolerance : float
+    tol : float
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
-        Told the sweeps so far and the log-likelihood.
+        Told the iterations so far and the log-likelihood.
     """
     n_classes = engine.n_classes
     flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
     votes = engine.count(flat, flat[0, 0], Weights.VOTES)
     counts, totals, population = votes.counts, votes.totals, Population(n_classes, shared=shared)
-    sweeps, converged = 0, False
+    n_iter, converged = 0, False
     if start is not None:
         counts, totals, population = start.counts, start.totals, copy(start.population)
-        sweeps = min(start.sweeps, max_sweeps - 1)
+        n_iter = min(start.n_iter, max_iter - 1)
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
     log_prior = flat[0, 0]
@@ -136,18 +136,18 @@ def fit_anchored(
             assert isinstance(engine, RandomItemsEngine)
             found = engine.integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
             new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
-        sweeps += 1
+        n_iter += 1
         if progress is not None:
-            progress(sweeps, value)
-        converged = float(np.abs(new_counts - counts).sum()) < tolerance * engine.n_labels
-        if converged or sweeps >= max_sweeps:
+            progress(n_iter, value)
+        converged = float(np.abs(new_counts - counts).sum()) < tol * engine.n_labels
+        if converged or n_iter >= max_iter:
             break
         counts = new_counts
         if found is not None and precision is None:
             beta = learn_precision(beta, found.spread, n_classes)
     if found is not None:
         return Anchored(
-            np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, sweeps, converged
+            np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, n_iter, converged
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
     if judge and isinstance(engine, RandomItemsEngine):
@@ -155,7 +155,7 @@ def fit_anchored(
         value = engine.count(log_p, log_prior, posterior=posterior).objective
         if average:
             value = engine.count(np.log(population.tables(counts)), log_prior).objective
-    return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, sweeps, converged)
+    return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:

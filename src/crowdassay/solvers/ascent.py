@@ -21,9 +21,9 @@ class WorkerProblem:
     With a population the vector begins with a block that is added to every worker's: what they share moves in one step.
     """
 
-    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_sweeps: int) -> None:
-        self.engine, self.model, self.log_prior, self.max_sweeps = engine, model, log_prior, max_sweeps
-        self.sweeps = 0
+    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int) -> None:
+        self.engine, self.model, self.log_prior, self.max_iter = engine, model, log_prior, max_iter
+        self.n_iter = 0
         self.curvature: FloatArray | None = None
 
     def place(self, array: Any) -> FloatArray:
@@ -58,7 +58,7 @@ class WorkerProblem:
 
     def evaluate(self, coordinates: FloatArray, weights: Weights) -> tuple[float, FloatArray]:
         """Sweep once; return the objective and its gradient, worker penalty included."""
-        self.sweeps += 1
+        self.n_iter += 1
         sums = self.engine.sweep(self.model, self.tables(coordinates), self.log_prior, weights)
         penalty, slope = self.penalise(coordinates)
         return sums.objective - penalty, self.flat(self.pull(sums.gradient)) - slope
@@ -76,19 +76,19 @@ class WorkerProblem:
         self,
         start: FloatArray,
         weights: Weights,
-        tolerance: float,
+        tol: float,
         step: Callable[[float], None] | None = None,
     ) -> tuple[FloatArray, float, bool]:
         """Climb from ``start``; return the point, the objective and whether it converged.
 
-        ``tolerance`` is the relative change of the objective at which to stop; ``step`` hears every accepted objective.
+        ``tol`` is the relative change of the objective at which to stop; ``step`` hears every accepted objective.
         """
         point, value, _, _, converged = climb(
             lambda coordinates: self.evaluate(coordinates, weights),
             start,
             self.units(),
-            max_sweeps=self.max_sweeps - self.sweeps,
-            tolerance=tolerance,
+            max_iter=self.max_iter - self.n_iter,
+            tol=tol,
             step=None if step is None else lambda _, objective: step(objective),
         )
         return point, value, converged

@@ -23,10 +23,10 @@ class CardProblem(WorkerProblem):
     Worker tables are the product of coordinates and one small matrix, since that is what a card does well.
     """
 
-    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_sweeps: int) -> None:
+    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int) -> None:
         self.xp = engine.xp  # type: ignore[attr-defined]  # only engines on a card come here
         metric = None if model.metric is None else self.place(model.metric)
-        super().__init__(engine, replace(model, metric=metric), log_prior, max_sweeps)
+        super().__init__(engine, replace(model, metric=metric), log_prior, max_iter)
         basis = model.worker
         self.expand = self.place(basis.tables(np.eye(basis.size)).reshape(basis.size, -1))
 

@@ -22,8 +22,8 @@ def fit_em(
     *,
     estimate_prior: bool,
     smoothing: float = 0.0,
-    max_sweeps: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     progress: Progress | None = None,
     update: Update | None = None,
     start: FloatArray | None = None,
@@ -37,8 +37,8 @@ def fit_em(
         Whether the class prior is estimated; otherwise it is uniform.
     smoothing : float
         Of the update of Dawid and Skene's model, `free_tables`, which is used where no other is given.
-    max_sweeps : int
-    tolerance : float
+    max_iter : int
+    tol : float
         Relative change of the objective at which to stop.
     progress : callable, optional
     update : callable, optional
@@ -52,7 +52,7 @@ def fit_em(
     log_prior : ndarray of shape (n_classes,)
     history : tuple of float
         The objective at every step.
-    sweeps : int
+    n_iter : int
     converged : bool
     """
     n_classes = engine.n_classes
@@ -63,7 +63,7 @@ def fit_em(
     sums = engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
     history: list[float] = []
     converged = False
-    while not converged and len(history) < max_sweeps:
+    while not converged and len(history) < max_iter:
         log_p, log_density = update(sums.counts)
         if estimate_prior:
             log_prior = np.log((sums.totals + EPSILON) / (sums.totals + EPSILON).sum())
@@ -71,7 +71,7 @@ def fit_em(
         history.append(sums.objective + log_density)
         if progress is not None:
             progress(len(history), history[-1])
-        converged = len(history) > 1 and history[-1] - history[-2] < tolerance * abs(history[-1])
+        converged = len(history) > 1 and history[-1] - history[-2] < tol * abs(history[-1])
     return to_host(log_p), to_host(log_prior), tuple(history), len(history), converged
 
 

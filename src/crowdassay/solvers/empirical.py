@@ -25,8 +25,8 @@ def fit_empirical(
     penalties: bool,
     prior: bool,
     starts: int,
-    max_sweeps: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     start: FloatArray | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
@@ -41,23 +41,23 @@ def fit_empirical(
         Its penalties are where learning begins.
     penalties, prior : bool
         What is learned.
-    starts, max_sweeps, tolerance, start, progress
-        As `fit_profiled` takes them; ``max_sweeps`` for all fits together.
+    starts, max_iter, tol, start, progress
+        As `fit_profiled` takes them; ``max_iter`` for all fits together.
     """
     log_prior = np.zeros(engine.n_classes)
-    sweeps = 0
+    n_iter = 0
     for round_ in range(ROUNDS):
         solution = fit_profiled(
             engine,
             model,
             log_prior,
             starts=starts if round_ == 0 else 1,
-            max_sweeps=max(max_sweeps - sweeps, 1),
-            tolerance=tolerance,
+            max_iter=max(max_iter - n_iter, 1),
+            tol=tol,
             start=start,
             progress=progress,
         )
-        sweeps += solution.sweeps
+        n_iter += solution.n_iter
         outcome = complete(engine, solution)
         old, old_prior = model, log_prior
         if prior:
@@ -66,10 +66,10 @@ def fit_empirical(
             alpha = learned_penalty(model, outcome, worker_classes(engine, outcome.posterior))
             model = replace(model, alpha=alpha, beta=model.beta * alpha / model.alpha)
         moved = max(abs(np.log(model.alpha / old.alpha)), float(np.abs(np.ptp(log_prior - old_prior))))
-        if moved < SETTLED or sweeps >= max_sweeps:
+        if moved < SETTLED or n_iter >= max_iter:
             break
         start = model.worker.coordinates(solution.sigma)
-    return replace(outcome, solution=replace(solution, sweeps=sweeps))
+    return replace(outcome, solution=replace(solution, n_iter=n_iter))
 
 
 def learned_prior(posterior: FloatArray) -> FloatArray:

@@ -32,8 +32,8 @@ def climb(
     start: FloatArray,
     units: FloatArray | float = 1.0,
     *,
-    max_sweeps: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     step: Callable[[int, float], None] | None = None,
 ) -> tuple[FloatArray, float, tuple[float, ...], int, bool]:
     """Maximise a function.
@@ -44,9 +44,9 @@ def climb(
     start : ndarray of shape (size,)
     units : ndarray of shape (size,) or float
         A natural step length of each coordinate: the inverse root of the curvature, as far as it can be guessed.
-    max_sweeps : int
+    max_iter : int
         Evaluations allowed.
-    tolerance : float
+    tol : float
         Relative change of the value at which to stop.
     step : callable, optional
         Hears the number of evaluations and the value after every step.
@@ -59,16 +59,16 @@ def climb(
         Minus infinity if no evaluation was allowed.
     history : tuple of float
         The value after every step.
-    sweeps : int
+    n_iter : int
     converged : bool
 
-    >>> point, *_ = climb(lambda x: (-float(x @ x), -2 * x), np.ones(2), max_sweeps=50, tolerance=1e-12)
+    >>> point, *_ = climb(lambda x: (-float(x @ x), -2 * x), np.ones(2), max_iter=50, tol=1e-12)
     >>> bool(np.abs(point).max() < 1e-6)
     True
     """
-    if max_sweeps < 1:
+    if max_iter < 1:
         return start, -np.inf, (-np.inf,), 0, False
-    point, (value, gradient), sweeps = start, function(start), 1
+    point, (value, gradient), n_iter = start, function(start), 1
     gradient = gradient * units
     history: list[float] = []
     pairs: deque[Pair] = deque(maxlen=max(2, min(MEMORY, ROOM // (2 * len(start)))))
@@ -77,27 +77,27 @@ def climb(
         way = _direction(gradient, pairs)
         slope, length = float(way @ gradient), 1.0
         while True:
-            if sweeps >= max_sweeps:
-                return point, value, (*history, value), sweeps, False
+            if n_iter >= max_iter:
+                return point, value, (*history, value), n_iter, False
             trial = point + length * (way * units)
             higher, ahead = function(trial)
-            sweeps += 1
+            n_iter += 1
             if higher >= value + ENOUGH * length * slope:
                 break
             if length * slope <= LEAST * abs(value):  # what is left is below rounding
-                return point, value, (*history, value), sweeps, True
+                return point, value, (*history, value), n_iter, True
             parabola = (
                 0.5 * slope * length**2 / (slope * length - (higher - value))
             )  # its top, through both values and the slope
             length = min(max(parabola, 0.1 * length), 0.5 * length)
         ahead = ahead * units
         _remember(pairs, length * way, gradient - ahead)
-        converged = higher - value <= tolerance * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT)
+        converged = higher - value <= tol * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT)
         point, value, gradient = trial, higher, ahead
         history.append(value)
         if step is not None:
-            step(sweeps, value)
-    return point, value, tuple(history) or (value,), sweeps, True
+            step(n_iter, value)
+    return point, value, tuple(history) or (value,), n_iter, True
 
 
 def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:

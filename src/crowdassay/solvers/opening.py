@@ -26,18 +26,18 @@ def open_without_items(problem: WorkerProblem, step: Callable[[float], None]) ->
     engine, model = problem.engine, problem.model
     flat = problem.place(np.full((engine.n_workers, engine.n_classes, engine.n_classes), -np.log(engine.n_classes)))
     votes = engine.count(flat, problem.log_prior, Weights.VOTES).counts
-    problem.sweeps += 1
+    problem.n_iter += 1
     smoothed = votes + 1.0 / engine.n_classes
     problem.learn_units(votes, smoothed / smoothed.sum(axis=2, keepdims=True))
     point = fit_counts(problem, votes)
-    plain = type(problem)(engine, replace(model, item=None), problem.log_prior, problem.max_sweeps - 1)
-    plain.sweeps, plain.curvature = problem.sweeps, problem.curvature
+    plain = type(problem)(engine, replace(model, item=None), problem.log_prior, problem.max_iter - 1)
+    plain.n_iter, plain.curvature = problem.n_iter, problem.curvature
     point, value, alive = plain.maximise(point, Weights.FREE, ENOUGH, step)
-    problem.sweeps = plain.sweeps
-    if alive and problem.sweeps < problem.max_sweeps - 1:
+    problem.n_iter = plain.n_iter
+    if alive and problem.n_iter < problem.max_iter - 1:
         log_p = log_softmax(plain.tables(point))
         problem.learn_units(engine.count(log_p, problem.log_prior).counts, np.exp(log_p))
-        problem.sweeps += 1
+        problem.n_iter += 1
     return point, value, alive
 
 
@@ -51,4 +51,4 @@ def fit_counts(problem: WorkerProblem, counts: FloatArray) -> FloatArray:
         gradient = problem.flat(problem.pull(counts - mass * np.exp(log_p))) - slope
         return float((counts * log_p).sum()) - penalty, gradient
 
-    return climb(evaluate, problem.origin(), problem.units(), max_sweeps=100, tolerance=ROUGH)[0]
+    return climb(evaluate, problem.origin(), problem.units(), max_iter=100, tol=ROUGH)[0]

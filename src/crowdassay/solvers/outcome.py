@@ -10,7 +10,7 @@ from crowdassay.engines.base import Weights
 from crowdassay.model.family import Model
 
 Progress = Callable[[int, float], None]
-"""Called after every step with the number of sweeps so far and the objective."""
+"""Called after every step with the number of iterations so far and the objective."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Solution:
         None where nothing is maximised.
     history : tuple of float
         The objective after every step.
-    sweeps : int
+    n_iter : int
         Passes over the labels.
     converged : bool
     model : Model or None
@@ -45,7 +45,7 @@ class Solution:
     log_prior: FloatArray
     objective: float | None
     history: tuple[float, ...]
-    sweeps: int
+    n_iter: int
     converged: bool
     model: Model | None = None
     weights: Weights = Weights.FREE

@@ -26,8 +26,8 @@ def fit_profiled(
     log_prior: FloatArray,
     *,
     starts: int,
-    max_sweeps: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     start: FloatArray | None = None,
     progress: Progress | None = None,
 ) -> Solution:
@@ -45,9 +45,9 @@ def fit_profiled(
     log_prior : ndarray of shape (n_classes,)
     starts : int
         More than one needs an engine that holds class weights, as `LocalEngine` does.
-    max_sweeps : int
+    max_iter : int
         Passes over the labels allowed, all starts together.
-    tolerance : float
+    tol : float
         Relative change of the objective at which to stop.
     start : ndarray of shape (n_workers, size), optional
         Worker coordinates to go on from, instead of the fit to the vote shares.
@@ -55,10 +55,10 @@ def fit_profiled(
     """
     # Vectors of the size of the workers stay where the labels are.
     kind = CardProblem if hasattr(engine, "xp") else WorkerProblem
-    problem = kind(engine, model, log_prior, max_sweeps)
+    problem = kind(engine, model, log_prior, max_iter)
     engine.restart()
     if hasattr(engine, "loose"):
-        engine.loose = ITEM_SHARE * tolerance
+        engine.loose = ITEM_SHARE * tol
         if starts > 1 and isinstance(engine, LocalEngine):
             engine.warm = True  # a further step of Algorithm 1 needs the items where the last left them
     opening: list[float] = []
@@ -73,7 +73,7 @@ def fit_profiled(
     items: FloatArray | None = None  # where the best solution has them, if another start has moved them since
     for number in range(starts):
         if number > 0:
-            if not alive or problem.sweeps + 2 >= max_sweeps:
+            if not alive or problem.n_iter + 2 >= max_iter:
                 break
             _one_step_more(problem, point, held)
             held, opening = Weights.GIVEN, []
@@ -83,9 +83,9 @@ def fit_profiled(
         def step(objective: float, history: list[float] = history) -> None:
             history.append(objective)
             if progress is not None:
-                progress(problem.sweeps, objective)
+                progress(problem.n_iter, objective)
 
-        found, value, converged = problem.maximise(point, Weights.FREE, tolerance, step)
+        found, value, converged = problem.maximise(point, Weights.FREE, tol, step)
         alive = alive and converged
         value = max(value, lower)  # with held weights the objective is a lower bound, and all there is when sweeps ran out
         if best is None or value > highest:
@@ -95,7 +95,7 @@ def fit_profiled(
     assert best is not None
     if items is not None and isinstance(engine, LocalEngine):
         engine.restart(items)
-    return replace(best, sweeps=problem.sweeps)
+    return replace(best, n_iter=problem.n_iter)
 
 
 def complete(engine: LocalEngine, solution: Solution) -> Outcome:
@@ -113,4 +113,4 @@ def _one_step_more(problem: WorkerProblem, point: FloatArray, held: Weights) -> 
     engine.restart()
     engine.sweep(problem.model, sigma, problem.log_prior, held)
     engine.hold(engine.e_step(problem.model, sigma, problem.log_prior)[1])
-    problem.sweeps += 2
+    problem.n_iter += 2

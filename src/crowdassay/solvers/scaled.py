@@ -89,7 +89,7 @@ class Mode:
     posterior : ndarray of shape (n_items, n_classes)
     objective : float
     history : tuple of float
-    sweeps : int
+    n_iter : int
     converged : bool
     """
 
@@ -98,7 +98,7 @@ class Mode:
     posterior: FloatArray
     objective: float
     history: tuple[float, ...]
-    sweeps: int
+    n_iter: int
     converged: bool
 
 
@@ -107,7 +107,7 @@ def population(theta: FloatArray, mean: FloatArray, *, pooled: bool) -> FloatArr
     return (mean + theta.sum(axis=0)) / (1 + len(theta)) if pooled else mean
 
 
-def fit_scaled(problem: ScaledProblem, *, max_sweeps: int, tolerance: float, progress: Progress | None = None) -> Mode:
+def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: Progress | None = None) -> Mode:
     """Climb from the parameters that fit the vote shares and, on small data, from the prior means too; keep the higher.
 
     Neither start is better throughout: from the vote shares workers can settle upside down, from the prior means all classes.
@@ -115,24 +115,24 @@ def fit_scaled(problem: ScaledProblem, *, max_sweeps: int, tolerance: float, pro
     best: Mode | None = None
     used, units = 0, problem.units()
 
-    def report(sweeps: int, value: float) -> None:
+    def report(n_iter: int, value: float) -> None:
         if progress is not None:
-            progress(used + sweeps, value)
+            progress(used + n_iter, value)
 
     for from_votes in (True, False) if problem.labels.n_labels <= SMALL else (True,):
-        if best is not None and used >= max_sweeps:
+        if best is not None and used >= max_iter:
             break
         point = problem.start()
-        if from_votes and max_sweeps > 1:
+        if from_votes and max_iter > 1:
             fit = partial(problem.evaluate, weights=Weights.VOTES)
-            point, *_, spent, _ = climb(fit, point, units, max_sweeps=max_sweeps - 1, tolerance=ROUGH)
+            point, *_, spent, _ = climb(fit, point, units, max_iter=max_iter - 1, tol=ROUGH)
             used += spent
         found, value, history, spent, converged = climb(
             partial(problem.evaluate, weights=Weights.FREE),
             point,
             units,
-            max_sweeps=max_sweeps - used,
-            tolerance=tolerance,
+            max_iter=max_iter - used,
+            tol=tol,
             step=report,
         )
         used += spent
@@ -141,7 +141,7 @@ def fit_scaled(problem: ScaledProblem, *, max_sweeps: int, tolerance: float, pro
             posterior = problem.likelihood(theta, log_scale, Weights.FREE).posterior
             best = Mode(theta, log_scale, posterior, value, history, used, converged)
     assert best is not None
-    return replace(best, sweeps=used)
+    return replace(best, n_iter=used)
 
 
 def judge_items(likelihood: Likelihood, theta: FloatArray, easiness: float, n_items: int) -> FloatArray:
@@ -151,5 +151,5 @@ def judge_items(likelihood: Likelihood, theta: FloatArray, easiness: float, n_it
         sums, off = likelihood(theta, log_scale, Weights.FREE), log_scale - easiness
         return sums.objective - 0.5 * float(off @ off), sums.slope - off
 
-    log_scale, *_ = climb(evaluate, np.full(n_items, float(easiness)), np.ones(n_items), max_sweeps=1000, tolerance=1e-12)
+    log_scale, *_ = climb(evaluate, np.full(n_items, float(easiness)), np.ones(n_items), max_iter=1000, tol=1e-12)
     return likelihood(theta, log_scale, Weights.FREE).posterior

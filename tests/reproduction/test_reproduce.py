@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from crowdassay.report import paper
+from crowdassay.reproduction import paper
 
 
 @pytest.fixture

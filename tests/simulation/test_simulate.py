@@ -67,7 +67,7 @@ def test_nonsense_is_refused(options):
 
 
 def test_what_would_not_fit_into_memory_is_said(monkeypatch):
-    monkeypatch.setattr("crowdassay.model.simulate.available_memory", lambda: 10**6)
+    monkeypatch.setattr("crowdassay.simulation.simulate.available_memory", lambda: 10**6)
     with pytest.raises(ParameterError, match=r"would take 4\.8 MB of memory, and there are 1 MB; draw fewer"):
         simulate(np.random.default_rng(0), n_items=20_000, n_workers=30)
 

@@ -3,7 +3,7 @@ import pytest
 
 from crowdassay import DawidSkene, MajorityVote
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.story import COPY, EACH, birds
+from crowdassay.simulation.story import COPY, EACH, birds
 
 SEEDS = range(5)
 

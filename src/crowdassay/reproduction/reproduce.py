@@ -16,7 +16,7 @@ from crowdassay.io.files import read_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import distance_errors, error_rate
-from crowdassay.report import paper
+from crowdassay.reproduction import paper
 
 METHODS = {
     "MV": "majority",
@@ -26,8 +26,8 @@ METHODS = {
     "LTA": "latent-trait",
 }
 STRUCTURES = {"MMCE(M)": "nominal", "MMCE(O)": "ordinal"}
-CUT_SHORT = {"DS-EM": {"max_sweeps": 10_000}}  # what it takes to converge where the paper's figures are those of 100 steps
-AUTHORS = {"solver": "algorithm1", "tolerance": 5e-3, "max_sweeps": 50}  # the stop rule of the authors' code
+CUT_SHORT = {"DS-EM": {"max_iter": 10_000}}  # what it takes to converge where the paper's figures are those of 100 steps
+AUTHORS = {"solver": "algorithm1", "tol": 5e-3, "max_iter": 50}  # the stop rule of the authors' code
 
 Announce = Callable[[str], None]
 

@@ -16,9 +16,9 @@ from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import log_softmax
 from crowdassay.estimators.base import Estimator, check_classes
 from crowdassay.estimators.confusion import confusion_tables
-from crowdassay.estimators.saved import check_savable
 from crowdassay.io.frames import as_labels
 from crowdassay.io.values import as_text
+from crowdassay.persistence.saved import check_savable
 
 SINCE = "labels_since_fit"
 

@@ -7,7 +7,7 @@ import pytest
 from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, as_labels, simulate
 from crowdassay.data.labels import Labels
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.update import merge, sound, take_items, update
+from crowdassay.persistence.update import merge, sound, take_items, update
 from problems import random_labels
 
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]
@@ -115,14 +115,14 @@ def test_on_a_stream_labels_stay_those_of_a_fresh_fit(make, loose):
     generator = np.random.default_rng(1)
     order = np.argsort(labels.label_item + generator.exponential(100, labels.n_labels))
     tenths = np.array_split(order, 10)
-    model = make(tolerance=1e-4, **loose).fit(rows(labels, tenths[0]))
+    model = make(tol=1e-4, **loose).fit(rows(labels, tenths[0]))
     sweeps, fresh_sweeps = 0, 0
     for tenth in tenths[1:]:
         for batch in np.array_split(tenth, 4):
             model.partial_fit(rows(labels, batch))
-        sweeps += model.refresh().n_sweeps_
+        sweeps += model.refresh().n_iter_
         fresh = make(**loose).fit(model.result_.labels)
-        fresh_sweeps += fresh.n_sweeps_
+        fresh_sweeps += fresh.n_iter_
         agreement = float((model.result_.code == fresh.result_.code).mean())
         assert agreement >= 0.99
     assert sweeps < 0.35 * fresh_sweeps

@@ -28,7 +28,7 @@ from crowdassay.solvers.population import Population
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
 PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
-PLAIN = ("objective", "history", "sweeps", "converged", "seconds", "notes", "selection")  # what JSON holds of a result
+PLAIN = ("objective", "history", "n_iter", "converged", "seconds", "notes", "selection")  # what JSON holds of a result
 POPULATION = ("mean", "concentration", "decay", "shared")
 PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
 

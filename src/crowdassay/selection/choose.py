@@ -83,7 +83,7 @@ def choose_gamma(
     candidates = grid(estimator, gamma=gammas)
     if estimator.solver != "algorithm1" and estimator.label_entropy:
         for candidate in candidates:
-            candidate.set_params(starts=1, tolerance=LOOSE)
+            candidate.set_params(starts=1, tol=LOOSE)
     names = [f"gamma = {gamma:g}" for gamma in gammas]
     scores = _score(
         candidates, names, labels, truth, estimator.folds, estimator.seed, estimator.reading, estimator.threads, announce

@@ -10,8 +10,8 @@ import pytest
 
 from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, OneCoin, load_model, simulate
 from crowdassay.errors import CrowdassayError, DataError, FileError, NotFittedError, ParameterError
-from crowdassay.estimators.saved import _canonical, _digest
 from crowdassay.model.structures import reference_sets
+from crowdassay.persistence.saved import _canonical, _digest
 
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]
 METHODS = [

@@ -1,0 +1,1 @@
+"""Fitted models in folders: saved, loaded, and brought up to date with new labels."""

@@ -1,0 +1,1 @@
+"""Labels drawn at random from known workers and items."""
