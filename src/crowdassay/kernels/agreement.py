@@ -191,13 +191,11 @@ def _keep(rows, key, record):
 
 
 @_jit
-def _meet(i, starts, workers, labels, weight, by_worker, order, item, used, slot, mates, shared, agreed, mine, theirs):
+def _meet(i, starts, workers, labels, weight, by_worker, order, item, slot, mates, shared, agreed, mine, theirs):
     """Add up what worker i and each later worker said on the same items; return the number of those workers."""
     size = 0
     for p in range(by_worker[i], by_worker[i + 1]):
         n = order[p]
-        if not used[item[n]]:
-            continue
         for o in range(starts[item[n]], starts[item[n] + 1]):
             if workers[o] <= i:
                 continue
@@ -217,14 +215,10 @@ def _meet(i, starts, workers, labels, weight, by_worker, order, item, used, slot
 
 
 @_jit
-def _part(
-    i, starts, workers, labels, weight, by_worker, order, item, used, slot, shared, agreed, kappa, chance, mine, theirs, slope
-):
+def _part(i, starts, workers, labels, weight, by_worker, order, item, slot, shared, agreed, kappa, chance, mine, theirs, slope):
     """Add the derivatives by the items' weights."""
     for p in range(by_worker[i], by_worker[i + 1]):
         n = order[p]
-        if not used[item[n]]:
-            continue
         for o in range(starts[item[n]], starts[item[n] + 1]):
             if workers[o] <= i or np.isnan(kappa[slot[workers[o]]]):
                 continue
@@ -237,22 +231,19 @@ def _part(
 
 
 @_jit
-def _clear(i, starts, workers, labels, by_worker, order, item, used, slot, mine, theirs):
+def _clear(i, starts, workers, labels, by_worker, order, item, slot, mine, theirs):
     """Clear what `_meet` touched and nothing else: classes may be many."""
     for p in range(by_worker[i], by_worker[i + 1]):
         n = order[p]
-        if used[item[n]]:
-            for o in range(starts[item[n]], starts[item[n] + 1]):
-                if workers[o] > i:
-                    mine[slot[workers[o]], labels[n]] = 0.0
-                    theirs[slot[workers[o]], labels[o]] = 0.0
+        for o in range(starts[item[n]], starts[item[n] + 1]):
+            if workers[o] > i:
+                mine[slot[workers[o]], labels[n]] = 0.0
+                theirs[slot[workers[o]], labels[o]] = 0.0
 
 
 @_jit
-def compare_pairs(
-    starts, workers, labels, weight, by_worker, order, item, used, n_classes, least, slots, numbers, slope, high, low
-):
-    """Add Cohen's kappa of every two workers who share at least ``least`` of the ``used`` items.
+def compare_pairs(starts, workers, labels, weight, by_worker, order, item, n_classes, least, slots, numbers, slope, high, low):
+    """Add Cohen's kappa of every two workers who share at least ``least`` items.
 
     ``numbers`` (5,): pairs, pairs without a kappa, pairs that share less, sum of shared items, sum of shared items times
     kappa. ``slope`` (n_items, 2): derivative of the last two by each item's weight. ``high`` and ``low`` (shown, 6) keep the
@@ -264,9 +255,7 @@ def compare_pairs(
     mine, theirs = np.zeros((slots, n_classes)), np.zeros((slots, n_classes))
     record = np.empty(5)
     for i in range(n_workers):
-        size = _meet(
-            i, starts, workers, labels, weight, by_worker, order, item, used, slot, mates, shared, agreed, mine, theirs
-        )
+        size = _meet(i, starts, workers, labels, weight, by_worker, order, item, slot, mates, shared, agreed, mine, theirs)
         for s in range(size):
             kappa[s] = np.nan
             if shared[s] < least - 0.5:
@@ -295,7 +284,6 @@ def compare_pairs(
             by_worker,
             order,
             item,
-            used,
             slot,
             shared,
             agreed,
@@ -308,6 +296,6 @@ def compare_pairs(
         if n_classes <= FEW_CLASSES:
             mine[:size], theirs[:size] = 0.0, 0.0
         else:
-            _clear(i, starts, workers, labels, by_worker, order, item, used, slot, mine, theirs)
+            _clear(i, starts, workers, labels, by_worker, order, item, slot, mine, theirs)
         for s in range(size):
             slot[mates[s]] = -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +20,13 @@ from crowdassay.kernels.agreement import (
     share_out,
 )
 from crowdassay.metrics.coefficients import AgreementSums, middle_ranks
+from crowdassay.threads import available_cores, work_on_each
 
 LEVELS = ("nominal", "ordinal", "interval")
 MOST_RANKED = 300  # classes for which the table of coincidences of every lot is kept
 LEAST_SHARED = 5  # items two workers must share for a kappa of their own
-MOST_MEETINGS = 500_000_000  # pairs of labels on an item; with more, pairs of workers are compared on a sample of items
+MOST_MEETINGS = 5_000_000  # pairs of labels on an item; with more, pairs of workers are compared on a sample of items
+WORKERS_EACH = 64  # that a thread compares with the others at a time
 SHOWN = 10
 
 
@@ -91,10 +94,17 @@ def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: Flo
     j, labels = judgements, judgements.labels
     observed = float((apart[j.workers_each > 1] / (j.workers_each[j.workers_each > 1] - 1)).sum())
     found = np.empty((labels.n_workers, 5))
-    compare_workers(
-        j.by_worker, j.order, labels.label_item, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, apart, x,
-        level == "nominal", np.ascontiguousarray(total.classes[MARGIN]), observed, found,
-    )  # fmt: skip
+
+    def compare(first: int) -> None:
+        some = slice(first, first + WORKERS_EACH)
+        compare_workers(
+            j.by_worker[first : first + WORKERS_EACH + 1], j.order, labels.label_item, labels.label, j.weight, j.workers_each,
+            j.first, j.found, j.votes, apart, x, level == "nominal", np.ascontiguousarray(total.classes[MARGIN]), observed,
+            found[some],
+        )  # fmt: skip
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        work_on_each(pool, compare, range(0, labels.n_workers, WORKERS_EACH))
     return found
 
 
@@ -134,14 +144,20 @@ def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSum
     if (sizes * (sizes - 1) // 2).sum() > MOST_MEETINGS:
         drawn = generator.permutation(labels.n_items)
         used[drawn[np.cumsum(sizes[drawn] * (sizes[drawn] - 1) // 2) > MOST_MEETINGS]] = False
-    others = np.bincount(labels.worker, (sizes - 1)[labels.label_item], labels.n_workers)
-    slots = int(min(labels.n_workers, others.max() + 1))
-    numbers, slope = np.zeros(5), np.zeros((labels.n_items, 2))
+    # Only the labels of these items are looked at, so that they lie close together.
+    kept, size = used[labels.label_item], sizes[used]
+    worker, label, weight = labels.worker[kept], labels.label[kept], j.weight[kept]
+    starts, item = np.append(0, np.cumsum(size)), np.repeat(np.arange(len(size)), size)
+    others = np.bincount(worker, (size - 1)[item], labels.n_workers)
+    slots = int(min(labels.n_workers, others.max(initial=0) + 1))
+    numbers, each, slope = np.zeros(5), np.zeros((len(size), 2)), np.zeros((labels.n_items, 2))
     high, low = np.full((SHOWN, 6), -np.inf), np.full((SHOWN, 6), -np.inf)
+    by_worker, order = order_by_worker(worker, labels.n_workers)
     compare_pairs(
-        labels.starts, labels.worker, labels.label, j.weight, j.by_worker, j.order, labels.label_item, used, labels.n_classes,
-        LEAST_SHARED, slots, numbers, slope, high, low,
+        starts, worker, label, weight, by_worker, order, item, labels.n_classes,
+        LEAST_SHARED, slots, numbers, each, high, low,
     )  # fmt: skip
-    kept = min(int(numbers[0]), SHOWN)
+    slope[used] = each
+    shown = min(int(numbers[0]), SHOWN)
     pairs, undefined, few = (int(count) for count in numbers[:3])
-    return PairSums(pairs, undefined, few, float(numbers[3]), float(numbers[4]), slope, used, high[:kept, 1:], low[:kept, 1:])
+    return PairSums(pairs, undefined, few, float(numbers[3]), float(numbers[4]), slope, used, high[:shown, 1:], low[:shown, 1:])
