@@ -30,8 +30,8 @@ N_REVIEWS, EACH = 480, 5
 BEGIN, DAYS, DAY = 1_714_546_800.0, 42, 86_400.0  # 1 May 2024, 7:00
 
 THINGS = (
-    "kettle", "rucksack", "desk lamp", "tent", "blender", "raincoat", "headphones", "bicycle pump", "notebook", "toaster", "watch",
-    "suitcase", "chair", "torch", "umbrella", "keyboard", "scarf", "speaker", "mug", "garden hose",
+    "kettle", "rucksack", "desk lamp", "tent", "blender", "raincoat", "headphones", "bicycle pump", "notebook", "toaster",
+    "watch", "suitcase", "chair", "torch", "umbrella", "keyboard", "scarf", "speaker", "mug", "garden hose",
 )  # fmt: skip
 SENTENCES = {
     "negative": (
