@@ -57,7 +57,8 @@ def test_blocks_say_what_memory_says(method, tmp_path):
     items = []
     found = fit_spool(method, spool_labels(labels, tmp_path, size=150), {name: Kept(name, items) for name in NAMES})
     result, insight = found.result, found.result.insight
-    assert {"spammer", "adversary", "not estimable"} <= set(insight.verdicts)
+    assert {"adversary", "not estimable"} <= set(insight.verdicts)
+    assert "spammer" in insight.verdicts or method.method == "majority"  # which takes spammers at their word
     assert {"known", "unidentifiable", "settled"} <= set(whole.insight.standings)
     same(pa.concat_tables([table for name, table in items if name == "items"]), whole.items_table())
     same(result.workers_table(), whole.workers_table())
@@ -92,6 +93,7 @@ def test_the_report_is_that_of_memory(tmp_path):
     whole = DawidSkene(smoothing=0.5).fit(labels).result_
     pages = build_report(found.result, truth=found.against), build_report(whole, truth=truth)
     one, other = (re.sub(r"\d+\.\d{8,}", lambda number: f"{float(number[0]):.6f}", page) for page in pages)  # the objective
+    one, other = (re.sub(r'<p class="files">.*?</p>', "", page) for page in (one, other))  # labels of all items stay in files
     assert one == other
 
 

@@ -68,6 +68,8 @@ class Insight(ItemInsight):
         Pairs of workers that look like copies, and the number of pairs compared.
     gold : bool
         Whether the class of any item is known.
+    seconds : ndarray of shape (n_workers,) or None
+        Each worker's median time for a label, NaN where unknown; None where no label has any.
     whole : Whole or None
         What is known of all items, where ``result`` holds a few of them.
     """
@@ -85,6 +87,7 @@ class Insight(ItemInsight):
     counts: FloatArray
     copies: tuple[list[Pair], int]
     gold: bool
+    seconds: FloatArray | None = None
     whole: Whole | None = None
 
     @property
@@ -248,5 +251,6 @@ def conclude(
         counts=counts,
         copies=copies,
         gold=gold,
+        seconds=measure.clock.usual() if measure.clock.took.size else None,
         whole=whole,
     )

@@ -50,6 +50,7 @@ READS, MORE = 0.25, 0.2  # share of a class read as another, and how much above 
 FALL = 0.1  # of accuracy that a change must cost
 HURRY = 1 / 3  # of the usual time, below which a label is given too fast
 FEW_WORKERS = 5  # whose times are known before anybody can be called fast
+ALONE = 0.05  # chance below which somebody found out is said to guess, or to contradict
 CHANCY = 1.645  # standard deviations above chance that show something
 
 
@@ -150,7 +151,17 @@ def suspect(
     counted = clock.took.sum(axis=1) >= ENOUGH if clock.took.size else np.zeros(n_workers, bool)
     usual = float(np.median(seconds[counted])) if counted.sum() >= FEW_WORKERS else np.nan
     put(Kind.FAST, sign_tail(*clock.under(HURRY * usual)), counted & np.isfinite(usual), everyone)
-    return Suspicions(p, discover(p, tested) & grave, answer, cell, drift, seconds, usual)
+    return Suspicions(p, _name(discover(p, tested) & grave, p, grave), answer, cell, drift, seconds, usual)
+
+
+def _name(found: BoolArray, p: FloatArray, grave: BoolArray) -> BoolArray:
+    """Say of those who were found out, whatever by, whether they guess or contradict: now one test each is enough."""
+    named = found.copy()
+    bad = found[:, [KINDS.index(kind) for kind in (Kind.CONFUSES, Kind.GOLD, Kind.PAR)]].any(axis=1)
+    for kind in (Kind.AGAINST, Kind.GUESSES):
+        column = KINDS.index(kind)
+        named[:, column] |= bad & grave[:, column] & (p[:, column] <= ALONE)
+    return named
 
 
 def _copied(copies: tuple[list[Pair], int], n_workers: int) -> tuple[FloatArray, BoolArray]:

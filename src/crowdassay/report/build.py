@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from crowdassay import __version__
 from crowdassay.arrays import IntArray
 from crowdassay.data.result import Result
 from crowdassay.errors import FileError
+from crowdassay.insight.money import count_money
 from crowdassay.insight.totals import Against
 from crowdassay.io.values import counted
 from crowdassay.io.write import check_writable, write_bytes
@@ -19,6 +21,8 @@ from crowdassay.metrics.calibration import calibration_error
 from crowdassay.report import overview, sections
 from crowdassay.report.chart import Chart, converter
 from crowdassay.report.charts import calibration_chart, classes_chart, confusion_chart
+from crowdassay.report.contents import Content, Contents, as_contents
+from crowdassay.report.downloads import downloads
 from crowdassay.report.html import asset, render, templates
 from crowdassay.report.records import class_records, common_classes
 from crowdassay.report.text import distinct, short
@@ -36,7 +40,14 @@ def check_report(path: Path) -> None:
 
 
 def write_report(
-    result: Result, path: str | Path, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()
+    result: Result,
+    path: str | Path,
+    *,
+    truth: Any = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+    cost: float | None = None,
+    contents: Mapping[Any, Any] | None = None,
 ) -> None:
     """Write the report as one HTML file that opens offline.
 
@@ -49,43 +60,68 @@ def write_report(
     title : str, optional
     notes : sequence of str
         What else the reader should know.
+    cost : float, optional
+        The price of a label.
+    contents : mapping, optional
+        What items are, by item: a text, or the path of a picture beside the report.
     """
     path = Path(path)
     check_report(path)
-    write_bytes(build_report(result, truth=truth, title=title, notes=notes).encode(), path)
+    page = build_report(result, truth=truth, title=title, notes=notes, cost=cost, contents=contents, folder=path.parent)
+    write_bytes(page.encode(), path)
 
 
-def build_report(result: Result, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()) -> str:
-    """Return the report as HTML."""
+def build_report(
+    result: Result,
+    *,
+    truth: Any = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+    cost: float | None = None,
+    contents: Mapping[Any, Any] | None = None,
+    folder: Path | None = None,
+) -> str:
+    """Return the report as HTML, as `write_report` writes it; pictures are looked for in ``folder``."""
     if not isinstance(truth, Against | None):
         truth = Against.of(result, result.chart.match(truth))
     against = truth if truth is not None and truth.known else None
     if truth is not None and truth.gold and against is None:
         notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
     labels, found, totals = result.labels, result.insight, result.insight.totals
+    money = None if cost is None else count_money(found, cost)
+    held = _contents(contents or {}, folder)
     flagged, flagged_note = sections.flagged_workers(result)
-    worth, worth_note = sections.worth_items(result)
-    hardest, measure = sections.hardest_items(result)
+    workers, workers_note = sections.all_workers(result)
+    worth, worth_note = sections.worth_items(result, held)
     return render(
         asset("report.html"),
         _charts(result, against),
         title=short(title or f"Report on {labels.report.source}", 120),
         subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
-        f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}, method {result.method}.",
-        cards=overview.cards(result, against),
-        steps=overview.next_steps(result),
+        f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
+        cards=overview.cards(result, against, money),
+        steps=overview.next_steps(result, money),
         notes=overview.worth_knowing([*labels.report.notes, *result.notes, *notes, *found.notes]),
+        agreement=overview.agreement_note(result),
         truth=None if against is None else {"text": _beside(against)},
         flagged=flagged,
         flagged_note=flagged_note,
+        workers=workers,
+        workers_note=workers_note,
+        timed=any(row["seconds"] for row in workers),
         copies=sections.copied_workers(result),
         worth=worth,
         worth_note=worth_note,
-        hardest=hardest,
-        hardest_measure=measure,
+        hardest=sections.hardest_items(result, held),
         model=sections.model_facts(result),
+        files=downloads(result),
         version=__version__,
     )
+
+
+def _contents(contents: Mapping[Any, Any], folder: Path | None) -> Contents:
+    ready = {item: value for item, value in contents.items() if isinstance(value, Content)}
+    return {**as_contents({item: value for item, value in contents.items() if item not in ready}, folder), **ready}
 
 
 def _charts(result: Result, against: Against | None) -> dict[str, Chart]:
@@ -105,10 +141,20 @@ def _charts(result: Result, against: Against | None) -> dict[str, Chart]:
     if against is not None:
         found["calibration"] = Chart(calibration_chart(against.records))
         found["truth"] = _truth_chart(result, against.cells)
+    found["confusion"] = _say_whose(found["confusion"])
     for name, one in found.items():
-        bare = {key: value for key, value in one.spec.items() if key != "title"}  # the page has headings of its own
+        bare = {key: value for key, value in one.spec.items() if key != "title" or isinstance(value, dict)}
         found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
     return found
+
+
+def _say_whose(chart: Chart) -> Chart:
+    """Put the name of the worker chosen above the chart, which paper shows without the box to choose from."""
+    chosen = chart.spec.get("params")
+    if not chosen:
+        return chart
+    names = [f"Answers of {name}" for name in chosen[0]["bind"]["labels"]]
+    return Chart({**chart.spec, "title": {"text": {"expr": f"{json.dumps(names)}[chosen]"}}}, chart.note)
 
 
 def _truth_chart(result: Result, counts: IntArray) -> Chart:

@@ -39,7 +39,7 @@ def result_html(result: Result) -> str:
             f"{n_labels[i]:,}",
             f"{found.accuracy[i]:.1%}" if found.estimable[i] else "unknown",
             f"{found.low[i]:.1%} to {found.high[i]:.1%}" if found.estimable[i] else "",
-            found.verdicts[i],
+            found.actions[i],
         )
         for i in np.argsort(-n_labels, kind="stable")[:ROWS]
     ]
@@ -76,7 +76,7 @@ def agreement_html(found: Agreement) -> str:
 MEASURES = ("measure", "value", "interval", "")
 LEAST = ("worker", "items", "agreement", "")
 ITEMS = ("item", "label", "probability", "standing")
-WORKERS = ("worker", "labels", "accuracy", "95% interval", "verdict")
+WORKERS = ("worker", "labels", "accuracy", "95% interval", "what to do")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
