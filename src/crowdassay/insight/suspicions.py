@@ -132,7 +132,7 @@ def suspect(
     mostly = (seen / labels >= MOSTLY) & ((seen - expected) / labels >= APART)
     put(Kind.ONE_ANSWER, np.minimum(n_classes * upper_tail(seen, expected, variance, expected / labels), 1.0), judged, mostly)
 
-    put(Kind.COPY, *_copied(copies, n_workers), everyone)
+    put(Kind.COPY, _copied(copies, n_workers), judged & (copies[1] > 0), everyone)
 
     drift = find_drift(behaviour.paces)
     put(Kind.DRIFT, drift.p, judged & (drift.p < 1.0), drift.before - drift.after >= FALL)
@@ -164,15 +164,15 @@ def _name(found: BoolArray, p: FloatArray, grave: BoolArray) -> BoolArray:
     return named
 
 
-def _copied(copies: tuple[list[Pair], int], n_workers: int) -> tuple[FloatArray, BoolArray]:
-    """Return for each worker the chance of the pair that agrees most, corrected for all pairs, and who was tested."""
+def _copied(copies: tuple[list[Pair], int], n_workers: int) -> FloatArray:
+    """Return for each worker the chance of the pair that agrees most, corrected for all pairs."""
     pairs, n_pairs = copies
     chance = np.ones(n_workers)
     for pair in pairs:
         here = min(1.0, n_pairs * float(ndtr(-pair.excess)))
         for worker in (pair.worker, pair.other):
             chance[worker] = min(chance[worker], here)
-    return chance, np.full(n_workers, n_pairs > 0)
+    return chance
 
 
 def _confused(behaviour: Behaviour, shares: FloatArray, crowd: FloatArray) -> tuple[FloatArray, IntArray, BoolArray, BoolArray]:

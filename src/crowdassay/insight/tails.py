@@ -7,7 +7,7 @@ from scipy.special import bdtrc, gammainc, ndtr, ndtri
 
 from crowdassay.arrays import BoolArray, FloatArray
 
-RATE = 0.05  # of false discoveries among everything that is said against workers
+RATE = 0.1  # of false discoveries among everything that is said against workers
 TINY = 1e-12
 
 
