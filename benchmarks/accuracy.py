@@ -27,7 +27,7 @@ import numpy as np
 
 from crowdassay import read_labels
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.io.truth import match_truth

@@ -2,10 +2,12 @@
 
     python benchmarks/speed.py [--sizes 1e5,1e6] [--classes 2,5] [--cap SECONDS] [--json FILE] [--picture FILE] [--commands]
 
-For every size (labels, 5 to an item, rows shuffled, 300, 1,000 or 5,000 workers right two times in three on average) and number
-of classes, a pandas frame with text ids is simulated once, and all methods take turns on it, each in a process of its own, from
-the frame to one label per item. Loading and compiling come before the clock starts. Peers stop at the cap; what the whole run
-would take is then worked out from their measured time per iteration and marked "~". Install: pip install 'crowdassay[bench]'.
+For every size (labels, 5 to an item, rows shuffled, 300, 1,000 or 5,000 workers right two times in three on average) and
+number of classes, a pandas frame with text ids is simulated once, and all methods take turns on it, each in a process of
+its own, from the frame to one label per item; the median run of each counts, and a ratio is given with its spread, from the
+slowest of ours against the quickest of theirs to the other way round. Loading and compiling come before the clock starts.
+Peers stop at the cap; what the whole run would take is then worked out from their measured time per iteration and marked
+"~". Install: pip install 'crowdassay[bench]'.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1e5,1e6", help="numbers of labels")
     parser.add_argument("--classes", default="2,5")
     parser.add_argument("--cap", type=float, default=12.0, help="seconds after which a peer is stopped")
-    parser.add_argument("--turns", type=int, default=1, help="times every method runs; the quickest counts")
+    parser.add_argument("--turns", type=int, default=3, help="times every method runs; the median counts")
     parser.add_argument("--memory", type=float, default=4.0, help="GB beyond which a run is stopped")
     parser.add_argument("--methods", help="only these, separated by commas")
     parser.add_argument("--threads", type=int, default=0, help="threads of ours; all cores by default")
@@ -95,31 +97,38 @@ def make_frame(folder: Path, size: int, n_classes: int) -> Path:
 def take_turns(
     frame: Path, size: int, n_classes: int, arguments: argparse.Namespace, smaller: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Run every method in turn, several times over; keep the quickest run of each."""
+    """Run every method in turn, several times over; keep the median run of each, with the seconds of all."""
     chosen = arguments.methods.split(",") if arguments.methods else list(dict.fromkeys([*TURNS, *PEERS]))
-    rows: dict[str, dict[str, Any]] = {}
+    runs: dict[str, list[dict[str, Any]]] = {}
     for _ in range(arguments.turns):
         for method in chosen:
-            before = rows.get(method, {})
-            if (
-                size > LARGEST.get(method, size)
-                or "failed" in before
-                or (method in PEERS and before.get("seconds", 0) > arguments.cap / 2)
-            ):
+            before = runs.setdefault(method, [])
+            slow = any("failed" in row or row["seconds"] > arguments.cap / 4 for row in before)
+            if size > LARGEST.get(method, size) or slow:
                 continue  # once is enough for what takes long
             row = {"method": method, "labels": size, "classes": n_classes, **run(frame, method, arguments)}
             print(
                 f"{size:>10,} K={n_classes:<3} {method:26s} {row.get('failed') or format(row['seconds'], '.3f')}",
                 file=sys.stderr,
             )
-            if not before or row.get("seconds", np.inf) < before["seconds"]:
-                rows[method] = {**row, "memory": min(row.get("memory", 0), before.get("memory", np.inf))}
+            before.append(row)
+    rows = {method: median_run(each) for method, each in runs.items() if each}
     expect_whole_runs(rows, smaller)
     if "each" in (theirs := rows.get("crowd-kit Dawid-Skene", {})):  # what it takes when its stop rule never holds
         rows["100"] = {**theirs, "method": "crowd-kit Dawid-Skene of 100 steps", "capped": True, "whole": 100}
         lengthen(rows["100"])
         rows["100"].pop("error", None)
     return list(rows.values())
+
+
+def median_run(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the run of median seconds, with the fewest and the most seconds of all of them."""
+    failed = [row for row in runs if "failed" in row]
+    if failed:
+        return failed[0]
+    in_order = sorted(runs, key=lambda row: row["seconds"])
+    spread = {"least": in_order[0]["seconds"], "most": in_order[-1]["seconds"]}
+    return {**in_order[(len(runs) - 1) // 2], **spread, "memory": min(row["memory"] for row in runs), "runs": len(runs)}
 
 
 def run(frame: Path, method: str, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -162,7 +171,7 @@ def expect_whole_runs(rows: dict[str, dict[str, Any]], smaller: list[dict[str, A
 
 def lengthen(row: dict[str, Any]) -> None:
     """Take a row's times for those of ``whole`` iterations."""
-    row["seconds"] = row["before"] + row["each"] * row["whole"]
+    row["seconds"] = row["least"] = row["most"] = row["before"] + row["each"] * row["whole"]
     row["cpu"] = row["cpu_before"] + row["cpu_each"] * row["whole"]
 
 
@@ -184,6 +193,8 @@ def add_ratios(rows: list[dict[str, Any]]) -> None:
         for name, key in (("ratio", "seconds"), ("ratio_cpu", "cpu"), ("ratio_each", "each")):
             if row.get(key) and rival.get(key):
                 row[name] = rival[key] / row[key]
+        if "ratio" in row:
+            row["ratio_low"], row["ratio_high"] = rival["least"] / row["most"], rival["most"] / row["least"]
 
 
 if __name__ == "__main__":

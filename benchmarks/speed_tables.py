@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdassay.report.charts import SCHEMA
 
-HEAD = ("labels", "K", "method", "seconds", "CPU seconds", "times faster", "times less CPU", "times faster per sweep",
+HEAD = ("labels", "K", "method", "seconds", "CPU seconds", "times faster (spread)", "times less CPU", "times faster per sweep",
         "bytes a label",
         "n_iter", "ns per label and sweep", "share of the limit", "objective", "error")  # fmt: skip
 
@@ -45,7 +45,7 @@ def cells(row: dict[str, Any]) -> list[str]:
         *start,
         f"{mark}{row['seconds']:.3g}",
         f"{mark}{row['cpu']:.3g}",
-        f"{row['ratio']:.3g}" if "ratio" in row else "",
+        f"{row['ratio']:.3g} ({row['ratio_low']:.3g} to {row['ratio_high']:.3g})" if "ratio" in row else "",
         f"{row['ratio_cpu']:.3g}" if "ratio_cpu" in row else "",
         f"{row['ratio_each']:.3g}" if "ratio_each" in row else "",
         f"{row['memory'] / row['labels']:.0f}",

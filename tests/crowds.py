@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from crowdassay import as_labels
 from crowdassay.data.labels import Labels
 
 
@@ -48,3 +49,20 @@ def draw_workers(
         classes=pa.array([f"c{c}" for c in range(n_classes)]),
     )
     return labels, truth, accuracy
+
+
+def story():
+    """Spammers, adversaries, copies, a group apart, judgements repeated and items of known class."""
+    labels, truth, _ = draw_workers(
+        np.random.default_rng(1), n_items=400, n_workers=20, labels_per_item=6, low=0.6, spammers=3, adversaries=2, copies=2
+    )
+    names = [labels.items.take(pa.array(labels.label_item)), labels.workers.take(pa.array(labels.worker))]
+    items, workers = (column.to_pylist() for column in names)
+    answers = labels.label.tolist()
+    items += ["i3", "i3", "far", "further"]
+    workers += [workers[18], workers[18], "alone", "alone"]
+    answers += [answers[18], 2 - answers[18] // 2, 0, 1]
+    labels = as_labels((items, workers, answers))
+    gold = np.full(labels.n_items, -1)
+    gold[5:25:4] = truth[5:25:4]
+    return labels.with_gold(gold), np.append(truth, [0, 1])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from crowdassay.version import VERSION
+
 if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
-    from crowdassay.data.result import Result
     from crowdassay.datasets.load import load_dataset
     from crowdassay.errors import CrowdassayError
     from crowdassay.estimators.aggregate import aggregate
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from crowdassay.estimators.glad import GLAD
     from crowdassay.estimators.kos import KOS
     from crowdassay.estimators.latent_trait import LatentTraitAnalysis
+    from crowdassay.estimators.load import load_model
     from crowdassay.estimators.mace import MACE
     from crowdassay.estimators.majority import MajorityVote
     from crowdassay.estimators.mean_field import MeanField
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from crowdassay.estimators.spectral import SpectralDawidSkene
     from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
     from crowdassay.estimators.welinder import Welinder
+    from crowdassay.fit.result import Result
     from crowdassay.io.files import read_labels
     from crowdassay.io.frames import as_labels
     from crowdassay.measurement.partial import PartialCredit
@@ -37,12 +40,11 @@ if TYPE_CHECKING:
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.metrics.agreement import Agreement, agreement
     from crowdassay.model.structures import Structure, reference_sets
-    from crowdassay.persistence.saved import load_model
     from crowdassay.selection.choose import select
     from crowdassay.selection.select import grid
     from crowdassay.simulation.simulate import simulate
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "Assay": "crowdassay.estimators.assay",
@@ -68,7 +70,7 @@ _HOMES = {
     "Rasch": "crowdassay.measurement.rasch",
     "RatingScale": "crowdassay.measurement.rating",
     "RaykarClassifier": "crowdassay.estimators.raykar",
-    "Result": "crowdassay.data.result",
+    "Result": "crowdassay.fit.result",
     "SingularVector": "crowdassay.estimators.singular_vector",
     "SpectralDawidSkene": "crowdassay.estimators.spectral",
     "Structure": "crowdassay.model.structures",
@@ -81,7 +83,7 @@ _HOMES = {
     "as_labels": "crowdassay.io.frames",
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
-    "load_model": "crowdassay.persistence.saved",
+    "load_model": "crowdassay.estimators.load",
     "read_labels": "crowdassay.io.files",
     "reference_sets": "crowdassay.model.structures",
     "select": "crowdassay.selection.choose",

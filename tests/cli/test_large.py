@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.cli.engines import Job, memory_needed, too_large
+from crowdassay.cli.holding import memory_needed, too_large
 from crowdassay.data.labels import LONG
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
@@ -132,14 +132,13 @@ def test_what_needs_memory_is_refused(run, answers, tmp_path):
 
 
 def test_files_are_chosen_where_memory_will_not_do(answers, capsys):
-    def job(estimator, memory):
-        labels = (str(answers / "labels.csv"),)
-        return Job(estimator, estimator.method, False, labels, {"engine": "auto", "memory": memory, "quiet": False})
+    def large(estimator, memory):
+        return too_large((str(answers / "labels.csv"),), {"memory": memory, "quiet": False}, estimator)
 
     assert 1e5 < memory_needed(answers / "labels.csv") < 1e6
-    assert too_large(job(DawidSkene(), "50KB"))
-    assert not too_large(job(DawidSkene(), None))
-    assert not too_large(job(GLAD(), "50KB"))
+    assert large(DawidSkene(), "50KB")
+    assert not large(DawidSkene(), None)
+    assert not large(GLAD(), "50KB")
     assert "dawid-skene and majority need less, with --engine files" in capsys.readouterr().err
 
 

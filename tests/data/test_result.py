@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import MajorityVote, MinimaxEntropy
-from crowdassay.data.result import TIE, find_winners
+from crowdassay.data.record import TIE, find_winners
 
 ROWS = {"task": [1, 1, 2, 2, 3], "worker": ["a", "b", "a", "b", "a"], "answer": ["x", "x", "y", "x", "y"]}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from pyspark import cloudpickle
 
 from crowdassay.data.labels import Labels
+from crowdassay.engines.local import LocalEngine
 from crowdassay.engines.spark_data import SparkLabels
 from crowdassay.engines.spark_tasks import SHIFT, Pack
 
@@ -18,11 +21,17 @@ class FakeFrame:
 
     parts: list[list[pa.RecordBatch]]
 
+    @property
+    def sparkSession(self) -> type[FakeSession]:
+        return FakeSession
+
     def select(self, *names: str) -> FakeFrame:
         return FakeFrame([[batch.select(list(names)) for batch in part] for part in self.parts])
 
     def mapInArrow(self, task, schema: str) -> FakeFrame:
-        names = [column.split()[0] for column in schema.split(", ")]
+        names = re.findall(r"(?:^|, )(?:`((?:[^`]|``)*)`|(\w+)) ", schema)
+        names = [quoted.replace("``", "`") or bare for quoted, bare in names]
+        task = cloudpickle.loads(cloudpickle.dumps(task))
         made = FakeFrame([list(task(iter(part))) for part in self.parts])
         assert all(batch.schema.names == names for part in made.parts for batch in part)
         return made
@@ -35,8 +44,21 @@ class FakeFrame:
         return pa.Table.from_batches([batch for part in reversed(self.parts) for batch in part])
 
 
-def fake_labels(labels: Labels, partitions: int = 3, least: int = 40) -> SparkLabels:
-    """Deal the items out to partitions and pack them as executors would."""
+class FakeSession:
+    """As much of a session as a holder asks for."""
+
+    class conf:
+        @staticmethod
+        def get(name: str) -> str:
+            return {"spark.sql.caseSensitive": "false"}[name]
+
+    @staticmethod
+    def createDataFrame(table: pa.Table) -> FakeFrame:
+        return FakeFrame([table.to_batches()])
+
+
+def fake_labels(labels: Labels, partitions: int = 3, least: int = 40, truth: np.ndarray | None = None) -> SparkLabels:
+    """Deal the items out to partitions and pack them as executors would; what travels is pickled, as Spark does."""
     item = labels.label_item
     table = pa.table(
         {
@@ -44,7 +66,7 @@ def fake_labels(labels: Labels, partitions: int = 3, least: int = 40) -> SparkLa
             "worker": labels.worker,
             "label": labels.label,
             "gold": labels.gold[item],
-            "truth": np.full(len(item), -1),
+            "truth": np.full(len(item), -1) if truth is None else truth[item],
         }
     )
     parts = []
@@ -52,6 +74,8 @@ def fake_labels(labels: Labels, partitions: int = 3, least: int = 40) -> SparkLa
         rows = table.filter(pa.array(item % partitions == part)).to_batches(max_chunksize=7)
         parts.append(list(Pack(least).pack(rows, part * SHIFT)))
     return SparkLabels(
-        FakeFrame(parts), labels.n_items, labels.n_labels, 0, partitions, labels.workers, labels.classes,
-        np.bincount(labels.worker, minlength=labels.n_workers), "string", "string", labels.report,
+        FakeFrame(parts), labels.n_items, labels.n_labels, int((labels.gold >= 0).sum()), int(np.diff(labels.starts).max()),
+        partitions, labels.workers, labels.classes, np.bincount(labels.worker, minlength=labels.n_workers),
+        LocalEngine(labels).class_counts, "string", "string", labels.report,
+        None if truth is None else {"items": int((truth >= 0).sum()), "unknown_items": 0},
     )  # fmt: skip

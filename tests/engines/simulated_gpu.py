@@ -264,7 +264,7 @@ def test_extreme_tables_stay_finite():
 @pytest.mark.parametrize("make", [lambda **options: MinimaxEntropy(starts=1, **options), DawidSkene])
 def test_a_fit_equals_the_local_one(make):
     labels, _ = simulate(np.random.default_rng(0), n_items=12, n_workers=5, labels_per_item=4)
-    local, card = (make(engine=engine, max_iter=6).fit(labels).result_ for engine in ("local", "gpu"))
+    local, card = (fit(make(max_iter=6), holder(labels), few=0) for holder in (Memory, Card))
     assert card.objective == pytest.approx(local.objective, rel=1e-6)
     np.testing.assert_allclose(card.posterior, local.posterior, atol=1e-3)
     np.testing.assert_array_equal(card.code, local.code)

@@ -10,8 +10,8 @@ from crowdassay.engines.files import FilesEngine
 from crowdassay.engines.local import LocalEngine
 from crowdassay.io.spool import spool_labels
 
-LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"warm": False}}
-FILES = {"files": {}, "files stateless": {"warm": False, "threads": 1}}
+LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"few": False}}
+FILES = {"files": {}, "files, one thread": {"threads": 1}}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))

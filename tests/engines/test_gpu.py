@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MinimaxEntropy
-from crowdassay.engines import choose, gpu_card, gpu_layout, gpu_store
+from crowdassay.engines import gpu_card, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.holders import card
 from crowdassay.kernels.gpu_tables import contrasts, unpack
 from crowdassay.model.family import Model, centred_metric
 from crowdassay.model.structures import nominal, ordinal
@@ -89,7 +90,7 @@ class Stream:
 
 def test_groups_pass_over_the_card_one_after_the_other(monkeypatch):
     card = SimpleNamespace(empty=lambda size, dtype: np.empty(size, dtype).view(CardArray), cuda=SimpleNamespace(Stream=Stream))
-    monkeypatch.setattr(gpu_store, "array_module", lambda: card)
+    monkeypatch.setattr(gpu_store, "array_module", lambda: fake)
     monkeypatch.setattr(gpu_store, "simulated", lambda: False)
     store = gpu_store.InMemory()
     groups = [
@@ -129,7 +130,6 @@ def test_the_problem_on_the_card_is_the_problem(population):
     basis = nominal(3).basis()
     model = Model(basis, basis, 0.7, 2.0, centred_metric(basis), population)
     engine = LocalEngine(labels)
-    engine.xp = np
     here, there = WorkerProblem(engine, model, np.zeros(3), 100), CardProblem(engine, model, np.zeros(3), 100)
     point = np.random.default_rng(0).normal(size=here.origin().shape)
     for one, other in zip(here.evaluate(point, Weights.VOTES), there.evaluate(point, Weights.VOTES), strict=True):
@@ -139,12 +139,12 @@ def test_the_problem_on_the_card_is_the_problem(population):
 
 
 def test_without_a_card_the_local_engine_takes_over(monkeypatch):
-    monkeypatch.setattr(choose, "missing", lambda: "There is no card.")
+    monkeypatch.setattr(card, "missing", lambda: "There is no card.")
     said = []
-    assert isinstance(choose.make_engine("gpu", random_labels(0), announce=said.append), LocalEngine)
+    assert isinstance(card.Card(random_labels(0)).engine(few=False, announce=said.append), LocalEngine)
     assert said == ["There is no card."]
     with pytest.warns(UserWarning, match="no card"):
-        fitted = DawidSkene(engine="gpu").fit(random_labels(0))
+        fitted = DawidSkene().fit(random_labels(0), engine="gpu")
     np.testing.assert_array_equal(fitted.result_.posterior, DawidSkene().fit(random_labels(0)).result_.posterior)
 
 
@@ -156,9 +156,9 @@ def test_this_machine_says_in_a_sentence_what_it_lacks():
 def test_labels_stay_in_memory_where_the_card_is_too_small_and_too_many_workers_are_refused(monkeypatch):
     pool = SimpleNamespace(free_bytes=lambda: 1e9, used_bytes=lambda: 5e8, get_limit=lambda: 0)
     runtime = SimpleNamespace(memGetInfo=lambda: (7e9, 80e9))
-    card = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Stream=Stream), get_default_memory_pool=lambda: pool)
+    fake = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Stream=Stream), get_default_memory_pool=lambda: pool)
     for module in (gpu_card, gpu_store):
-        monkeypatch.setattr(module, "array_module", lambda: card)
+        monkeypatch.setattr(module, "array_module", lambda: fake)
     said = []
     assert gpu_card.free_memory() == 8e9
     assert isinstance(gpu_store.choose_store(10**8, 2 * 10**7, 10**5, 2, said.append), gpu_store.OnCard)
@@ -181,28 +181,28 @@ def test_memory_that_is_not_pinned_will_do(monkeypatch):
 
     asked = []
     runtime = SimpleNamespace(CUDARuntimeError=Refused)
-    card = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, alloc_pinned_memory=refuse))
-    monkeypatch.setattr(gpu_card, "array_module", lambda: card)
+    fake = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, alloc_pinned_memory=refuse))
+    monkeypatch.setattr(gpu_card, "array_module", lambda: fake)
     assert gpu_card.pinned_memory((2, 3), np.float32).shape == (2, 3)
     assert asked == [24]
-    card.cuda.alloc_pinned_memory = bytearray
+    fake.cuda.alloc_pinned_memory = bytearray
     np.testing.assert_array_equal(gpu_card.pinned_memory((2, 3), np.int64), np.zeros((2, 3)))
 
 
 def test_nonsense_is_refused():
     with pytest.raises(ParameterError, match="'local' or 'gpu'"):
-        DawidSkene(engine="abacus").fit(random_labels(0))
-    with pytest.raises(ParameterError, match="given gamma"):
-        MinimaxEntropy(engine="gpu", solver="algorithm1").fit(random_labels(0))
+        DawidSkene().fit(random_labels(0), engine="abacus")
+    with pytest.raises(ParameterError, match="Algorithm 1 needs all labels in memory.*and not on a card"):
+        MinimaxEntropy(solver="algorithm1").fit(random_labels(0), engine="gpu")
 
 
 def test_the_command_line_goes_on_without_a_card(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(choose, "missing", lambda: "There is no card.")
+    monkeypatch.setattr(card, "missing", lambda: "There is no card.")
     run("simulate", "--out", tmp_path, "--items", 30)
     code, out, error = run("aggregate", tmp_path / "labels.csv", "--method", "dawid-skene", "--engine", "gpu")
     assert code == 0
     assert "There is no card." in error
     assert "150 labels" in out
-    code, _, error = run("aggregate", tmp_path / "labels.csv", "--method", "majority", "--engine", "gpu")
+    code, _, error = run("aggregate", tmp_path / "labels.csv", "--method", "kos", "--engine", "gpu")
     assert code == 2
-    assert "The GPU engine runs minimax and dawid-skene" in error
+    assert "The method 'kos' needs all labels in memory" in error

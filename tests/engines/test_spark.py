@@ -8,7 +8,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +23,13 @@ from crowdassay.engines.local import LocalEngine
 from crowdassay.engines.spark import SparkEngine
 from crowdassay.engines.spark_data import encode_frame
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
-from crowdassay.estimators.blocks import average_worker, judge_block
-from crowdassay.estimators.from_spark import fit_frame
+from crowdassay.fit.run import fit
+from crowdassay.holders.memory import Memory
+from crowdassay.holders.spark import Spark
 from crowdassay.model.family import Model
 from crowdassay.model.structures import STRUCTURES, resolve
 from engines.java import find_java
+from parity import same_result
 
 # PySpark warns of pandas 3, and leaves sockets to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::UserWarning")
@@ -96,32 +99,57 @@ def coded(spark, labels):
     return encode_frame(spark.createDataFrame(table), classes=range(labels.n_classes), gold=gold, partitions=3)
 
 
-def judged(engine, solution):
-    return judge_block(engine, solution, average_worker(solution, engine.worker_counts))
-
-
 def test_fits_are_those_of_the_local_engine(sessions):
     labels = problems()["three classes"]
     labels = labels.with_gold(np.where(np.arange(labels.n_items) % 30 == 7, 1, -1))
     for spark in sessions.values():
         data = coded(spark, labels)
-        engine, local = SparkEngine(data), LocalEngine(labels, warm=False)
+        engine, local = SparkEngine(data), LocalEngine(labels, few=False)
         assert (engine.n_items, engine.n_labels, data.n_gold) == (labels.n_items, labels.n_labels, 3)
         np.testing.assert_array_equal(engine.worker_counts, local.worker_counts)
         for method in METHODS:
             found, expected = method.solve(engine), method.solve(local)
             if expected.objective is not None:
                 assert found.objective == pytest.approx(expected.objective, rel=1e-9)
-            judgements = [judged(local, solution) for solution in (found, expected)]
+            judgements = [solution.judge(LocalEngine(labels, few=False)) for solution in (found, expected)]
             clear = judgements[1].winners.sum(axis=1) == 1
             np.testing.assert_array_equal(judgements[0].winners[clear], judgements[1].winners[clear])
+
+
+@pytest.mark.parametrize(
+    "method", [Assay(), DawidSkene(max_iter=8), MinimaxEntropy(max_iter=8)], ids=lambda method: method.method
+)
+def test_every_table_and_word_is_that_of_memory(sessions, method):
+    """Classic and Connect, with labels gathered and with the way of many labels."""
+    if "cluster" in sessions:
+        pytest.skip("once is enough")
+    labels = problems()["three classes"]
+    names = [str(name) for name in range(labels.n_items)], [str(name) for name in range(labels.n_workers)]
+    for spark in sessions.values():
+        with closing(Spark(coded(spark, labels))) as holder:
+            here = replace(labels, items=pa.array(names[0]).cast(pa.int64()), workers=pa.array(names[1]).cast(pa.int64()))
+            here = replace(here, report=holder.facts.report, classes=holder.facts.classes)
+            for few in (10**9, 0):
+                same_result(fit(method, holder, few=few), fit(method, Memory(here), few=few))
+
+
+def test_classes_that_differ_in_case_alone(sessions):
+    for spark in sessions.values():
+        frame = spark.createDataFrame(pa.table({**FRAME, "answer": ["Yes", "yes"] * 8}))
+        spark.conf.set("spark.sql.caseSensitive", "true")
+        try:
+            assert MajorityVote().fit(frame).posterior_.toArrow().column_names == ["item", "Yes", "yes"]
+        finally:
+            spark.conf.set("spark.sql.caseSensitive", "false")
+        with pytest.raises(DataError, match="differ in upper and lower case alone"):
+            MajorityVote().fit(frame)
 
 
 def test_every_structure(sessions):
     labels = problems()["ragged"]
     sigma = np.random.default_rng(0).normal(size=(labels.n_workers, labels.n_classes, labels.n_classes))
     for spark in sessions.values():
-        data, local = coded(spark, labels), LocalEngine(labels, warm=False)
+        data, local = coded(spark, labels), LocalEngine(labels, few=False)
         for number, structure in enumerate(STRUCTURES):
             # By turns: the driver adds, or the executors do.
             engine = SparkEngine(data, direct_bytes=0 if number % 3 == 0 else 10**9)
@@ -142,11 +170,11 @@ def test_a_lost_executor_changes_nothing(sessions):
     lost = max(executors)
 
     class Shaken(SparkEngine):
-        sweeps = 0
+        jobs = 0
 
         def reduce(self, blocks, task, size):
-            self.n_iter += 1
-            if self.n_iter == 3:
+            self.jobs += 1
+            if self.jobs == 3:
                 os.kill(lost, signal.SIGKILL)
             return super().reduce(blocks, task, size)
 
@@ -196,7 +224,7 @@ def test_a_frame_handed_to_an_estimator(sessions):
             for row, other in zip(rows, expected, strict=True):
                 assert row == pytest.approx({column: other[column] for column in row})
         assert method.result_.parameters == local.result_.parameters
-        with pytest.raises(ParameterError, match="In Spark only the items of the fit"):
+        with pytest.raises(ParameterError, match="only the items of the fit are labelled"):
             method.predict(frame)
 
 
@@ -236,8 +264,8 @@ def test_a_failed_fit_leaves_no_folder(sessions, tmp_path):
 
     for spark in sessions.values():
         frame = spark.createDataFrame(pa.table(FRAME))
-        with pytest.raises(KeyboardInterrupt):
-            fit_frame(DawidSkene(max_iter=3), frame, spool=str(tmp_path), progress=fail)
+        with pytest.raises(KeyboardInterrupt), closing(Spark(encode_frame(frame, spool=str(tmp_path)))) as holder:
+            fit(DawidSkene(max_iter=3), holder, progress=fail)
         assert list(tmp_path.iterdir()) == []
 
 
@@ -251,11 +279,11 @@ def test_what_cannot_be_done_is_said(sessions, monkeypatch):
         with pytest.raises(ParameterError, match="Choosing gamma needs all labels in memory"):
             MinimaxEntropy(gamma="auto").fit(frame, validation={"a": "no"})
         with pytest.raises(DataError, match="The gold gives item 'a' different labels"):
-            fit_frame(MajorityVote(), frame, gold=spark.createDataFrame(pa.table({"item": ["a", "a"], "label": ["no", "yes"]})))
+            MajorityVote().fit(frame, gold=spark.createDataFrame(pa.table({"item": ["a", "a"], "label": ["no", "yes"]})))
         with monkeypatch.context() as patch:
             patch.setattr(spark_session, "available_memory", lambda: 1000)
             with pytest.raises(DataError, match=r"The tables of 3 workers and 2 classes take 96 B each, .* has 1 KB free"):
-                fit_frame(MajorityVote(), frame)
+                MajorityVote().fit(frame)
 
 
 def test_executors_without_the_package(sessions):

@@ -4,11 +4,6 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from crowdassay import Assay, DawidSkene, MajorityVote, aggregate, as_labels
-from crowdassay.data.labels import Labels
-from crowdassay.engines.random_items import RandomItemsEngine
-from crowdassay.errors import ParameterError
 from crowdassay.estimators.assay_trial import (
     ALIKE,
     STRONG,
@@ -19,6 +14,11 @@ from crowdassay.estimators.assay_trial import (
     sample_gain,
     soften,
 )
+
+from crowdassay import Assay, DawidSkene, MajorityVote, aggregate, as_labels
+from crowdassay.data.labels import Labels
+from crowdassay.engines.random_items import RandomItemsEngine
+from crowdassay.errors import ParameterError
 from crowdassay.metrics.scores import error_rate
 from crowdassay.simulation.simulate import simulate
 from crowdassay.simulation.story import birds

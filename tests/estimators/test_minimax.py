@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import DawidSkene, Labels, MajorityVote, MinimaxEntropy, reference_sets, simulate
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.local import log_softmax
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.confusion import observed_counts
 from crowdassay.metrics.scores import error_rate
 
 

@@ -35,9 +35,9 @@ def complete(folder: Path) -> bool:
 
 def warm_up(folder: Path) -> None:
     """Load what a run loads, which takes a second in which nothing is written: the children inherit it."""
+    import crowdassay.cli.engines
     import duckdb  # noqa: F401  its threads would not survive the fork, so that it is not used here
 
-    import crowdassay.cli.engines
     import crowdassay.report.build
     import crowdassay.report.charts  # noqa: F401
     from crowdassay.cli.summary import summarise

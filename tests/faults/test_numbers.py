@@ -9,9 +9,9 @@ import pytest
 
 from crowdassay.data.labels import Labels
 from crowdassay.errors import CrowdassayError, DataError
-from crowdassay.estimators import limits
 from crowdassay.estimators.methods import METHODS
 from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.fit import limits
 from crowdassay.io.frames import as_labels
 from crowdassay.metrics.agreement import agreement
 from crowdassay.simulation.simulate import simulate

@@ -99,6 +99,7 @@ def test_row_28_zip_bombs(tmp_path, monkeypatch):
 
 def test_row_34_no_gpu_is_one_sentence():
     from crowdassay.engines.choose import make_engine, missing
+
     from crowdassay.engines.local import LocalEngine
     from problems import random_labels
 

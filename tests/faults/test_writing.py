@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdassay.cli.summary import summarise
 from crowdassay.errors import FileError
 from crowdassay.estimators.majority import MajorityVote
+from crowdassay.fit.summary import summarise
+from crowdassay.fit.write import write_result
 from crowdassay.io import folder as folders
-from crowdassay.io.tables import TABLES, check_results, write_result
+from crowdassay.io.tables import TABLES, check_results
 from crowdassay.simulation.simulate import simulate
 
 LABELS, _ = simulate(np.random.default_rng(1), n_items=20, n_workers=6, n_classes=2)
@@ -27,7 +28,7 @@ CALLS = ("fsync", "rename", "replace", "mkdir", "link")
 
 
 def save(folder, mark, form="csv"):
-    write_result(RESULT, {**summarise(RESULT, "majority", None, ordered=False), "mark": mark}, folder, form)
+    write_result(RESULT, {**summarise(RESULT, "majority"), "mark": mark}, folder, form)
 
 
 def mark_of(folder):

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import Assay, DawidSkene, Labels
+from crowdassay.data.join import take_items
 from crowdassay.insight.advice import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN, attention, plain_advice, shown_time
 from crowdassay.insight.behaviour import Behaviour
 from crowdassay.insight.clock import Clock
 from crowdassay.insight.drift import find_drift
 from crowdassay.insight.examine import behave
-from crowdassay.insight.items import take_items
 from crowdassay.insight.passes import Learned, Measure, Seen, compared
 
 PLACE = Path(__file__).parents[2] / "benchmarks" / "verdicts.py"

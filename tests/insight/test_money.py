@@ -18,7 +18,7 @@ def insight():
 def test_everything_that_was_spent_is_counted(insight):
     money = count_money(insight, 0.05)
     assert money.spent == pytest.approx(0.05 * 2400)
-    zack = insight.result.labels.workers.to_pylist().index("Zack")
+    zack = insight.record.labels.workers.to_pylist().index("Zack")
     assert money.spent_on_removed == pytest.approx(0.05 * insight.n_labels[zack])
     assert money.per_settled_item == pytest.approx(money.spent / insight.totals.settled)
     assert money.to_settle == pytest.approx(0.05 * money.labels_to_settle)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowdassay import Assay, DawidSkene, MajorityVote, as_labels, simulate
-from crowdassay.estimators.confusion import observed_counts
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.insight.tables import crowd_table, first_judgements
 from crowdassay.insight.verdicts import ADVERSARY, SPAMMER, Comparison, count_answers, discoveries
 from crowds import draw_workers

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.local import LocalEngine
-from crowdassay.estimators.confusion import observed_counts
 from problems import random_labels
 
 

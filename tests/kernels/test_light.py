@@ -8,7 +8,7 @@ import pytest
 from crowdassay.engines.base import Weights
 from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import LocalEngine
-from crowdassay.estimators.blocks import average_difficulty
+from crowdassay.fit.judges import average_difficulty
 from crowdassay.kernels import reference
 from crowdassay.model.family import Model
 from crowdassay.model.structures import nominal, ordinal

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.fit.result import Result
 from crowdassay.metrics.calibration import calibration, calibration_error
 from problems import random_labels
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy, simulate
+from crowdassay.data.text import short
 from crowdassay.report.build import build_report, write_report
 from crowdassay.report.html import as_json, fingerprint
-from crowdassay.report.text import short
 from crowdassay.simulation.story import birds
 from crowds import draw_workers
 from hostile import NAMES, hostile_labels

@@ -5,8 +5,8 @@ from scipy.special import gammaln, log_softmax, polygamma
 
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.random_items import RandomItemsEngine
-from crowdassay.estimators.confusion import observed_counts
 from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
 from crowdassay.solvers.population import USUAL, WIDTH, Population, trigamma

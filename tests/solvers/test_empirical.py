@@ -6,9 +6,9 @@ import pytest
 from crowdassay import MinimaxEntropy
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.confusion import observed_counts
 from crowdassay.estimators.minimax_model import make_model
 from crowdassay.metrics.scores import error_rate
 from crowdassay.model.family import VANISHING, Model, centred_metric

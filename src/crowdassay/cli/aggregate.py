@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.engines import Job, engine_options, find_runner
 from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import many_reading_options, read_many
+from crowdassay.cli.reading import many_reading_options
 
 if TYPE_CHECKING:
-    from crowdassay.data.result import Result
     from crowdassay.estimators.base import Estimator
     from crowdassay.estimators.methods import Method
+    from crowdassay.fit.result import Result
 
 FITTING = (
     "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
@@ -68,9 +68,10 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
     """
     from crowdassay.cli.progress import progress_line, working
-    from crowdassay.cli.summary import print_summary, summarise, tell
-    from crowdassay.io.tables import check_results, write_result
-    from crowdassay.io.truth import match_truth, take_gold
+    from crowdassay.cli.summary import tell
+    from crowdassay.fit.summary import summarise
+    from crowdassay.fit.write import write_result
+    from crowdassay.io.tables import check_results
 
     chosen, estimator = choose(method, options)
     if options["out"] is not None:
@@ -80,55 +81,43 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
         [options[name] for name in ("ask", "report", "calibration")],
     )
-    job = Job(estimator, chosen.name, chosen.ordered, labels, options)
-    if run := find_runner(job):
-        return run(job)
-    with working("Reading ...", quiet=options["quiet"]):
-        data = read_many(labels, options)
-    truth = None if options["truth"] is None else match_truth(data, options["truth"], what="truth")
+    quiet = options["quiet"] or options["as_json"]
     known = {} if options["validation"] is None else {"validation": options["validation"]}
-    if options["gold"] is not None:
-        data = take_gold(data, options["gold"])
-    with progress_line(quiet=options["quiet"]) as (progress, announce):
-        estimator.fit(data, progress=progress, announce=announce, **known)
-    result = estimator.result_
-    ordered = chosen.ordered or options["classes"] is not None or data.numeric
-    summary = summarise(result, chosen.name, truth, ordered=ordered)
-    if options["out"] is not None or not options["quiet"]:
-        summary["notes"] = [*result.insight.notes, *summary["notes"]]
-    if options["out"] is not None:
-        with working("Writing ...", quiet=options["quiet"]):
-            write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-    show_more(result, None if truth is None else truth[0], options)
-    if options["save_model"] is not None:
-        estimator.save(options["save_model"])
-    tell(partial(print_summary, result), summary, options)
+    with ExitStack() as stack:
+        with progress_line(quiet=quiet) as (progress, announce):
+            holder = stack.enter_context(holding(labels, options, estimator, announce))
+            estimator.fit(holder, progress=progress, announce=announce, **known)
+        result = estimator.result_
+        if options["out"] is not None or not options["quiet"]:
+            with working("Describing workers and items ...", quiet=quiet):
+                summary = summarise(result, chosen.name, ordered=chosen.ordered)
+        if options["out"] is not None:
+            with working("Writing ...", quiet=quiet):
+                write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+        show_more(result, options)
+        if options["save_model"] is not None:
+            estimator.save(options["save_model"])
+        if not options["quiet"]:
+            tell(result, summary, options)
     return int(options["strict"] and not result.converged)
 
 
-def show_more(result: Result, truth: Any, options: dict[str, Any]) -> None:
-    """Write what was asked for beyond the tables: items to label next, the calibration, the report.
-
-    ``truth`` is known classes as codes, or a comparison with them, or None.
-    """
+def show_more(result: Result, options: dict[str, Any]) -> None:
+    """Write what was asked for beyond the tables: items to label next, the calibration, the report."""
     if options["ask"] is not None:
         from crowdassay.io.write import write_table
 
         write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
     if options["calibration"] is not None:
         from crowdassay.errors import DataError
-        from crowdassay.insight.totals import Against
         from crowdassay.report.chart import save_chart
         from crowdassay.report.charts import calibration_chart
 
-        against = truth if isinstance(truth, Against) else Against.of(result, truth)
-        if not against.known:
+        if not result.insight.against.known:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
-        save_chart(calibration_chart(against.records), options["calibration"])
+        save_chart(calibration_chart(result.insight.against.records), options["calibration"])
     if options["report"] is not None:
-        from crowdassay.report.build import write_report
-
-        write_report(result, options["report"], truth=truth, title=options["report_title"])
+        result.report(options["report"], title=options["report_title"])
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:

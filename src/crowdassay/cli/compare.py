@@ -11,7 +11,7 @@ from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
-    from crowdassay.selection.compare import Comparison
+    from crowdassay.selection.compare import MethodComparison
 
 SHOWN = 10
 
@@ -55,8 +55,7 @@ def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
         comparison = fit_all(
             chosen, data, heldout=truth is None, folds=options["folds"], seed=options["seed"], announce=announce
         )
-    ordered = options["classes"] is not None or data.numeric
-    table = tabulate(comparison, truth, ordered=ordered)
+    table = tabulate(comparison, truth)
     if as_json:
         click.echo(json.dumps(table, indent=2, ensure_ascii=False))
     else:
@@ -64,7 +63,7 @@ def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
         show(table)
 
 
-def tabulate(comparison: Comparison, truth: Any, *, ordered: bool) -> dict[str, Any]:
+def tabulate(comparison: MethodComparison, truth: Any) -> dict[str, Any]:
     """Return what --json prints."""
     from crowdassay.metrics.scores import score
 
@@ -72,7 +71,7 @@ def tabulate(comparison: Comparison, truth: Any, *, ordered: bool) -> dict[str, 
     for name, result in comparison.results.items():
         row: dict[str, Any] = {"method": name}
         if truth is not None:
-            found = score(result, truth, ordered=ordered)
+            found = score(result, truth)
             row |= {name: found[name] for name in ("error_rate", "rmse", "mae") if name in found}
         else:
             row["heldout_log_likelihood"] = comparison.heldout[name]

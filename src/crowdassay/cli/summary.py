@@ -3,59 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from crowdassay import __version__
-from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.fit.result import Result
+from crowdassay.insight.items import hardness
+from crowdassay.insight.worth import SETTLED
 from crowdassay.io.values import counted
-from crowdassay.metrics.scores import score
 
-ENOUGH = 5  # labels a worker must have given to be called unreliable
+LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
 WIDTH = 40
 
 
-def summarise(result: Result, method: str, truth: tuple[np.ndarray, dict[str, int]] | None, *, ordered: bool) -> dict[str, Any]:
-    """Return what ``summary.json`` holds."""
-    labels = result.labels
-    summary: dict[str, Any] = {
-        "version": __version__,
-        "method": method,
-        "parameters": result.parameters,
-        "classes": list(labels.class_names),
-        "objective": result.objective,
-        "converged": result.converged,
-        "n_iter": result.n_iter,
-        "seconds": round(result.seconds, 3),
-        "n_items": labels.n_items,
-        "n_workers": labels.n_workers,
-        "n_labels": labels.n_labels,
-        "n_tied": int(result.tied.sum()),
-        "n_gold": int((labels.gold >= 0).sum()),
-        "mean_probability": float(result.probability.mean()),
-        "import_report": labels.report.as_dict(),
-        "notes": list(result.notes),
-    }
-    if result.selection is not None:
-        summary["selection"] = result.selection
-    if not result.converged:
-        summary["notes"].append(
-            f"Not converged after {result.n_iter} iterations: the result is usable but not final; raise --max-iter."
-        )
-    if truth is not None:
-        codes, matched = truth
-        summary |= score(result, codes, ordered=ordered)
-        summary["truth_items_without_labels"] = matched["unknown_items"]
-    return summary
-
-
-def print_report(labels: Labels, *, notes: bool = True) -> None:
-    """Print what was read, and what was left out and why."""
+def print_report(labels: Any, *, notes: bool = True) -> None:
+    """Print what was read, and what was left out and why; of labels, or of the facts of labels held elsewhere."""
     from rich.console import Console
 
     console, report = Console(highlight=False, markup=False), labels.report
@@ -78,12 +42,12 @@ def print_report(labels: Labels, *, notes: bool = True) -> None:
         console.print(f"Note: {note}")
 
 
-def tell(show: Callable[[dict[str, Any], Path | None, str], None], summary: dict[str, Any], options: dict[str, Any]) -> None:
-    """Print the summary as was asked for: as JSON, by ``show``, or not at all."""
+def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
+    """Print the summary as was asked for: as JSON, in words, or not at all."""
     if options["as_json"]:
         click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     elif not options["quiet"]:
-        show(summary, options["out"], options["form"])
+        print_summary(result, summary, options["out"], options["form"])
         if options["report"] is not None:
             click.echo(f"Wrote the report to {options['report']}.")
 
@@ -91,11 +55,11 @@ def tell(show: Callable[[dict[str, Any], Path | None, str], None], summary: dict
 def print_summary(result: Result, summary: dict[str, Any], out: Path | None, form: str) -> None:
     """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
     from rich.console import Console
-    from rich.table import Table
 
-    console, labels = Console(highlight=False, markup=False), result.labels
-    print_report(labels, notes=False)
-    console.print(f"\n{told_method(summary)}.")
+    console, facts = Console(highlight=False, markup=False), result.holder.facts
+    print_report(facts, notes=False)
+    where = "" if summary["engine"] == "local" else f", engine {summary['engine']}"
+    console.print(f"\n{told_method(summary)}{where}.")
     end = "converged" if result.converged else "not converged"
     if result.objective is not None:
         n_iter = counted(result.n_iter, "iteration")
@@ -103,21 +67,17 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
     if result.selection is not None:
         scores = ", ".join(f"{row['candidate']}: {row['score']:.4f}" for row in result.selection["rows"])
         console.print(f"Chosen by {result.selection['criterion']}: {scores}.")
-    sure = float((result.probability >= 0.95).mean())
-    console.print(f"{sure:.1%} of the items have a probability of at least 0.95; {summary['n_tied']:,} are tied.")
+    totals = result.insight.totals
+    console.print(
+        f"{totals.sure / totals.items:.1%} of the items have a probability of at least {SETTLED}; {totals.tied:,} are tied."
+    )
     if "error_rate" in summary:
         console.print(told_score(summary))
-    for note in [*labels.report.notes, *summary["notes"]]:
+    for note in [*facts.report.notes, *summary["notes"]]:
         console.print(f"Note: {note}")
     console.print()
     print_workers(console, result)
-    measure = "entropy" if result.difficulty is None else "difficulty"
-    items = Table("item", "labels", "label", "probability", measure, title="Hardest items", title_justify="left")
-    hard = result.entropy if result.difficulty is None else result.difficulty
-    for j in np.argsort(-hard, kind="stable")[:5]:
-        row = (labels.class_names[result.code[j]], f"{result.probability[j]:.3f}", f"{hard[j]:.3f}")
-        items.add_row(shown(labels.items[j].as_py()), f"{labels.starts[j + 1] - labels.starts[j]:,}", shown(row[0]), *row[1:])
-    console.print(items)
+    print_items(console, result)
     if out is None:
         console.print("No tables were written; give --out DIR for them.")
     else:
@@ -138,7 +98,8 @@ def told_score(summary: dict[str, Any]) -> str:
     gold = counted(summary["truth_items_gold"], "item")
     if summary["error_rate"] is None:
         return f"Not scored: the truth knows {gold}, all given as gold."
-    extra = f", RMSE {summary['rmse']:.4f}, MAE {summary['mae']:.4f}" if "rmse" in summary else ""
+    steps = " in steps of the scale" if summary.get("distance") == "steps" else ""
+    extra = f", RMSE {summary['rmse']:.4f}, MAE {summary['mae']:.4f}{steps}" if "rmse" in summary else ""
     left_out = f" Left out: {gold} given as gold." if summary["truth_items_gold"] else ""
     items = counted(summary["truth_items"], "item")
     return f"Against the truth of {items}: error {summary['error_rate']:.2%}{extra}.{left_out}"
@@ -154,9 +115,23 @@ def print_workers(console: Any, result: Result) -> None:
     for i in least_reliable(result):
         between = f"{found.low[i]:.3f} to {found.high[i]:.3f}"
         accuracy = f"{found.accuracy[i]:.3f}" if found.estimable[i] else "unknown"
-        name = shown(result.labels.workers[i].as_py())
+        name = shown(found.record.labels.workers[i].as_py())
         workers.add_row(name, f"{found.n_labels[i]:,}", accuracy, between, found.verdicts[i])
     console.print(workers)
+
+
+def print_items(console: Any, result: Result) -> None:
+    """Print the hardest items."""
+    from rich.table import Table
+
+    record = result.insight.record
+    labels, measure = record.labels, "entropy" if record.difficulty is None else "difficulty"
+    items = Table("item", "labels", "label", "probability", measure, title="Hardest items", title_justify="left")
+    hard = hardness(record)
+    for j in np.argsort(-hard, kind="stable")[:5]:
+        row = (labels.class_names[record.code[j]], f"{record.probability[j]:.3f}", f"{hard[j]:.3f}")
+        items.add_row(shown(labels.items[j].as_py()), f"{labels.starts[j + 1] - labels.starts[j]:,}", shown(row[0]), *row[1:])
+    console.print(items)
 
 
 def brief(value: Any) -> str:
@@ -169,7 +144,7 @@ def brief(value: Any) -> str:
 def least_reliable(result: Result) -> list[int]:
     """Return up to five workers of the lowest accuracy, those with too few labels to judge left out if others remain."""
     counts = result.insight.n_labels
-    judged = np.flatnonzero(counts >= min(ENOUGH, counts.max()))
+    judged = np.flatnonzero(counts >= min(LEAST_LABELS, counts.max()))
     return [int(i) for i in judged[np.argsort(result.insight.accuracy[judged], kind="stable")][:5]]
 
 

@@ -45,10 +45,12 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     """
     import json
 
-    from crowdassay.cli.summary import summarise
     from crowdassay.errors import ParameterError
-    from crowdassay.io.tables import check_results, write_result
-    from crowdassay.persistence.saved import load_model, save_model
+    from crowdassay.estimators.load import load_model
+    from crowdassay.fit.summary import summarise
+    from crowdassay.fit.write import write_result
+    from crowdassay.io.tables import check_results
+    from crowdassay.persistence.saved import save_model
     from crowdassay.persistence.update import SINCE
 
     if not (labels or options["refit"]):
@@ -61,7 +63,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     save_model(estimator, model)
     result = estimator.result_
     if options["out"] is not None:
-        summary = summarise(result, result.method, None, ordered=False)
+        summary = summarise(result, result.method)
         write_result(result, summary, options["out"], options["form"], raw=options["raw"])
     facts |= {
         "n_items": result.labels.n_items,

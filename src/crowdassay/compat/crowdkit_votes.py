@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from crowdassay.compat.crowdkit_frames import code_frame, fitted, pandas, share_right, three_columns
-from crowdassay.data.result import find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.errors import ParameterError
 from crowdassay.estimators import majority, mmsr, weighted_vote
 

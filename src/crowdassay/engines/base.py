@@ -6,11 +6,15 @@ A solver sees nothing else. Local memory, files, a cluster or a graphics card di
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Protocol
+from enum import IntEnum, StrEnum
+from typing import Any, Protocol
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.model.family import Model
+
+FEW = 30_000
+"""Labels up to which every place gathers them in memory, so that all fit them in the same way: several starts, and items that
+keep their coordinates between sweeps, find better optima. Above, items carry nothing from sweep to sweep anywhere."""
 
 
 class Weights(IntEnum):
@@ -60,6 +64,17 @@ class Counts:
     totals: FloatArray
 
 
+class Ability(StrEnum):
+    """What an engine may be able to do besides returning sums."""
+
+    WEIGHTS = "class weights of every item in memory"
+    """It keeps class weights that are handed to it (`ItemEngine.hold`), and where items are."""
+    CARD = "arrays on a graphics card"
+    """Vectors of the size of the workers stay on the card: arrays of `Engine.xp` go in and come out."""
+    EFFECTS = "effects of every item in memory"
+    """It integrates random effects of the items: `crowdassay.engines.random_items`."""
+
+
 class Engine(Protocol):
     """Hold labels and sweep over them; nothing that goes in or out has the size of the items.
 
@@ -68,6 +83,14 @@ class Engine(Protocol):
     n_items, n_workers, n_classes, n_labels : int
     worker_counts : ndarray of shape (n_workers,)
         Number of labels of each worker.
+    class_counts : ndarray of shape (n_classes,)
+        Number of labels of each class, and of items known to have it.
+    few : bool
+        Whether the labels are so few that several starts pay.
+    can : frozenset of Ability
+        What the engine can do beyond this protocol; whoever asks for more says so in words.
+    xp : module
+        The library of the arrays that go in and come out: NumPy, or one of the same functions on a graphics card.
     """
 
     n_items: int
@@ -76,16 +99,69 @@ class Engine(Protocol):
     n_labels: int
 
     @property
+    def few(self) -> bool: ...
+
+    @property
+    def can(self) -> frozenset[Ability]: ...
+
+    @property
+    def xp(self) -> Any: ...
+
+    @property
     def worker_counts(self) -> IntArray: ...
+
+    @property
+    def class_counts(self) -> IntArray: ...
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
         """Run an E-step with worker tables of log probabilities (n_workers, n_classes, n_classes)."""
         ...
 
-    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
-        """Fit every item at the worker tables ``sigma`` (n_workers, n_classes, n_classes) and return the sums."""
+    def sweep(
+        self,
+        model: Model,
+        sigma: FloatArray,
+        log_prior: FloatArray,
+        weights: Weights = Weights.FREE,
+        item_tol: float = 0.0,
+    ) -> Sums:
+        """Fit every item at the worker tables ``sigma`` (n_workers, n_classes, n_classes) and return the sums.
+
+        An item may stop when a step promises to raise the objective by less than half of ``item_tol``.
+        """
         ...
 
     def restart(self) -> None:
         """Forget whatever items carry from sweep to sweep."""
+        ...
+
+
+class ItemEngine(Engine, Protocol):
+    """An engine that can `Ability.WEIGHTS`: its items are in memory too."""
+
+    @property
+    def labels(self) -> Any: ...
+
+    def hold(self, weights: FloatArray) -> None:
+        """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
+        ...
+
+    def e_step(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
+        """Return the sums and the class probabilities (n_items, n_classes) with the items' coordinates as they are."""
+        ...
+
+    def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
+        """Return the same with every item at its optimum."""
+        ...
+
+    def coordinates(self, model: Model) -> FloatArray:
+        """Return the items' coordinates of the last pass, (n_items, size)."""
+        ...
+
+    def restart(self, coordinates: FloatArray | None = None) -> None:
+        """Forget the items' coordinates, or go back to those of an earlier time."""
+        ...
+
+    def keep_items(self) -> None:
+        """Keep the items' coordinates between sweeps from now on."""
         ...

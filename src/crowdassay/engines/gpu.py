@@ -11,7 +11,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.base import Ability, Counts, Sums, Weights
 from crowdassay.engines.gpu_card import Array, array_module, for_kernels, launch, to_host
 from crowdassay.engines.gpu_layout import Group, Layout, lay_out
 from crowdassay.engines.gpu_listing import Listing, list_items
@@ -49,6 +49,8 @@ class GpuEngine:
     """
 
     labels: Labels | None = None
+    few = False
+    can = frozenset({Ability.WEIGHTS, Ability.CARD})
 
     def __init__(
         self,
@@ -95,13 +97,25 @@ class GpuEngine:
     def worker_counts(self) -> IntArray:
         return np.asarray(to_host(self.layout.label_counts.sum(axis=1)))
 
+    @property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        counts = np.asarray(to_host(self.layout.label_counts.sum(axis=0)))
+        for part in self._gold or []:
+            known = np.asarray(to_host(part)).ravel()
+            counts = counts + np.bincount(known[known >= 0], minlength=self.n_classes)
+        return counts
+
     def hold(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = self._in_groups(weights, np.float32)
 
-    def restart(self) -> None:
-        """Forget the items' coordinates."""
+    def restart(self, coordinates: FloatArray | None = None) -> None:
+        """Forget the items' coordinates; they are not given back to the card, which finds them anew."""
         self._state = None
+
+    def keep_items(self) -> None:
+        """The card always keeps the items' coordinates between sweeps."""
 
     def coordinates(self, model: Model) -> FloatArray:
         """Return the items' coordinates of the last sweep, (n_items, size)."""
@@ -141,7 +155,9 @@ class GpuEngine:
         objective += float(xp.sum(counts.transpose(0, 2, 1)[:, :, 1:] * (exact - rounded)))
         return Counts(objective, _like(counts, log_p), _like(totals, log_p))
 
-    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         return self._sweep(model, sigma, log_prior, weights, self.item_steps, None)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.base import FEW, Ability, Counts, Sums, Weights
 from crowdassay.engines.light import ItemCoordinates, is_light, sweep_light
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
@@ -24,7 +24,7 @@ from crowdassay.threads import available_cores
 MAX_BLOCKS = 16
 LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
 LEAST_COUNTED = 131072  # the same where items are only judged, which takes a few nanoseconds a label
-SMALL = 30_000  # labels up to which several starts, and items that keep their coordinates between sweeps, lead to better optima
+UNROLLED = 30_000  # labels from which compiling for the very number of classes pays
 FEW_CLASSES = 8
 SILENCE = 0.5  # seconds after which a wait for the compiler is announced
 
@@ -45,7 +45,9 @@ class LocalEngine:
         Number of threads, by default all cores this process may use.
     warm : bool, optional
         Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time. By
-        default they are kept, except on large data where they would hardly move: see `crowdassay.kernels.light`.
+        default they are kept where the labels are few.
+    few : bool, optional
+        See `crowdassay.engines.base.Engine`; by default they are up to `FEW`.
     item_tolerance : float
         An item stops when a Newton step promises to raise the objective by less than half of this.
     item_steps : int
@@ -54,12 +56,16 @@ class LocalEngine:
         Called with a sentence when the first use of a kernel has to wait for the compiler.
     """
 
+    can = frozenset({Ability.WEIGHTS})
+    xp = np
+
     def __init__(
         self,
         labels: Labels,
         *,
         threads: int | None = None,
         warm: bool | None = None,
+        few: bool | None = None,
         item_tolerance: float = 1e-10,
         item_steps: int = 100,
         announce: Callable[[str], None] | None = None,
@@ -68,11 +74,12 @@ class LocalEngine:
             raise ParameterError(f"threads must be at least 1, not {threads}.")
         self.n_items, self.n_workers = labels.n_items, labels.n_workers
         self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
-        self.labels, self.warm, self.announce = labels, warm, announce
+        self.labels, self.announce = labels, announce
+        self.few = labels.n_labels <= FEW if few is None else few
+        self.warm = self.few if warm is None else warm
         self.threads = threads or available_cores()
         self.item_tolerance, self.item_steps = item_tolerance, item_steps
         self._given = np.zeros((1, self.n_classes))
-        self.loose = 0.0  # an item tolerance that does while the workers still move, set by solvers
         self._state: FloatArray | None = None
         self._judged: tuple[FloatArray, FloatArray] | None = None
         self._blocks, self._counted = block_edges(labels), block_edges(labels, LEAST_COUNTED)
@@ -89,6 +96,12 @@ class LocalEngine:
         return np.bincount(self.labels.worker, minlength=self.n_workers)
 
     @cached_property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        gold = self.labels.gold
+        return np.bincount(self.labels.label, minlength=self.n_classes) + np.bincount(gold[gold >= 0], minlength=self.n_classes)
+
+    @cached_property
     def cells(self) -> NDArray[np.uint32]:
         """Worker and label of every label in one number, shape (n_labels,)."""
         cells = self.labels.worker * np.int32(self.n_classes)  # what overflows is right again without a sign
@@ -102,12 +115,16 @@ class LocalEngine:
         A tuple makes the compiler unroll all loops over classes, twice as fast where they are few. It compiles anew for every
         number of classes, though, and that pays only on many labels.
         """
-        few = self.n_classes <= FEW_CLASSES and self.n_labels > SMALL
+        few = self.n_classes <= FEW_CLASSES and self.n_labels > UNROLLED
         return tuple(range(self.n_classes)) if few else np.arange(self.n_classes)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:
         """Forget the items' coordinates, or go back to those of an earlier time."""
         self._state = coordinates
+
+    def keep_items(self) -> None:
+        """Keep the items' coordinates between sweeps from now on."""
+        self.warm = True
 
     def count(
         self,
@@ -146,13 +163,14 @@ class LocalEngine:
 
         return np.ascontiguousarray(self._run("tally", block)[1].transpose(0, 2, 1))
 
-    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         if model.item is None:
             return self._without_items(sigma, log_prior, weights)
         if self._light(model):
-            tolerance = max(self.item_tolerance, self.loose)
-            return sweep_light(self, model, log_softmax(sigma), log_prior, weights, tolerance)
+            return sweep_light(self, model, log_softmax(sigma), log_prior, weights, max(self.item_tolerance, item_tol))
         return Sums(*self._solve(model, sigma, log_prior, weights))
 
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
@@ -213,7 +231,7 @@ class LocalEngine:
         assert basis is not None
         out = np.empty((0, self.n_classes)) if posterior is None else posterior
         # A last pass keeps what it finds even where sweeps start from zero.
-        state = self._item_state(model) if self.warm is not False or posterior is not None else np.empty((0, basis.size))
+        state = self._item_state(model) if self.warm or posterior is not None else np.empty((0, basis.size))
         exp_sigma = np.empty_like(sigma)
 
         def block(first: int, last: int, gradient: FloatArray, totals: FloatArray) -> float:
@@ -231,9 +249,7 @@ class LocalEngine:
 
     def _light(self, model: Model) -> bool:
         """Whether items go without coordinates between sweeps, their tables staying small."""
-        if self.warm or (self.warm is None and self.n_labels <= SMALL):
-            return False
-        return is_light(model, self._longest)
+        return not self.warm and is_light(model, self._longest)
 
     @cached_property
     def _longest(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import Ability
 from crowdassay.engines.local import LocalEngine, block_edges
 
 NEWTON_STEPS = 25
@@ -43,6 +44,8 @@ class ItemSums:
 
 class RandomItemsEngine(LocalEngine):
     """Hold labels and pass over them with an effect of every item and class."""
+
+    can = LocalEngine.can | {Ability.EFFECTS}
 
     def integrate(
         self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.base import Ability, Counts, Sums, Weights
+from crowdassay.engines.light import is_light
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.spark_data import SparkLabels
 from crowdassay.engines.spark_session import run
 from crowdassay.engines.spark_tasks import CODES, SUMS, Sweep, add, read_sums
-from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
 
 DIRECT_BYTES = 64 * 10**6  # sums of all partitions that the driver collects and adds by itself
@@ -35,7 +35,9 @@ class SparkEngine:
         Size of all partitions' sums up to which the driver adds them.
     """
 
-    warm = False
+    few = False
+    can: frozenset[Ability] = frozenset()
+    xp = np
 
     def __init__(self, data: SparkLabels, *, direct_bytes: int = DIRECT_BYTES) -> None:
         self.data, self.direct_bytes = data, direct_bytes
@@ -48,6 +50,11 @@ class SparkEngine:
         """Number of labels of each worker, shape (n_workers,)."""
         return self.data.worker_counts
 
+    @property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        return self.data.class_counts
+
     def restart(self) -> None:
         """There is nothing to forget."""
 
@@ -55,17 +62,18 @@ class SparkEngine:
         """Run an E-step with worker tables of log probabilities."""
         return Counts(*self._run(Sweep(log_p, log_prior, weights, None)))
 
-    def sweep(self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Sums:
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         if model.item is not None:
-            return Sums(*self._run(Sweep(sigma, log_prior, weights, model)))
+            light = is_light(model, self.data.longest)
+            return Sums(*self._run(Sweep(sigma, log_prior, weights, model, light=light, item_tol=item_tol)))
         log_p = log_softmax(sigma)
         sums = self.count(log_p, log_prior, weights)
         return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
 
     def _run(self, task: Sweep) -> tuple[float, FloatArray, FloatArray]:
-        if task.weights is Weights.GIVEN:
-            raise ParameterError("Weights of every item cannot be held on a cluster; take starts=1.")
         objective, totals, sums = self.reduce(self._codes, task, task.tables.nbytes)
         return objective, sums.reshape(task.tables.shape), totals
 

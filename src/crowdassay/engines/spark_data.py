@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,9 +42,13 @@ class SparkLabels:
     blocks : Spark DataFrame
         A row for every block of items; the columns are `crowdassay.engines.spark_tasks.BLOCKS`.
     n_items, n_labels, n_gold, n_partitions : int
+    longest : int
+        Number of labels of the item that has most.
     workers, classes : pyarrow.Array
         Vocabularies, the workers in ascending order.
     worker_counts : ndarray of shape (n_workers,)
+    class_counts : ndarray of shape (n_classes,)
+        Number of labels of each class, and of items known to have it.
     item_type, label_type : str
         What Spark calls the types of items and classes.
     report : ImportReport
@@ -58,21 +62,17 @@ class SparkLabels:
     n_items: int
     n_labels: int
     n_gold: int
+    longest: int
     n_partitions: int
     workers: pa.Array
     classes: pa.Array
     worker_counts: IntArray
+    class_counts: IntArray
     item_type: str
     label_type: str
     report: ImportReport
     truth: dict[str, int] | None = None
     folder: str | None = None
-    frame: ClassVar[str] = "spark"
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """Classes as text, in order."""
-        return tuple(str(value) for value in self.classes.to_pylist())
 
     def close(self) -> None:
         """Let Spark forget the blocks, and remove their folder."""
@@ -135,8 +135,6 @@ def encode_frame(
             "with --allow-drops."
         )
     class_values, class_of, notes = arrange_classes(values, counts, classes)
-    if len(class_values) == 1:
-        raise DataError(f"{notes[-1]} There is nothing to fit.")
     if len(class_values) > MAX_CLASSES:
         raise DataError(
             f"The label column holds more than {MAX_CLASSES} different values. Is it free text or an id? Name the right column."
@@ -147,12 +145,14 @@ def encode_frame(
     n_labels = int(worker_counts.sum())
     n_partitions = partitions or default_partitions(n_labels, int(spark.conf.get("spark.sql.shuffle.partitions")))
     coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)
+    class_counts = np.bincount(class_of, counts, len(class_values)).astype(np.int64)
     found: dict[str, dict[str, int]] = {}
     for what, source_of in (("gold", gold), ("truth", truth)):
         if source_of is None:
             coded = coded.selectExpr("*", f"-1 as {what}")
             continue
-        known, found[what] = known_classes(spark, source_of, class_values, kept, what)
+        known, found[what], by_class = known_classes(spark, source_of, class_values, kept, what)
+        class_counts += by_class if what == "gold" else 0
         coded = coded.selectExpr("*", "cast(item as string) as known_item").join(known, "known_item", "left")
         coded = coded.drop("known_item").na.fill({what: -1})
     for reason in ("unknown_items", "unknown_labels"):
@@ -177,10 +177,12 @@ def encode_frame(
         n_items=int(np.sum(sizes["n_items"])),
         n_labels=n_labels,
         n_gold=int(np.sum(sizes["n_gold"])),
+        longest=int(np.max(sizes["longest"])),
         n_partitions=n_partitions,
         workers=workers,
         classes=class_values,
         worker_counts=worker_counts,
+        class_counts=class_counts,
         item_type=schema["item"],
         label_type="string" if is_text(class_values.type) else schema["label"],
         report=report,
@@ -197,7 +199,7 @@ def keep(blocks: Any, folder: str | None) -> tuple[Any, pa.Table]:
         else:
             run(lambda: blocks.write.parquet(folder))
             blocks = blocks.sparkSession.read.parquet(folder)
-        return blocks, run(lambda: blocks.select("n_items", "n_labels", "n_gold").toArrow())
+        return blocks, run(lambda: blocks.select("n_items", "n_labels", "n_gold", "longest").toArrow())
     except BaseException:
         forget(blocks, folder)
         raise

@@ -27,12 +27,12 @@ def attach(frame: Any, role: str, values: pa.Array, codes: IntArray) -> Any:
     return frame.join(coding, role).selectExpr(*others, f"code as {role}")
 
 
-def known_classes(spark: Any, given: Any, classes: pa.Array, kept: Any, what: str) -> tuple[Any, dict[str, int]]:
+def known_classes(spark: Any, given: Any, classes: pa.Array, kept: Any, what: str) -> tuple[Any, dict[str, int], IntArray]:
     """Return a frame of (known_item, ``what``), text and class code, one row for every item of the labels that is known.
 
     As in `crowdassay.io.truth.match_truth`: an item of two classes is refused, and a label that is no class is left out of
     the gold, and refused in the truth. Also returned is how many ``items`` are known, how many ``unknown_items`` have no
-    labels and how many have ``unknown_labels``.
+    labels and how many have ``unknown_labels``; and how many are known by class (n_classes,).
     """
     known = known_texts(spark, given)
     texts = run(lambda: known.select("label").distinct().limit(10 * MAX_CLASSES).toArrow())["label"].to_pylist()
@@ -56,7 +56,11 @@ def known_classes(spark: Any, given: Any, classes: pa.Array, kept: Any, what: st
         raise DataError(f"The truth of {strange:,} items is not among the classes; give all classes with --classes.")
     n_known = run(lambda: known.select("known_item").distinct().count())
     counts = {"items": found, "unknown_items": n_known - found - strange, "unknown_labels": strange}
-    return matched.filter("label >= 0").selectExpr("known_item", f"label as {what}"), counts
+    sizes = np.zeros(len(classes), np.int64)
+    for row in by_class:
+        if row["label"] >= 0:
+            sizes[row["label"]] = row["count"]
+    return matched.filter("label >= 0").selectExpr("known_item", f"label as {what}"), counts, sizes
 
 
 def known_texts(spark: Any, given: Any) -> Any:

@@ -15,6 +15,8 @@ from crowdassay.memory import available_memory, parse_size, shown_size
 
 T = TypeVar("T")
 
+URI = re.compile(r"^([a-zA-Z][\w+.-]+):/(?!/)")  # what a path makes of s3://bucket
+
 COLLECTED = 3  # tables of the size workers x classes^2 that come to the driver in one job
 CONNECT_BYTES = 100 * 10**6  # of one message to a Connect server, as it is set by default, less some room
 
@@ -64,6 +66,12 @@ def is_local(spark: Any) -> bool:
     return not is_connect(spark) and str(spark.sparkContext.master).startswith("local")
 
 
+def spark_path(spark: Any, name: object) -> str:
+    """Return a path as Spark takes it: whole where Spark is on this machine, otherwise as given."""
+    text = URI.sub(r"\1://", str(name))
+    return text if "://" in text or not is_local(spark) else os.path.abspath(text)
+
+
 def open_session() -> Any:
     """Return the session there is, or one as Spark's own settings say: a local one where they say nothing."""
     try:
@@ -71,7 +79,7 @@ def open_session() -> Any:
     except ImportError:
         raise MissingExtraError("The engine 'spark' needs PySpark; install it with: pip install 'crowdassay[spark]'") from None
     check_java()
-    settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR", "spark.sql.caseSensitive": "true"}
     spark = run(lambda: SparkSession.builder.appName("crowdassay").config(map=settings).getOrCreate())
     use_this_python(spark)
     return spark

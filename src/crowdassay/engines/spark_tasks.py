@@ -22,7 +22,7 @@ from crowdassay.engines.files import BlockEngine
 from crowdassay.model.family import Model
 
 BLOCKS = (
-    "block bigint, n_items bigint, n_labels bigint, n_gold bigint, "
+    "block bigint, n_items bigint, n_labels bigint, n_gold bigint, longest bigint, "
     "starts binary, worker binary, label binary, gold binary, truth binary, items binary"
 )
 CODES = ("block", "starts", "worker", "label", "gold")  # the columns of a block that a sweep reads
@@ -45,6 +45,10 @@ class Sweep:
     weights : Weights
     model : Model or None
         None counts; a model fits its items.
+    light : bool
+        Whether the items' tables stay small, see `crowdassay.engines.light`.
+    item_tol : float
+        See `Engine.sweep`.
     shards : int
         Ranges of workers into which the sums are cut, a row each.
     """
@@ -53,6 +57,8 @@ class Sweep:
     log_prior: FloatArray
     weights: Weights
     model: Model | None
+    light: bool = False
+    item_tol: float = 0.0
     shards: int = 1
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -63,12 +69,12 @@ class Sweep:
         for row in rows_of(batches):
             first = int(row["block"].as_py()) if first is None else first
             # One thread a task, since Spark runs as many tasks as it has cores; it holds linear algebra to that as well.
-            engine = BlockEngine(block_labels(row, n_workers, n_classes), threads=1, warm=False)
+            engine = BlockEngine(block_labels(row, n_workers, n_classes), light=self.light, threads=1)
             if self.model is None:
                 counted = engine.count(self.tables, self.log_prior, self.weights)
                 found, table, classes = counted.objective, counted.counts, counted.totals
             else:
-                swept = engine.sweep(self.model, self.tables, self.log_prior, self.weights)
+                swept = engine.sweep(self.model, self.tables, self.log_prior, self.weights, self.item_tol)
                 found, table, classes = swept.objective, swept.gradient, swept.totals
             objective += found
             totals += classes
@@ -200,6 +206,7 @@ def _block(rows: pa.Table, number: int) -> pa.RecordBatch:
             "n_items": pa.array([len(items)], pa.int64()),
             "n_labels": pa.array([len(rows)], pa.int64()),
             "n_gold": pa.array([int((columns["gold"] >= 0).sum())], pa.int64()),
+            "longest": pa.array([int(np.diff(starts).max())], pa.int64()),
             **{name: pa.array([values.tobytes()], pa.binary()) for name, values in columns.items()},
             "items": pa.array([sink.getvalue().to_pybytes()], pa.binary()),
         }

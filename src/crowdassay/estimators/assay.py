@@ -1,4 +1,4 @@
-"""The recommended default: workers from a learned population, votes as an anchor, items where they pay."""
+"""The recommended default: workers from a learned population, votes as an anchor."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.data.votes import soften
 from crowdassay.engines.base import Engine
+from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.assay_trial import ALIKE, VOTES, Trial, compare, loose_anchor, refuse_items, soften
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_choice, check_number, check_run
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.estimators.base import Estimator, match_workers
+from crowdassay.fit.judges import ByTables
+from crowdassay.fit.parameters import check_choice, check_number, check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.anchored import Anchored, fit_anchored
-from crowdassay.solvers.outcome import Progress, Solution
+from crowdassay.solvers.outcome import Announce, Progress, Solution
 
-OPENING = 3e-3  # tolerance of what the trial of the items begins with
-IN_MEMORY = f"{ALIKE} is tried only with all labels in memory."
+VOTES = 0.3  # weight of the votes in the class weights
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Assay(Estimator):
-    r"""Learn what workers do on average and how they differ, keep an eye on the votes, and give items effects where it pays.
+    r"""Learn what workers do on average and how they differ, and keep an eye on the votes.
 
     .. math::  P(x_{ij} = k \mid y_j = c) = \operatorname{softmax}_k\big(\log p_i(c, k) + u_{jc}(k)\big), \qquad
                p_i(c, \cdot) \sim \text{Dirichlet}(s_c m_c), \qquad u_{jc} \sim N(0, I / \beta)
 
     The population (its mean rows m, its concentrations s) and the size of the effects are learned; effects are integrated out
-    for each class by itself, and left out altogether unless the evidence for them is strong. An item's class weights, for
-    learning as for reporting, are a mean of its posterior and its vote share.
+    for each class by itself, and are left out unless they are asked for. An item's class weights, for learning as for
+    reporting, are a mean of its posterior and its vote share.
 
     Parameters
     ----------
-    items : bool or None
-        Whether items have effects; None leaves it to the evidence.
+    items : bool
+        Whether items have effects, so that each may mislead workers in its own way; this needs all labels in memory.
     anchor : float or None
-        Weight of the votes in the class weights, from 0 to 1. None takes 0.3, and less where workers are well known and a
-        sample of the items shows no effects, so that the model may be trusted; this needs ``items=None``.
+        Weight of the votes in the class weights, from 0 to 1. None takes 0.3.
     population : bool
         Whether workers shrink towards what workers do on average; otherwise towards random answers.
     prior : {'learned', 'uniform'}
@@ -68,7 +68,7 @@ class Assay(Estimator):
 
     method: ClassVar[str] = "assay"
 
-    items: bool | None = None
+    items: bool = False
     anchor: float | None = None
     population: bool = True
     prior: str = "learned"
@@ -79,58 +79,35 @@ class Assay(Estimator):
     threads: int | None = None
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        run = self._run(progress)
+        """Fit in memory with an effect of every item."""
         engine = RandomItemsEngine(labels, threads=self.threads, announce=announce)
-        if self.items:
-            found = fit_anchored(engine, items=True, precision=self.precision, **run)
-            return self._result(labels, found, Trial(True, "Each item may mislead workers in its own way, as asked."))
-        if self.items is False:
-            plain = fit_anchored(engine, average=self.average, **run)
-            return self._result(labels, plain, Trial(False, "Items were taken as alike, as asked."))
-        rough = run | {"tol": max(self.tol, OPENING)}
-        opening = fit_anchored(engine, average=self.average, judge=False, **rough)
-        refusal = refuse_items(labels, opening, self.threads)
-        loose = run | {"anchor": loose_anchor(engine)} if self.anchor is None and refusal and refusal.alike else run
-        plain = fit_anchored(engine, average=self.average, start=opening, **loose)
-        if refusal is not None:
-            return self._result(labels, plain, refusal)
-        effects = fit_anchored(engine, items=True, precision=self.precision, **run)
-        trial = compare(plain, effects)
-        return self._result(labels, effects if trial.chosen else plain, trial)
+        return self._result(labels, fit_anchored(engine, items=True, precision=self.precision, **self._run(progress)))
 
-    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
-        """Fit the workers on any engine; items can have effects only where all labels are in memory."""
-        run = self._run(progress)
-        if self.items:
-            raise ParameterError("Effects of the items need all labels in memory; take items=False.")
-        found = fit_anchored(engine, average=self.average, **run)
+    def needs_memory(self) -> str | None:
+        """Say why all labels must be in memory: only effects of the items need them there."""
+        return "Effects of the items need all labels in memory; elsewhere take items=False" if self.items else None
+
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Fit the workers on any engine."""
+        found = fit_anchored(engine, average=self.average, **self._run(progress))
         self.population_ = found.population
+        judge = ByTables(found.log_p, found.log_prior, self._votes)
         return Solution(
-            found.log_p,
-            found.log_prior,
-            None,
-            (),
-            found.n_iter,
-            found.converged,
-            anchor=self._votes,
-            tables=_mean_tables(found),
-            notes=() if self.items is False else (IN_MEMORY,),
+            found.log_p, found.log_prior, None, (), found.n_iter, found.converged, judge, confusion=_mean_tables(found)
         )
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to."""
-        return self._parameters(Trial(False, ""), self._votes, None)
+        return self._parameters(self._votes, None)
 
     @property
     def _votes(self) -> float:
-        """Weight of the votes in the probabilities to report, and in learning unless it is loosened."""
+        """Weight of the votes in the class weights."""
         return VOTES if self.anchor is None else self.anchor
 
-    def _parameters(self, trial: Trial, anchor: float, precision: float | None) -> dict[str, Any]:
+    def _parameters(self, anchor: float, precision: float | None) -> dict[str, Any]:
         return {
-            "items": trial.chosen,
-            "gain": trial.gain,
-            "turned": trial.turned,
+            "items": self.items,
             "anchor": anchor,
             "precision": precision,
             "decay": self.population_.decay,
@@ -155,12 +132,10 @@ class Assay(Estimator):
         check_choice("prior", self.prior, ("learned", "uniform"))
         if self._votes > 1:
             raise ParameterError(f"anchor must be a number from 0 to 1, not {self.anchor!r}.")
-        if self.items not in (None, True, False):
-            raise ParameterError(f"items must be True, False or None, not {self.items!r}.")
         if self.precision is not None:
             check_number("precision", self.precision, 0, strictly=True)
 
-    def _result(self, labels: Labels, found: Anchored, trial: Trial) -> Result:
+    def _result(self, labels: Labels, found: Anchored) -> Result:
         posterior = soften(found.posterior, labels, self._votes, self.threads)
         # Tables are drawn towards the population, which suits judging; accuracies are the workers' own.
         accuracy = normalise(observed_counts(labels, posterior, self.threads))[1]
@@ -168,7 +143,7 @@ class Assay(Estimator):
         return Result(
             labels,
             self.method,
-            self._parameters(trial, found.anchor, found.precision),
+            self._parameters(found.anchor, found.precision),
             posterior,
             find_winners(posterior),
             _mean_tables(found),
@@ -178,7 +153,6 @@ class Assay(Estimator):
             pairs=None if found.effects is None else partial(pair_tables, found.log_p, found.effects),
             n_iter=found.n_iter,
             converged=found.converged,
-            notes=(trial.reason,),
         )
 
     def _judge(self, labels: Labels) -> FloatArray:

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import NotFittedError, ParameterError
-from crowdassay.estimators.checks import check_types
-from crowdassay.estimators.limits import check_memory, one_class
-from crowdassay.io.frames import as_labels, to_frame
-from crowdassay.io.truth import take_gold
-from crowdassay.io.values import listed
-from crowdassay.solvers.outcome import Progress, Solution
-from crowdassay.threads import one_blas_thread
-
-Announce = Callable[[str], None]
+from crowdassay.fit.parameters import check_types, match_classes
+from crowdassay.fit.result import Result
+from crowdassay.fit.run import fit
+from crowdassay.holders.hold import hold
+from crowdassay.holders.memory import Memory
+from crowdassay.io.frames import as_labels
+from crowdassay.solvers.outcome import Announce, Progress, Solution
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -37,16 +34,12 @@ class Estimator(ABC):
     """
 
     method: ClassVar[str]
-    tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
+    memory_tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
     """How many arrays of the size workers x classes^2, and items x classes^2, a fit holds at a time, about."""
 
-    @abstractmethod
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        """Fit encoded labels; everything a user sees is decoded from the result."""
-
-    def _count_tables(self, labels: Labels) -> tuple[float, float]:
-        """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
-        return self.tables
+        """Fit encoded labels in memory; methods that `solve` have no need of this."""
+        return fit(self, Memory(labels, threads=getattr(self, "threads", None)), progress=progress, announce=announce)
 
     @abstractmethod
     def _judge(self, labels: Labels) -> FloatArray:
@@ -58,6 +51,7 @@ class Estimator(ABC):
         y: object = None,
         *,
         gold: Any = None,
+        engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> Self:
@@ -65,52 +59,56 @@ class Estimator(ABC):
 
         Parameters
         ----------
-        data : Labels, path, frame, or triple (items, workers, labels)
+        data : Labels, path, frame, triple (items, workers, labels), or holder
             A Spark frame is fitted inside Spark, and the tables of the result are Spark frames.
         y : ignored
             For scikit-learn's sake.
         gold : frame, mapping or path, optional
             Items whose class is known; they are never overruled.
+        engine : {'local', 'gpu'}
+            Where labels in memory are swept: by the processor, or on a graphics card.
         progress : callable, optional
             Called after every step with the number of iterations so far and the objective.
         announce : callable, optional
             Called with a sentence when there is a wait, such as the first compilation.
         """
         check_types(self)
-        if is_spark(data):
-            from crowdassay.estimators.from_spark import fit_frame  # noqa: PLC0415  it builds on this file
-
-            self.result_: Any = fit_frame(self, data, gold=gold, progress=progress, announce=announce)
-            return self
-        started = time.perf_counter()
-        labels = as_labels(data)
-        if gold is not None:
-            labels = take_gold(labels, gold)
-        check_memory(labels, *self._count_tables(labels))
-        with one_blas_thread():
-            result = self._fit(labels, progress, announce) if labels.n_classes > 1 else one_class(labels, self.method)
-        self.result_ = dataclasses.replace(result, seconds=time.perf_counter() - started)
+        threads = getattr(self, "threads", None)
+        holder = hold(data, gold=gold, engine=engine, threads=threads, tables=self.memory_tables[0])
+        try:
+            self.result_: Result = fit(self, holder, progress=progress, announce=announce)
+        except BaseException:
+            if holder is not data:
+                holder.close()
+            raise
         return self
 
-    def solve(self, engine: Engine, progress: Progress | None = None) -> Solution:
-        """Fit labels that an engine holds, wherever they are; only methods made of sums over workers can."""
-        raise ParameterError(
-            f"The method '{self.method}' needs all labels in memory; elsewhere take assay, minimax, dawid-skene or majority."
-        )
+    def needs_memory(self) -> str | None:
+        """Say why all labels must be in memory; None where the method is made of sums over workers."""
+        return f"The method '{self.method}' needs all labels in memory"
 
-    @property
-    def solves(self) -> bool:
-        """Whether `solve` works: the method is made of sums over workers."""
-        return type(self).solve is not Estimator.solve
+    def check(self, facts: Any) -> None:  # noqa: B027  most methods take any
+        """Refuse labels that the method cannot take."""
 
-    def check_solves(self) -> None:
-        """Refuse, before any work, a method that needs all labels in memory."""
-        if not self.solves:
-            self.solve(cast(Engine, None))
+    def count_tables(self, facts: Any, *, few: bool) -> tuple[float, float]:
+        """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
+        return self.memory_tables
+
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Fit the workers to the sums that an engine returns, wherever its labels are, going on from ``start`` if it can."""
+        raise ParameterError(f"{self.needs_memory()}; take --engine local.")
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to, for a summary."""
         return {}
+
+    def notes_on(self, facts: Any) -> tuple[str, ...]:
+        """Return what the user should know of these labels and this method."""
+        return ()
+
+    def stand_in(self) -> Estimator | None:
+        """Return the same method with other parameters, to be tried where this one fails; None where there is none left."""
+        return None
 
     def refit(self, data: Any, previous: Result | None) -> Self:
         """Fit, going on from an earlier result where the model can; most start anew."""
@@ -121,7 +119,7 @@ class Estimator(ABC):
 
         A later `refresh` fits the workers too, and goes on from there. Without an earlier fit this is one.
         """
-        from crowdassay.persistence.update import update  # noqa: PLC0415  it needs this module
+        from crowdassay.persistence.update import update  # noqa: PLC0415  seldom needed
 
         if "result_" not in self.__dict__:
             return self.fit(data)
@@ -130,14 +128,14 @@ class Estimator(ABC):
 
     def refresh(self) -> Self:
         """Fit all labels so far again, those that `partial_fit` took in among them, going on from the workers as they are."""
-        from crowdassay.persistence.update import sound  # noqa: PLC0415  it needs this module
+        from crowdassay.persistence.update import sound  # noqa: PLC0415  seldom needed
 
         result = self._fitted()
         return self.refit(result.labels, result if sound(result) else None)
 
     def save(self, folder: Any) -> None:
         """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""
-        from crowdassay.persistence.saved import save_model  # noqa: PLC0415  it needs this module
+        from crowdassay.persistence.saved import save_model  # noqa: PLC0415  seldom needed
 
         save_model(self, folder)
 
@@ -160,22 +158,22 @@ class Estimator(ABC):
 
     def predict(self, data: Any = None) -> Any:
         """Return item, label, probability and tied for the fitted items, or for new labels with the workers as fitted."""
-        return to_frame(*self._tables(data, Result.labels_table))
+        return self._frame("labels", data)
 
     def predict_proba(self, data: Any = None) -> Any:
         """Return item and one column of probabilities per class, likewise."""
-        return to_frame(*self._tables(data, Result.posterior_table))
+        return self._frame("posterior", data)
 
-    def _tables(self, data: Any, table: Callable[[Result], Any]) -> tuple[Any, str]:
+    def _frame(self, name: str, data: Any) -> Any:
         result = self._fitted()
         if data is None:
-            return getattr(result, table.__name__)(), result.labels.frame  # a result in Spark has tables of its own
-        if is_spark(data) or result.labels.frame == "spark":
-            raise ParameterError("In Spark only the items of the fit are labelled; fit old and new labels together.")
+            return result.frame(name)
+        if is_spark(data) or not isinstance(result.labels, Labels) or result.holder.writes:
+            raise ParameterError("Elsewhere than in memory only the items of the fit are labelled; fit old and new together.")
         labels = as_labels(data, classes=result.labels.class_names) if not isinstance(data, Labels) else data
-        check_classes(result.labels, labels)
+        match_classes(result.labels, labels)
         posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
-        return table(decide(result, labels, posterior)), labels.frame
+        return decide(result, labels, posterior).frame(name)
 
     def _fitted(self) -> Result:
         if "result_" not in self.__dict__:
@@ -195,12 +193,12 @@ class Estimator(ABC):
     @property
     def workers_(self) -> Any:
         """Frame of worker, n_labels, accuracy with an interval, verdict, evidence, looks_like, confusion and sigma."""
-        return to_frame(self._fitted().workers_table(), self._fitted().labels.frame)
+        return self._fitted().frame("workers")
 
     @property
     def items_(self) -> Any:
         """Frame of item, n_labels, probability, standing, entropy, vote_share, difficulty and its verdict, and tau."""
-        return to_frame(self._fitted().items_table(), self._fitted().labels.frame)
+        return self._fitted().frame("items")
 
     @property
     def classes_(self) -> list[Any]:
@@ -266,16 +264,7 @@ class Estimator(ABC):
 
 def decide(fitted: Result, labels: Labels, posterior: FloatArray) -> Result:
     """Return a result that holds new items' probabilities and nothing about workers."""
-    return dataclasses.replace(fitted, labels=labels, posterior=posterior, winners=find_winners(posterior))
-
-
-def check_classes(fitted: Labels, new: Labels) -> None:
-    """Refuse labels whose codes stand for other classes than those of the fit."""
-    if new.class_names != fitted.class_names:
-        raise ParameterError(
-            f"These labels have the classes {listed(new.class_names)} but the fit had {listed(fitted.class_names)}; "
-            "encode them with classes=estimator.classes_."
-        )
+    return dataclasses.replace(fitted, labels=labels, posterior=posterior, winners=find_winners(posterior), held=None)
 
 
 def match_workers(fitted: Labels, new: Labels) -> np.ndarray:

@@ -10,15 +10,16 @@ from scipy.special import expit, roots_jacobi
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import confusion_tables
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import item_scores, label_gold, label_signs, log_odds_tables, two_columns
-from crowdassay.estimators.checks import check_number, check_run
-from crowdassay.estimators.confusion import confusion_tables
 from crowdassay.estimators.tables import judge_by_tables
+from crowdassay.fit.parameters import check_number, check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.em import EPSILON
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 SMALLEST, MOST = 1e-15, 10_000
 

@@ -7,12 +7,14 @@ from typing import Any, ClassVar, Self
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.base import Engine
-from crowdassay.engines.choose import make_engine
-from crowdassay.estimators.base import Announce, Estimator
-from crowdassay.estimators.checks import check_choice, check_number, check_run
-from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.tables import judge_by_tables
+from crowdassay.fit.judges import ByTables
+from crowdassay.fit.parameters import check_choice, check_number, check_run
+from crowdassay.fit.result import Result
+from crowdassay.fit.run import fit
+from crowdassay.holders.memory import Memory
 from crowdassay.io.frames import as_labels
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.outcome import Progress, Solution
@@ -39,8 +41,6 @@ class DawidSkene(Estimator):
         Relative change of the objective at which to stop.
     threads : int or None
         None takes all cores.
-    engine : {'local', 'gpu'}
-        Where the labels are during the fit: in memory, or on a graphics card.
 
     References
     ----------
@@ -54,9 +54,8 @@ class DawidSkene(Estimator):
     max_iter: int = 100
     tol: float = 1e-10
     threads: int | None = None
-    engine: str = "local"
 
-    def solve(self, engine: Engine, progress: Progress | None = None, tables: FloatArray | None = None) -> Solution:
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Run EM on any engine, from the vote shares or from worker tables of an earlier fit."""
         check_run(self.max_iter, self.tol)
         check_choice("prior", self.prior, ("uniform", "estimated"))
@@ -68,9 +67,10 @@ class DawidSkene(Estimator):
             max_iter=self.max_iter,
             tol=self.tol,
             progress=progress,
-            start=tables,
+            start=start,
         )
-        return Solution(log_p, log_prior, history[-1], history, n_iter, converged)
+        judge = ByTables(log_p, log_prior)
+        return Solution(log_p, log_prior, history[-1], history, n_iter, converged, judge)
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for."""
@@ -79,20 +79,19 @@ class DawidSkene(Estimator):
     def refit(self, data: Any, previous: Result | None) -> Self:
         """Fit, going on from the worker tables of an earlier result whose workers have the same codes."""
         labels = as_labels(data)
-        if previous is None or previous.method != self.method or previous.labels.n_workers != labels.n_workers:
-            return self.fit(labels)
-        self.result_ = self._fit(labels, None, None, previous.sigma)
+        known = previous is not None and previous.method == self.method and previous.labels.n_workers == labels.n_workers
+        start = previous.sigma if previous is not None and known else None
+        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, stand_ins=False)
         return self
 
-    def _fit(
-        self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None = None
-    ) -> Result:
-        engine = make_engine(self.engine, labels, threads=self.threads, announce=announce)
-        found = self.solve(engine, progress, tables)
-        return table_result(
-            engine, self.method, self.settings(found), found.sigma, found.log_prior,
-            objective=found.objective, history=found.history, n_iter=found.n_iter, converged=found.converged,
-        )  # fmt: skip
+    def needs_memory(self) -> str | None:
+        """It does not: the method is made of sums over workers."""
+        return None
+
+    def stand_in(self) -> DawidSkene | None:
+        """Take back certainty: from 0 to a tenth of a label in every cell, and up to one."""
+        smoother = next((size for size in (0.1, 1.0) if size > self.smoothing), None)
+        return None if smoother is None else DawidSkene(**{**self.get_params(), "smoothing": smoother})
 
     def _judge(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)

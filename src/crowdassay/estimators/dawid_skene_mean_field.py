@@ -10,14 +10,14 @@ from scipy.special import digamma, gammaln
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.local import LocalEngine
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_number, check_run
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.tables import table_result
+from crowdassay.fit.parameters import check_number, check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.em import Update, fit_em
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 OFF_DIAGONAL = tuple(10.0 ** (step / 5) for step in range(-5, 6))  # section 8.2 of the paper
 RATIOS = tuple(10.0 ** (step / 10) for step in range(11))

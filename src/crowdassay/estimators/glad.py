@@ -11,12 +11,10 @@ from scipy.special import expit
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.base import Weights
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.scaled import ScaledEngine, ScaledSums
-from crowdassay.estimators.base import Announce, Estimator
-from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.confusion import observed_counts
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
     check_mean,
     expected_counts,
@@ -25,7 +23,9 @@ from crowdassay.estimators.scaled import (
     scaled_result,
     table_accuracy,
 )
-from crowdassay.solvers.outcome import Progress
+from crowdassay.fit.parameters import check_run
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items, population
 
 

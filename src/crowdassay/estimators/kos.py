@@ -9,9 +9,10 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import confusion_tables
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import (
     item_scores,
     label_gold,
@@ -21,9 +22,9 @@ from crowdassay.estimators.binary import (
     name_ranks,
     two_columns,
 )
-from crowdassay.estimators.confusion import confusion_tables
 from crowdassay.estimators.tables import judge_by_tables
-from crowdassay.solvers.outcome import Progress
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -65,7 +65,7 @@ METHODS = {
     for method in (
         Method(
             "assay",
-            "Workers from a learned population, anchored to the votes; items have effects on strong evidence.",
+            "Workers from a learned population, anchored to the votes.",
             Assay,
             {},
         ),

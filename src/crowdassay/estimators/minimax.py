@@ -10,18 +10,21 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.engines.base import Engine
-from crowdassay.engines.choose import make_engine
+from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.light import is_light
-from crowdassay.engines.local import SMALL, LocalEngine, log_softmax
+from crowdassay.engines.local import LocalEngine, log_softmax
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.blocks import average_difficulty, average_worker
-from crowdassay.estimators.checks import check_choice, check_order, check_run, flat_note, gap_note
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
+from crowdassay.fit.judges import ByFamily, average_difficulty, average_worker
+from crowdassay.fit.parameters import check_choice, check_order, check_run, gap_note
+from crowdassay.fit.result import Result
+from crowdassay.fit.run import fit
+from crowdassay.holders.hold import hold
+from crowdassay.holders.memory import Memory
 from crowdassay.io.frames import as_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.model.family import Model
@@ -30,7 +33,7 @@ from crowdassay.selection.choose import choose_gamma
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
 from crowdassay.solvers.lbfgs import MEMORY, ROOM
-from crowdassay.solvers.outcome import Outcome, Progress, Solution
+from crowdassay.solvers.outcome import Announce, Outcome, Progress, Solution
 from crowdassay.solvers.profiled import complete, fit_profiled
 
 TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
@@ -85,12 +88,10 @@ class MinimaxEntropy(Estimator):
         1e-6 by default. The authors' own code stops at 5e-3 or after 50 steps.
     threads : int or None
         None takes all cores.
-    engine : {'local', 'gpu'}
-        Where the labels are during the fit: in memory, or on a graphics card.
     """
 
     method: ClassVar[str] = "minimax"
-    tables: ClassVar[tuple[float, float]] = (20.0, 5.5)  # and up to 512 MB that L-BFGS remembers
+    memory_tables: ClassVar[tuple[float, float]] = (20.0, 5.5)  # and up to 512 MB that L-BFGS remembers
 
     structure: str | Structure = "nominal"
     item_structure: str | Structure | None = None
@@ -110,14 +111,66 @@ class MinimaxEntropy(Estimator):
     max_iter: int = 1000
     tol: float | None = None
     threads: int | None = None
-    engine: str = "local"
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        """Fit in memory what needs all labels there: see `needs_memory`."""
         if self.gamma == "auto":
             chosen, selection, notes = choose_gamma(self, labels, None, announce if progress else None)
-            result = chosen._fit(labels, progress, announce)
+            result = fit(chosen, Memory(labels, threads=self.threads), progress=progress, announce=announce, stand_ins=False)
             return replace(result, selection=selection, notes=result.notes + notes)
-        return self._climb(labels, progress, announce, None)
+        solver = self._solver()
+        if solver == "algorithm1" and self._learns():
+            raise ParameterError("Only solver='profiled' learns gamma or the prior.")
+        if solver == "profiled":
+            engine = LocalEngine(labels, threads=self.threads, announce=announce)
+            return self._result(labels, self._learn(engine, progress, None), solver)
+        tol = TOLERANCES[solver] if self.tol is None else self.tol
+        check_run(self.max_iter, tol)
+        # Q is compared from step to step, so items are solved further than sums need.
+        engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
+        outcome = fit_algorithm1(
+            engine,
+            make_model(self, labels),
+            np.zeros(labels.n_classes),
+            max_steps=self.max_iter,
+            tol=tol,
+            deterministic=not self.label_entropy,
+            progress=progress,
+        )
+        return self._result(labels, outcome, solver)
+
+    def needs_memory(self) -> str | None:
+        """Say why all labels must be in memory; None for the profiled solver with a given gamma and prior."""
+        if self.gamma == "auto":
+            return "Choosing gamma needs all labels in memory; elsewhere give a number"
+        if self._solver() == "algorithm1":
+            return "Algorithm 1 needs all labels in memory; elsewhere take solver='profiled', with label_entropy"
+        if self._learns():
+            return "Learning gamma or the prior needs all labels in memory; elsewhere give a number and prior='uniform'"
+        return None
+
+    def check(self, facts: Any) -> None:
+        """Refuse texts whose order nobody gave, where the order matters."""
+        if structure_name(self.structure) in ORDERED:
+            check_order(facts)
+
+    def notes_on(self, facts: Any) -> tuple[str, ...]:
+        """Tell of levels that nobody chose."""
+        return gap_note(facts) if structure_name(self.structure) in ORDERED else ()
+
+    def stand_in(self) -> MinimaxEntropy | None:
+        """Take a quarter of gamma: a strong penalty flattens the model, and from a flat one classes are found by chance."""
+        if isinstance(self.gamma, str) or self.alpha is not None or self.gamma <= GAMMAS[0]:
+            return None
+        return replace_parameters(self, {"gamma": max(self.gamma / 4, GAMMAS[0])})
+
+    def _solver(self) -> str:
+        solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
+        if solver not in TOLERANCES:
+            raise ParameterError(f"solver must be 'profiled' or 'algorithm1', not {self.solver!r}.")
+        if solver == "profiled" and not self.label_entropy:
+            raise ParameterError("Without label_entropy the objective has corners; take solver='algorithm1'.")
+        return solver
 
     def fit(
         self,
@@ -125,19 +178,22 @@ class MinimaxEntropy(Estimator):
         y: object = None,
         *,
         gold: Any = None,
+        engine: str = "local",
         validation: Any = None,
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> Self:
         """Fit the labels; with ``validation``, known truths as `gold` takes them, gamma = 'auto' is chosen by these."""
         if validation is None or is_spark(data):
-            return super().fit(data, y, gold=gold, progress=progress, announce=announce)
+            return super().fit(data, y, gold=gold, engine=engine, progress=progress, announce=announce)
         if self.gamma != "auto":
             raise ParameterError("A validation set chooses gamma; set gamma='auto' to let it.")
-        labels = as_labels(data)
-        truth = match_truth(labels, validation)[0]
-        chosen, selection, notes = choose_gamma(self, labels, truth, announce if progress else None)
-        result = chosen.fit(labels, gold=gold, progress=progress, announce=announce).result_
+        holder = hold(data, gold=gold, engine=engine, threads=self.threads)
+        labels = holder.gather().labels
+        chosen, selection, notes = choose_gamma(
+            self, labels, match_truth(labels, validation)[0], announce if progress else None
+        )
+        result = fit(chosen, holder, progress=progress, announce=announce, stand_ins=False)
         self.result_ = replace(result, selection=selection, notes=result.notes + notes)
         return self
 
@@ -147,40 +203,41 @@ class MinimaxEntropy(Estimator):
         A stronger penalty may have flattened the model, and from a flat model nothing moves.
         """
         labels = as_labels(data)
-        if previous is None or previous.sigma is None or isinstance(self.gamma, str) or previous.method != self.method:
-            return self.fit(labels)
         alike = (
-            previous.parameters["structure"] == structure_name(self.structure)
+            previous is not None
+            and previous.sigma is not None
+            and previous.method == self.method
+            and self.needs_memory() is None
+            and previous.parameters["structure"] == structure_name(self.structure)
             and previous.parameters["alpha"] <= find_penalties(self, labels)[0]
         )
-        if not alike or not self.label_entropy or self.solver == "algorithm1":
-            return self.fit(labels)
-        self.result_ = self._climb(labels, None, None, previous.sigma)
+        start = previous.sigma if previous is not None and alike else None
+        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, stand_ins=False)
         return self
 
-    def _count_tables(self, labels: Labels) -> tuple[float, float]:
-        workers = WORKING + min(2.0 * MEMORY, ROOM / (labels.n_workers * labels.n_classes**2))
-        light = labels.n_labels > SMALL and not isinstance(self.gamma, str) and (self.starts or 1) == 1
-        if light and is_light(make_model(self, labels), int(np.diff(labels.starts).max())):
+    def count_tables(self, facts: Any, *, few: bool) -> tuple[float, float]:
+        """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
+        workers = WORKING + min(2.0 * MEMORY, ROOM / (facts.n_workers * facts.n_classes**2))
+        light = not few and self.needs_memory() is None and (self.starts or 1) == 1
+        if light and is_light(make_model(self, facts), facts.longest):
             return workers, 0.0
-        return workers, self.tables[1]
+        return workers, self.memory_tables[1]
 
-    def solve(self, engine: Engine, progress: Progress | None = None, tables: FloatArray | None = None) -> Solution:
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Climb the profiled objective on any engine, from the vote shares or from worker tables of an earlier fit."""
-        if self.gamma == "auto":
-            raise ParameterError("Choosing gamma needs all labels in memory; give a number.")
-        if self.solver == "algorithm1" or not self.label_entropy:
-            raise ParameterError("Algorithm 1 needs all labels in memory; take solver='profiled', with label_entropy.")
-        if self._learns():
-            raise ParameterError("Learning gamma or the prior needs all labels in memory; give a number and prior='uniform'.")
+        if reason := self.needs_memory():
+            raise ParameterError(f"{reason}.")
         model = make_model(self, engine)
-        return fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, tables))
+        found = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
+        assert found.sigma is not None
+        average = average_worker(found.sigma, engine.worker_counts)
+        return replace(found, judge=ByFamily(model, found.sigma, found.log_prior, average))
 
     def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
         tol = TOLERANCES["profiled"] if self.tol is None else self.tol
         check_run(self.max_iter, tol)
-        several = engine.n_labels <= SMALL and model.item and isinstance(engine, LocalEngine)
+        several = engine.few and model.item
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")
@@ -206,38 +263,6 @@ class MinimaxEntropy(Estimator):
             progress=progress,
             **self._run(engine, model, tables),
         )
-
-    def _climb(self, labels: Labels, progress: Progress | None, announce: Announce | None, tables: FloatArray | None) -> Result:
-        if structure_name(self.structure) in ORDERED:
-            check_order(labels)
-        solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
-        if solver not in TOLERANCES:
-            raise ParameterError(f"solver must be 'profiled' or 'algorithm1', not {self.solver!r}.")
-        if solver == "profiled" and not self.label_entropy:
-            raise ParameterError("Without label_entropy the objective has corners; take solver='algorithm1'.")
-        if self.engine != "local" and (solver != "profiled" or self._learns()):
-            raise ParameterError("The GPU engine takes solver='profiled' with a given gamma and prior; leave engine='local'.")
-        if solver == "profiled":
-            engine = make_engine(self.engine, labels, threads=self.threads, announce=announce)
-            if self._learns():
-                return self._result(labels, self._learn(engine, progress, tables), solver)
-            return self._result(labels, complete(engine, self.solve(engine, progress, tables)), solver)
-        if self._learns():
-            raise ParameterError("Only solver='profiled' learns gamma or the prior.")
-        tol = TOLERANCES[solver] if self.tol is None else self.tol
-        check_run(self.max_iter, tol)
-        # Q is compared from step to step, so items are solved further than sums need.
-        engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
-        outcome = fit_algorithm1(
-            engine,
-            make_model(self, labels),
-            np.zeros(labels.n_classes),
-            max_steps=self.max_iter,
-            tol=tol,
-            deterministic=not self.label_entropy,
-            progress=progress,
-        )
-        return self._result(labels, outcome, solver)
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to."""
@@ -274,8 +299,6 @@ class MinimaxEntropy(Estimator):
             history=solution.history,
             n_iter=solution.n_iter,
             converged=solution.converged,
-            notes=flat_note(float(outcome.posterior.max(axis=1).mean()), labels.n_classes)
-            + (gap_note(labels) if structure_name(self.structure) in ORDERED else ()),
         )
 
     def _judge(self, labels: Labels) -> FloatArray:
@@ -298,7 +321,7 @@ class MinimaxEntropy(Estimator):
         # Penalties as they were fitted, not as these labels would have them.
         penalties = {"alpha": fitted.parameters["alpha"], "beta": fitted.parameters["beta"] or self.beta}
         model = make_model(replace_parameters(self, penalties), labels)
-        solution = Solution(sigma, fitted.log_prior, None, (), 0, True, model)
+        solution = Solution(sigma, fitted.log_prior, None, (), 0, True, model=model)
         return complete(LocalEngine(labels, threads=self.threads), solution)
 
     def _stranger(self) -> FloatArray:
@@ -321,5 +344,5 @@ def _difficulty(labels: Labels, outcome: Outcome) -> FloatArray | None:
     model = outcome.solution.model
     if model is None or model.item is None:
         return None
-    average = average_worker(outcome.solution, np.bincount(labels.worker, minlength=labels.n_workers))
+    average = average_worker(outcome.solution.sigma, np.bincount(labels.worker, minlength=labels.n_workers))
     return average_difficulty(model.item, average, outcome.posterior, outcome.phi)

@@ -11,15 +11,15 @@ from scipy.sparse.csgraph import connected_components
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.base import Announce, Estimator
-from crowdassay.estimators.checks import check_run
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.fit.parameters import check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.coins import coin_tables
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 MOST_PAIRS = 200_000_000  # pairs of workers with a common item; each takes some tens of bytes
 

@@ -12,16 +12,17 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_run
-from crowdassay.estimators.confusion import normalise
+from crowdassay.estimators.base import Estimator, match_workers
+from crowdassay.fit.parameters import check_run
+from crowdassay.fit.result import Result
 from crowdassay.io.features import match_features, read_features
 from crowdassay.io.frames import as_labels, to_frame
 from crowdassay.solvers.em import EPSILON
 from crowdassay.solvers.logistic import fit_logistic
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -70,6 +71,7 @@ class RaykarClassifier(Estimator):
         *,
         features: Any = None,
         gold: Any = None,
+        engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> Self:
@@ -87,7 +89,7 @@ class RaykarClassifier(Estimator):
             raise ParameterError("RaykarClassifier needs features=...; without them use DawidSkene(prior='estimated').")
         labels = as_labels(data)
         self.features_, self.feature_names_ = match_features(features, labels.items)
-        return super().fit(labels, y, gold=gold, progress=progress, announce=announce)
+        return super().fit(labels, y, gold=gold, engine=engine, progress=progress, announce=announce)
 
     def predict_features(self, features: Any) -> Any:
         """Return class probabilities from features alone: a frame for a frame, an array (n_rows, n_classes) for an array."""

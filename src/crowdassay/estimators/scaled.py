@@ -10,12 +10,13 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.scaled import ScaledEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import match_workers
-from crowdassay.estimators.confusion import normalise, observed_counts
+from crowdassay.fit.result import Result
 from crowdassay.solvers.scaled import Mode
 
 

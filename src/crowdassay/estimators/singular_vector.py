@@ -11,9 +11,8 @@ from scipy.sparse.csgraph import connected_components
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.engines.local import LocalEngine
-from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import (
     first_weights,
     item_scores,
@@ -24,7 +23,8 @@ from crowdassay.estimators.binary import (
 )
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.tables import judge_by_tables, table_result
-from crowdassay.solvers.outcome import Progress
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

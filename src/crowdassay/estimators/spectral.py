@@ -9,16 +9,16 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import name_ranks
-from crowdassay.estimators.checks import check_choice, check_number, check_run
-from crowdassay.estimators.confusion import observed_counts
 from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.fit.parameters import check_choice, check_number, check_run
+from crowdassay.fit.result import Result
 from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.outcome import Announce, Progress
 
 LEAST = 0.01  # moments do not show an answer to be rarer than this, and EM would hardly leave a cell near zero
 POWER_STEPS = 100

@@ -8,10 +8,11 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise
 from crowdassay.engines.local import LocalEngine
 from crowdassay.estimators.base import match_workers
-from crowdassay.estimators.confusion import normalise
+from crowdassay.fit.result import Result
 
 
 def table_result(

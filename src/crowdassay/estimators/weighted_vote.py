@@ -10,13 +10,14 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.data.votes import gold_votes, shares
+from crowdassay.engines.confusion import confusion_tables
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
-from crowdassay.estimators.checks import check_number
-from crowdassay.estimators.confusion import confusion_tables
-from crowdassay.estimators.majority import gold_votes, shares
-from crowdassay.solvers.outcome import Progress
+from crowdassay.estimators.base import Estimator, match_workers
+from crowdassay.fit.parameters import check_number
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 
 
 def weigh_votes(labels: Labels, skills: FloatArray) -> FloatArray:

@@ -11,13 +11,14 @@ from scipy.special import log_ndtr, ndtr
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import normalise
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator, match_workers
+from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.binary import label_signs, name_ranks, two_columns
-from crowdassay.estimators.checks import check_number, check_run
-from crowdassay.estimators.confusion import normalise
-from crowdassay.solvers.outcome import Progress
+from crowdassay.fit.parameters import check_number, check_run
+from crowdassay.fit.result import Result
+from crowdassay.solvers.outcome import Announce, Progress
 
 NARROWEST = 1e-6  # standard deviation
 JITTER = 0.5  # spread of the workers' random starting directions

@@ -13,7 +13,7 @@ from crowdassay.insight.behaviour import Behaviour
 from crowdassay.insight.clock import Clock
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.suspicions import KINDS, Kind, Suspicions
-from crowdassay.insight.verdicts import ADVERSARY, INFORMATIVE, SPAMMER, UNCLEAR, WEAK, Tally
+from crowdassay.insight.verdicts import ADVERSARY, INFORMATIVE, SPAMMER, UNCLEAR, WEAK, Agreements
 from crowdassay.kernels.behaviour import KNOWN, KNOWN_WRONG, LABELS, SEEN, TYPICAL
 
 KEEP, TALK, RETRAIN, REMOVE, UNKNOWN = "keep", "talk to", "retrain", "remove", "cannot tell"
@@ -61,7 +61,7 @@ def plain_advice(verdicts: Sequence[str]) -> Advice:
 def advise(
     suspicions: Suspicions,
     verdicts: Sequence[str],
-    tally: Tally,
+    tally: Agreements,
     behaviour: Behaviour,
     clock: Clock,
     copies: Sequence[Pair],
@@ -100,7 +100,7 @@ class _Speaker:
     """Says what was found, as predicates of a worker."""
 
     suspicions: Suspicions
-    tally: Tally
+    tally: Agreements
     behaviour: Behaviour
     clock: Clock
     copies: Sequence[Pair]

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.data.result import Result
-from crowdassay.estimators.confusion import normalise
+from crowdassay.data.record import Record
+from crowdassay.engines.confusion import normalise
 from crowdassay.insight.advice import Advice, advise, plain_advice
 from crowdassay.insight.behaviour import Behaviour
 from crowdassay.insight.clock import Clock
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.suspicions import suspect
-from crowdassay.insight.verdicts import ENOUGH, Comparison, Tally, judge
+from crowdassay.insight.verdicts import ENOUGH, Agreements, Comparison, give_verdicts
 
 
-def behave(result: Result, counted: BoolArray, comparison: Comparison, clock: Clock) -> Behaviour | None:
+def behave(record: Record, counted: BoolArray, comparison: Comparison, clock: Clock) -> Behaviour | None:
     """Add up what workers do in some items beside a typical worker; None where there are too many tables to hold.
 
     Parameters
     ----------
-    result : Result
+    record : Record
         Of some items, or of all.
     counted : ndarray of bool, shape (n_labels,)
         Labels that take part.
@@ -33,9 +33,9 @@ def behave(result: Result, counted: BoolArray, comparison: Comparison, clock: Cl
     """
     if comparison.log_p is None or comparison.log_prior is None:
         return None
-    labels, answers = result.labels, comparison.answers
+    labels, answers = record.labels, comparison.answers
     habit = answers / np.maximum(answers.sum(axis=1, keepdims=True), 1)
-    right = result.posterior[labels.label_item, labels.label]
+    right = record.posterior[labels.label_item, labels.label]
     bins = clock.bins(labels.worker, labels.time)
     return Behaviour.of(
         labels, counted, right, comparison.log_p, comparison.log_prior, habit, comparison.crowd, bins, clock.n_bins
@@ -43,7 +43,7 @@ def behave(result: Result, counted: BoolArray, comparison: Comparison, clock: Cl
 
 
 def examine(
-    tally: Tally,
+    tally: Agreements,
     behaviour: Behaviour | None,
     clock: Clock,
     copies: tuple[list[Pair], int],
@@ -60,7 +60,7 @@ def examine(
     ``counts`` (n_workers, n_classes, n_classes) are expected labels by true class and answer, ``limits`` accuracy and its
     interval, (n_workers,) each.
     """
-    against_chance = judge(tally, estimable)
+    against_chance = give_verdicts(tally, estimable)
     if behaviour is None:
         return plain_advice(against_chance)
     shares, judged = normalise(counts)[0], estimable & (tally.compared >= ENOUGH)

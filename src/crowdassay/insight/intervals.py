@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from crowdassay.arrays import FloatArray
-from crowdassay.estimators.confusion import normalise
+from crowdassay.engines.confusion import normalise
 
 CONFIDENCE = 0.95
 

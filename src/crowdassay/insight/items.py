@@ -2,56 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.arrays import FloatArray
+from crowdassay.data.record import Record, confusion_columns
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.intervals import difficulty_interval
 from crowdassay.insight.verdicts import ENOUGH
 from crowdassay.insight.worth import SETTLED
 
+WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
+
 
 @dataclass(frozen=True, eq=False)
 class ItemInsight:
-    """What can be said of the items of a result, which may be some of all.
+    """What can be said of the items of a record, which may be some of all.
 
     Attributes
     ----------
-    result : Result
+    record : Record
     connection : Connection
         How all labels hang together.
     mean_difficulty : float
         The expected share of all labels that are wrong.
     """
 
-    result: Result
+    record: Record
     connection: Connection
     mean_difficulty: float
 
     @cached_property
     def standings(self) -> list[str]:
         """For each item: known, unidentifiable, tied, settled (probability at least 0.95) or open."""
-        result, group = self.result, self.connection.of_items(self.result.labels)
+        record, group = self.record, self.connection.of_items(self.record.labels)
         names = np.empty(len(group), object)
         names[:] = "open"  # one text for all items that share it, which np.full would copy
-        names[result.probability >= SETTLED] = "settled"
-        names[result.tied] = "tied"
+        names[record.probability >= SETTLED] = "settled"
+        names[record.tied] = "tied"
         names[(group < 0) | ~self.connection.identified[group]] = "unidentifiable"
-        names[result.labels.gold >= 0] = "known"
+        names[record.labels.gold >= 0] = "known"
         return list(names)
 
     @cached_property
     def difficulty(self) -> tuple[FloatArray, FloatArray, list[str]]:
         """Limits of every item's difficulty, and whether it is hard, easy, ordinary, or has too few labels to tell."""
-        labels = self.result.labels
-        low, high = difficulty_interval(labels.votes(), self.result.posterior)
+        labels = self.record.labels
+        low, high = difficulty_interval(labels.votes(), self.record.posterior)
         names = np.empty(labels.n_items, object)
         names[:] = "ordinary"
         names[low > self.mean_difficulty] = "hard"
@@ -59,66 +60,39 @@ class ItemInsight:
         names[np.diff(labels.starts) < ENOUGH] = "too few labels"
         return low, high, list(names)
 
+    def items_table(self) -> pa.Table:
+        """Tabulate item, n_labels, probability, standing, entropy, vote_share, difficulty and, with an item block, tau.
 
-def attach(result: Result, insight: ItemInsight) -> Result:
-    """Let a result of some of all items know what was found from all, instead of asking these few; return it."""
-    result.__dict__["insight"] = insight  # where a cached property keeps its value
-    return result
+        ``difficulty_low`` to ``difficulty_high`` is a 95 % interval for the share of workers who get the item wrong.
+        """
+        record, labels = self.record, self.record.labels
+        n_labels = np.diff(labels.starts)
+        votes = labels.votes()[np.arange(labels.n_items), record.code]
+        columns: dict[str, Any] = {
+            "item": labels.items,
+            "n_labels": n_labels,
+            "probability": record.probability,
+            "standing": self.standings,
+            "entropy": record.entropy,
+            "vote_share": votes / np.maximum(n_labels, 1),
+        }
+        if record.difficulty is not None:
+            columns["difficulty"] = record.difficulty
+        columns["difficulty_low"], columns["difficulty_high"], columns["difficulty_verdict"] = self.difficulty
+        if record.phi is not None and labels.n_classes**2 <= WIDEST_ITEM_TABLE and record.tau is not None:
+            columns |= confusion_columns(labels, "tau", record.tau)
+        return pa.table(columns)
 
 
-def detach(result: Result) -> None:
-    """Part a result from its insight, which refers to it: only then is its memory free as soon as it is not needed."""
-    result.__dict__.pop("insight", None)
-
-
-def hardness(result: Result) -> FloatArray:
+def hardness(record: Record) -> FloatArray:
     """Return how hard each item is: its difficulty or, where the model has none, its entropy; shape (n_items,)."""
-    return np.round(result.entropy if result.difficulty is None else result.difficulty, 9)  # rounding errors make no order
+    return np.round(record.entropy if record.difficulty is None else record.difficulty, 9)  # rounding errors make no order
 
 
-def disputed(result: Result, size: int) -> list[int]:
+def disputed(record: Record, size: int) -> list[int]:
     """Return the items whose votes are spread most evenly, by entropy of the votes; those with a single label come last."""
-    votes = result.labels.votes()
+    votes = record.labels.votes()
     total = np.maximum(votes.sum(axis=1), 1)
     share = votes / total[:, None]
     entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
     return [int(j) for j in np.lexsort((-total, -np.round(entropy, 9)))[:size] if entropy[j] > 0]
-
-
-def take_items(labels: Labels, rows: IntArray, *, named: bool = True) -> Labels:
-    """Return the labels of some items (n_rows,), in that order; without their names unless these are wanted."""
-    sizes = np.diff(labels.starts)[rows]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    chosen = np.arange(starts[-1]) + np.repeat(labels.starts[:-1][rows] - starts[:-1], sizes)
-    items = labels.items.take(pa.array(rows)) if named else pa.nulls(len(rows))
-    return replace(
-        labels,
-        starts=starts,
-        worker=labels.worker[chosen],
-        label=labels.label[chosen],
-        gold=labels.gold[rows],
-        items=items,
-        time=None if labels.time is None else labels.time[chosen],
-        duration=None if labels.duration is None else labels.duration[chosen],
-    )
-
-
-def join_items(parts: Sequence[Labels]) -> Labels:
-    """Return the labels of several sets of items together, of the same workers and classes."""
-    sizes = np.concatenate([np.diff(labels.starts) for labels in parts])
-    return replace(
-        parts[0],
-        starts=np.concatenate([[0], np.cumsum(sizes)]),
-        worker=np.concatenate([labels.worker for labels in parts]),
-        label=np.concatenate([labels.label for labels in parts]),
-        gold=np.concatenate([labels.gold for labels in parts]),
-        items=pa.concat_arrays([labels.items for labels in parts]),
-        time=_joined([labels.time for labels in parts]),
-        duration=_joined([labels.duration for labels in parts]),
-    )
-
-
-def _joined(arrays: Sequence[FloatArray | None]) -> FloatArray | None:
-    """Return arrays one after the other; None if any is missing."""
-    whole = [array for array in arrays if array is not None]
-    return np.concatenate(whole) if len(whole) == len(arrays) else None

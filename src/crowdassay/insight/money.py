@@ -12,7 +12,7 @@ from crowdassay.errors import ParameterError
 from crowdassay.insight.advice import REMOVE
 
 if TYPE_CHECKING:
-    from crowdassay.insight.find import Insight
+    from crowdassay.insight.describe import Insight
 
 MOST = 1e9  # for a label; more is a mistake
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
-from crowdassay.estimators.confusion import observed_counts
+from crowdassay.data.record import Record
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.insight.clock import Clock
 from crowdassay.insight.connection import Connection, Links, shared_items
 from crowdassay.insight.tables import crowd_table, first_judgements, worker_tables
-from crowdassay.insight.verdicts import Comparison, Tally, beyond_chance, count_answers
+from crowdassay.insight.verdicts import Agreements, Comparison, beyond_chance, count_answers
 
 CLEAR = 1.645  # standard deviations above chance from which labels, or a worker, have something to say
 
@@ -69,13 +69,13 @@ class Learned:
     mass: FloatArray
 
     @classmethod
-    def of(cls, result: Result, answers: IntArray) -> Learned:
+    def of(cls, record: Record, answers: IntArray) -> Learned:
         """Learn from some items; ``answers`` (n_workers, n_classes) are those to all items."""
-        labels = result.labels
-        right = result.posterior[labels.label_item, labels.label]
+        labels = record.labels
+        right = record.posterior[labels.label_item, labels.label]
         unsure = np.asarray(np.bincount(labels.worker, right * (1 - right), labels.n_workers), float)
         votes = Comparison(answers, np.eye(labels.n_classes)).add_up(labels, compared(labels))
-        return cls(observed_counts(labels, result.posterior), unsure, votes, result.posterior.sum(axis=0))
+        return cls(observed_counts(labels, record.posterior), unsure, votes, record.posterior.sum(axis=0))
 
     def join(self, other: Learned) -> Learned:
         """Return what was learned from both."""
@@ -105,7 +105,7 @@ class Measure:
         return cls(seen.links.connection(), seen.answers, seen.clock, learned)
 
     @cached_property
-    def votes(self) -> Tally:
+    def votes(self) -> Agreements:
         """How workers compare with the votes of the others."""
         return Comparison(self.answers, np.eye(self.answers.shape[1])).tally(self.learned.votes)
 

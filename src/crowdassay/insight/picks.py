@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.arrays import IntArray
+from crowdassay.data.join import join_items, take_items
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
-from crowdassay.insight.items import disputed, hardness, join_items, take_items
+from crowdassay.data.record import Record
+from crowdassay.insight.items import disputed, hardness
 from crowdassay.insight.worth import least_sure
 
 NAMED = 20  # items kept as the hardest, and as the most disputed
 SAMPLE = 1_000_000  # labels, about, of the sample
 
 
-def pick(result: Result) -> Result:
-    """Return the least sure, the hardest and the most disputed items of a result, in order, as a result of their own."""
-    hardest = np.argsort(-hardness(result), kind="stable")[:NAMED]
-    rows = np.unique(np.concatenate([least_sure(result), hardest, np.array(disputed(result, NAMED), np.int64)]))
+def pick(record: Record) -> Record:
+    """Return the least sure, the hardest and the most disputed items of a record, in order, as a record of their own."""
+    hardest = np.argsort(-hardness(record), kind="stable")[:NAMED]
+    rows = np.unique(np.concatenate([least_sure(record), hardest, np.array(disputed(record, NAMED), np.int64)]))
     return replace(
-        result,
-        labels=take_items(result.labels, rows),
-        posterior=result.posterior[rows],
-        winners=result.winners[rows],
-        difficulty=None if result.difficulty is None else result.difficulty[rows],
+        record,
+        labels=take_items(record.labels, rows),
+        posterior=record.posterior[rows],
+        winners=record.winners[rows],
+        difficulty=None if record.difficulty is None else record.difficulty[rows],
         phi=None,
         expand=None,
     )
 
 
-def join_picks(one: Result, other: Result) -> Result:
+def join_picks(one: Record, other: Record) -> Record:
     """Pick again from what was picked of two blocks."""
     both = (one, other)
     difficulty = [part.difficulty for part in both if part.difficulty is not None]
@@ -54,13 +55,15 @@ class Sample:
     code: IntArray
 
     @classmethod
-    def of(cls, result: Result, share: float, number: int) -> Sample:
+    def of(cls, record: Record, share: float, number: int) -> Sample:
         """Draw about a share of a block's items, by the number of the block: the same at any time."""
-        chosen = np.random.default_rng(number).random(result.labels.n_items) < share  # all of them from a share of 1
+        chosen = np.random.default_rng(number).random(record.labels.n_items) < share  # all of them from a share of 1
         rows = np.flatnonzero(chosen)
-        return cls(take_items(result.labels, rows, named=False), result.code[rows])
+        if len(rows) == record.labels.n_items:
+            return cls(record.labels, record.code)
+        return cls(take_items(record.labels, rows, named=False), record.code[rows])
 
-
-def join_samples(samples: Sequence[Sample]) -> Sample:
-    """Return all that was drawn."""
-    return Sample(join_items([one.labels for one in samples]), np.concatenate([one.code for one in samples]))
+    def join(self, other: Sample) -> Sample:
+        """Return all that was drawn."""
+        parts = [replace(one.labels, items=pa.nulls(one.labels.n_items)) for one in (self, other)]
+        return Sample(join_items(parts), np.concatenate([self.code, other.code]))

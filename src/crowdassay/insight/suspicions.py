@@ -14,7 +14,7 @@ from crowdassay.insight.clock import Clock
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.drift import Drift, find_drift
 from crowdassay.insight.tails import discover, sign_tail, upper_tail
-from crowdassay.insight.verdicts import ENOUGH, Tally
+from crowdassay.insight.verdicts import ENOUGH, Agreements
 from crowdassay.kernels.behaviour import (
     KNOWN,
     KNOWN_PAR,
@@ -84,7 +84,7 @@ class Suspicions:
 
 
 def suspect(
-    tally: Tally,
+    tally: Agreements,
     behaviour: Behaviour,
     clock: Clock,
     copies: tuple[list[Pair], int],
@@ -98,7 +98,7 @@ def suspect(
 
     Parameters
     ----------
-    tally : Tally
+    tally : Agreements
     behaviour : Behaviour
     clock : Clock
     copies : list of Pair, int

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.result import Result
+from crowdassay.data.record import Record
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.worth import SETTLED
 from crowdassay.metrics.calibration import calibration
-from crowdassay.metrics.scores import without_gold
+from crowdassay.metrics.scores import Score, without_gold
 
 BINS = 20
 
@@ -23,11 +23,16 @@ class Totals:
 
     Attributes
     ----------
-    items, labels, tied : int
+    items, labels, tied, known : int
+        Items, labels, items whose probabilities are tied, and items whose class was given.
+    sure : int
+        Items whose label is at least 95 % sure.
     settled : int
         Items whose label is at least 95 % sure, or known.
     unsettled : int
         Items whose label is less sure, and not known.
+    probability : float
+        The sum of the probabilities of the labels.
     wrong, variance : float
         Expected number of wrong labels, and its variance where items are independent.
     bins : ndarray of int, shape (20,)
@@ -41,8 +46,11 @@ class Totals:
     items: int
     labels: int
     tied: int
+    known: int
+    sure: int
     settled: int
     unsettled: int
+    probability: float
     wrong: float
     variance: float
     bins: IntArray
@@ -52,19 +60,22 @@ class Totals:
     @classmethod
     def of(cls, insight: ItemInsight) -> Totals:
         """Count some items."""
-        result, labels = insight.result, insight.result.labels
-        wrong = np.where(labels.gold >= 0, 0.0, 1 - result.probability)
-        place = np.clip(np.ceil(result.probability * BINS - 1e-9).astype(np.int64) - 1, 0, BINS - 1)
+        record, labels = insight.record, insight.record.labels
+        wrong = np.where(labels.gold >= 0, 0.0, 1 - record.probability)
+        place = np.clip(np.ceil(record.probability * BINS - 1e-9).astype(np.int64) - 1, 0, BINS - 1)
         return cls(
             items=labels.n_items,
             labels=labels.n_labels,
-            tied=int(result.tied.sum()),
+            tied=int(record.tied.sum()),
+            known=int((labels.gold >= 0).sum()),
+            sure=int((record.probability >= SETTLED).sum()),
             settled=sum(name in ("settled", "known") for name in insight.standings),
-            unsettled=int(((result.probability < SETTLED) & (labels.gold < 0)).sum()),
+            unsettled=int(((record.probability < SETTLED) & (labels.gold < 0)).sum()),
+            probability=float(record.probability.sum()),
             wrong=float(wrong.sum()),
             variance=float((wrong * (1 - wrong)).sum()),
             bins=np.bincount(place, minlength=BINS),
-            mass=result.posterior.sum(axis=0),
+            mass=record.posterior.sum(axis=0),
             given=np.bincount(labels.label, minlength=labels.n_classes),
         )
 
@@ -75,7 +86,7 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class Against:
-    """A result beside the truth.
+    """A record beside the truth.
 
     Attributes
     ----------
@@ -83,27 +94,31 @@ class Against:
         As `crowdassay.metrics.calibration.calibration` returns them.
     cells : ndarray of int, shape (n_classes, n_classes)
         Items by true class and label found.
-    gold : int
-        Items left out, since the fit was told their class.
+    score : Score
+        The sums of the errors, with the number of items left out, since the fit was told their class.
     """
 
     records: list[dict[str, Any]]
     cells: IntArray
-    gold: int = 0
+    score: Score
 
     @classmethod
-    def of(cls, result: Result, truth: np.ndarray) -> Against:
+    def of(cls, record: Record, truth: np.ndarray) -> Against:
         """Compare with class codes (n_items,), -1 where unknown."""
-        told = int(((truth >= 0) & (result.labels.gold >= 0)).sum())
-        truth = without_gold(result.labels, truth)
-        size, known = result.labels.n_classes, truth >= 0
-        cells = np.bincount(truth[known] * size + result.code[known], minlength=size * size)
-        return cls(calibration(result, truth), cells.reshape(size, size), told)
+        score, truth = Score.of(record, truth), without_gold(record.labels, truth)
+        size, known = record.labels.n_classes, truth >= 0
+        cells = np.bincount(truth[known] * size + record.code[known], minlength=size * size)
+        return cls(calibration(record, truth), cells.reshape(size, size), score)
 
     def join(self, other: Against) -> Against:
         """Return what both sets of items give together."""
         both = zip(self.records, other.records, strict=True)
-        return Against([_pool(one, more) for one, more in both], self.cells + other.cells, self.gold + other.gold)
+        return Against([_pool(one, more) for one, more in both], self.cells + other.cells, self.score.join(other.score))
+
+    @property
+    def gold(self) -> int:
+        """Number of items left out, since the fit was told their class."""
+        return self.score.gold
 
     @property
     def known(self) -> int:

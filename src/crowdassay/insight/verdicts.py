@@ -19,7 +19,7 @@ ADVERSARY, SPAMMER, WEAK, INFORMATIVE, UNCLEAR = "adversary", "spammer", "weak",
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Agreements:
     r"""How far each worker agrees with the others, beside what chance and a typical worker would; shape (n_workers,) each.
 
     .. math::  T_i = \sum_n q_n(x_n)
@@ -95,7 +95,7 @@ class Comparison:
         )  # fmt: skip
         return np.column_stack([sums, first, second])
 
-    def tally(self, sums: FloatArray) -> Tally:
+    def tally(self, sums: FloatArray) -> Agreements:
         """Return what the sums of all labels say."""
         agreed, chance, typical, squares, halfway = sums[:, :5].T
         first, second = np.split(sums[:, 5:], 2, axis=1)
@@ -103,7 +103,7 @@ class Comparison:
         own = (self.answers * first**2).sum(axis=1) / np.maximum(n, 1)
         spread = (self.answers * second).sum(axis=1) - n * squares - own + chance**2
         variance = np.maximum(spread, 0.0) / np.maximum(n - 1, 1)
-        return Tally(n.astype(np.float64), agreed, chance, typical, variance, halfway)
+        return Agreements(n.astype(np.float64), agreed, chance, typical, variance, halfway)
 
 
 def count_answers(labels: Labels, counted: BoolArray) -> IntArray:
@@ -112,13 +112,13 @@ def count_answers(labels: Labels, counted: BoolArray) -> IntArray:
     return np.bincount(cells, minlength=labels.n_workers * labels.n_classes).reshape(labels.n_workers, labels.n_classes)
 
 
-def beyond_chance(votes: Tally) -> float:
+def beyond_chance(votes: Agreements) -> float:
     """Return how far all workers together agree above chance, in standard deviations; every pair is seen from both sides."""
     variance = 2 * votes.chance_variance.sum()
     return 0.0 if variance <= 0 else float((votes.agreed - votes.chance).sum() / np.sqrt(variance))
 
 
-def judge(found: Tally, estimable: BoolArray) -> list[str]:
+def give_verdicts(found: Agreements, estimable: BoolArray) -> list[str]:
     """Return a verdict for every worker.
 
     adversary: agrees less than by chance. spammer: agrees less than halfway between chance and typical, and not

@@ -84,10 +84,9 @@ def to_frame(table: pa.Table, frame: str) -> Any:
     Parameters
     ----------
     table : pyarrow.Table
-    frame : {'pandas', 'polars', 'pyarrow', 'spark'}
-        The last for what is a Spark frame already.
+    frame : {'pandas', 'polars', 'pyarrow'}
     """
-    if frame in {"pyarrow", "spark"}:
+    if frame == "pyarrow":
         return table
     if frame not in {"pandas", "polars"}:
         raise ParameterError(f"frame must be 'pandas', 'polars' or 'pyarrow', not {shown(frame)}.")

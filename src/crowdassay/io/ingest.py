@@ -74,7 +74,7 @@ def spool_files(paths: Sequence[Path], folder: Path, reading: Reading, *, memory
             notes.insert(0, "More than half of the rows were dropped; check the file and the column names.")
         connection.execute("CREATE TABLE items AS SELECT item, min(row) AS first FROM kept GROUP BY item")
         known, more, counts = _known(connection, classes, reading)
-        writer, repeated = SpoolWriter(folder, len(workers)), Repeated(reading.repeats)
+        writer, repeated = SpoolWriter(folder, len(workers), len(classes)), Repeated(reading.repeats)
         for block in blocks_of(_sorted(connection), block_size(len(workers), len(classes)), len(workers), repeated):
             codes = [_look_up(block.first, *known[what]) for what in ("gold", "truth")]
             writer.add(block.n_labels, block.worker, block.label, *codes)
@@ -82,7 +82,7 @@ def spool_files(paths: Sequence[Path], folder: Path, reading: Reading, *, memory
         writer.name(_without_nul(names, "item"), names.schema.types[0])
     (folder / DATABASE).unlink()  # what follows needs the space
     spool = Spool(
-        folder, workers, classes, writer.worker_counts, np.array(writer.sizes), ImportReport(),
+        folder, workers, classes, writer.worker_counts, writer.class_counts, np.array(writer.sizes), ImportReport(),
         int(np.sum(known["gold"][1] >= 0)), counts,
     )  # fmt: skip
     notes += [*more, *repeated.notes(spool)]

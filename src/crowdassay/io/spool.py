@@ -33,6 +33,8 @@ class Spool:
     workers, classes : pyarrow.Array
     worker_counts : ndarray of shape (n_workers,)
         Number of labels of each worker.
+    class_counts : ndarray of shape (n_classes,)
+        Number of labels of each class, and of items known to have it.
     sizes : ndarray of shape (n_blocks, 3)
         Of each block the number of items, of labels, and of labels of the item that has most.
     report : ImportReport
@@ -46,6 +48,7 @@ class Spool:
     workers: pa.Array
     classes: pa.Array
     worker_counts: IntArray
+    class_counts: IntArray
     sizes: IntArray
     report: ImportReport
     n_gold: int = 0
@@ -106,8 +109,9 @@ class Spool:
 class SpoolWriter:
     """Write a spool block by block: `add` the blocks, then `name` their items."""
 
-    def __init__(self, folder: Path, n_workers: int) -> None:
+    def __init__(self, folder: Path, n_workers: int, n_classes: int) -> None:
         self.folder, self.worker_counts = folder, np.zeros(n_workers, np.int64)
+        self.class_counts = np.zeros(n_classes, np.int64)
         self.sizes: list[tuple[int, int, int]] = []
         self._labels = pq.ParquetWriter(folder / LABELS, LABEL_COLUMNS, use_dictionary=["label"], **PLAIN)
         self._items = pq.ParquetWriter(folder / ITEMS, ITEM_COLUMNS, **PLAIN)
@@ -119,6 +123,9 @@ class SpoolWriter:
         three = [np.asarray(column, np.int32) for column in (n_labels, gold, truth)]
         self._items.write_table(pa.table(three, schema=ITEM_COLUMNS), row_group_size=len(n_labels))
         self.worker_counts += np.bincount(pair[0], minlength=len(self.worker_counts))
+        known = three[1][three[1] >= 0]
+        for codes in (pair[1], known):
+            self.class_counts += np.bincount(codes, minlength=len(self.class_counts))
         self.sizes.append((len(n_labels), len(worker), int(n_labels.max())))
 
     def name(self, batches: Any, kind: pa.DataType) -> None:
@@ -149,16 +156,16 @@ def block_size(n_workers: int, n_classes: int) -> int:
     return min(max(LEAST_BLOCK, 8 * n_workers * n_classes**2), MOST_BLOCK)
 
 
-def spool_labels(labels: Labels, folder: Path, size: int | None = None) -> Spool:
-    """Spool labels that are in memory, in blocks of about ``size`` labels."""
-    writer = SpoolWriter(folder, labels.n_workers)
-    first, unknown = 0, np.full(labels.n_items, -1)
+def spool_labels(labels: Labels, folder: Path, size: int | None = None, truth: Any = None) -> Spool:
+    """Spool labels that are in memory, in blocks of about ``size`` labels; ``truth`` (n_items,) are codes to score against."""
+    writer = SpoolWriter(folder, labels.n_workers, labels.n_classes)
+    first, known = 0, np.full(labels.n_items, -1) if truth is None else truth
     while first < labels.n_items:
         wanted = labels.starts[first] + (size or block_size(labels.n_workers, labels.n_classes))
         last = max(int(np.searchsorted(labels.starts, wanted, "right")) - 1, first + 1)
         part, rows = slice(first, last), slice(labels.starts[first], labels.starts[last])
         counts = np.diff(labels.starts[first : last + 1])
-        writer.add(counts, labels.worker[rows], labels.label[rows], labels.gold[part], unknown[part])
+        writer.add(counts, labels.worker[rows], labels.label[rows], labels.gold[part], known[part])
         first = last
     writer.name(pa.table({"item": labels.items}).to_batches(), labels.items.type)
     return Spool(
@@ -166,7 +173,9 @@ def spool_labels(labels: Labels, folder: Path, size: int | None = None) -> Spool
         labels.workers,
         labels.classes,
         writer.worker_counts,
+        writer.class_counts,
         np.array(writer.sizes),
         labels.report,
         int((labels.gold >= 0).sum()),
+        None if truth is None else {"items": int((known >= 0).sum()), "unknown_items": 0},
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from crowdassay.io.write import CHUNK_ROWS, csv_lines
+from crowdassay.io.write import csv_lines, csv_pieces
 
 
 class TableStream:
@@ -39,8 +39,8 @@ class TableStream:
         if self._file is None:
             self._file = self.path.open("xb")
             self._file.write(csv_lines([pa.array([name]) for name in table.column_names], self.raw))
-        for batch in table.to_batches(max_chunksize=CHUNK_ROWS):
-            self._file.write(csv_lines(batch.columns, self.raw))
+        for lines in csv_pieces(table, self.raw):
+            self._file.write(lines)
 
     def close(self) -> None:
         """Finish the file."""

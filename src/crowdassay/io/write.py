@@ -50,11 +50,16 @@ def write_table(table: pa.Table, path: str | Path, format: str = "csv", *, raw: 
             pq.write_table(table, stream)
             return
         stream.write(csv_lines([pa.array([name]) for name in table.column_names], raw))
-        batches = table.to_batches(max_chunksize=CHUNK_ROWS)
-        with ThreadPoolExecutor(available_cores()) as pool:
-            for first in range(0, len(batches), AT_ONCE):  # a few at a time, to save memory
-                for lines in pool.map(lambda batch: csv_lines(batch.columns, raw), batches[first : first + AT_ONCE]):
-                    stream.write(lines)
+        for lines in csv_pieces(table, raw):
+            stream.write(lines)
+
+
+def csv_pieces(table: pa.Table, raw: bool) -> Iterator[bytes]:
+    """Yield the rows of a table as CSV, made on all cores."""
+    batches = table.to_batches(max_chunksize=CHUNK_ROWS)
+    with ThreadPoolExecutor(available_cores()) as pool:
+        for first in range(0, len(batches), AT_ONCE):  # a few at a time, to save memory
+            yield from pool.map(lambda batch: csv_lines(batch.columns, raw), batches[first : first + AT_ONCE])
 
 
 def write_json(obj: Any, path: str | Path) -> None:

@@ -12,10 +12,10 @@ from scipy import sparse
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.errors import DataError, NotFittedError, ParameterError
 from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.checks import check_types
+from crowdassay.fit.parameters import check_types
+from crowdassay.fit.result import Result
 from crowdassay.io.frames import to_frame
 from crowdassay.io.truth import match_truth
 from crowdassay.io.values import listed

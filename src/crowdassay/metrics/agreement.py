@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
+from crowdassay.data.html import table
 from crowdassay.data.labels import Labels
 from crowdassay.errors import ParameterError
 from crowdassay.io.frames import as_labels, to_frame
@@ -68,7 +68,7 @@ class Agreement:
         return to_frame(self.tables["pairs"], self.labels.frame)
 
     def _repr_html_(self) -> str:
-        return str(import_module("crowdassay.report.tables").agreement_html(self))  # it lies above, so by name
+        return agreement_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -170,3 +170,28 @@ def _measure(flat: FloatArray, n_classes: int, level: str, x: FloatArray, pairs:
         "cohen_kappa": mean + shift / max(pairs.shared, 1.0),
         **{f"class_{name}": values for name, values in class_coefficients(sums).items()},
     }
+
+
+MEASURES = ("measure", "value", "interval", "")
+LEAST = ("worker", "items", "agreement", "")
+ROWS = 8
+
+
+def agreement_html(found: Agreement) -> str:
+    """Return the measures with their intervals, and the workers who agree least with the others."""
+    rows = [
+        (
+            row["measure"].replace("_", " "),
+            "" if row["value"] is None else f"{row['value']:.3f}",
+            "" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
+            row["undefined"] or "",
+        )
+        for row in found.tables["overall"].to_pylist()
+    ]
+    workers = [row for row in found.tables["workers"].to_pylist() if row["agreement"] is not None]
+    least = [
+        (row["worker"], f"{row['items']:,}", f"{row['agreement']:.3f}", "few items" if row["few"] else "")
+        for row in sorted(workers, key=lambda row: row["agreement"])[:ROWS]
+    ]
+    tables = table(f"Agreement ({found.level})", MEASURES, rows) + table("Agree least with the others", LEAST, least)
+    return f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{tables}</div>"

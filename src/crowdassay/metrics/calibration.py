@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.data.result import Result
-from crowdassay.metrics.scores import distance_errors, error_rate
+from crowdassay.data.record import Record
+from crowdassay.metrics.scores import class_values, distance_errors, error_rate
 
 PAPER_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # the bins of the paper's Table 4
 
 
-def calibration(result: Result, truth: np.ndarray, edges: Sequence[float] = PAPER_EDGES) -> list[dict[str, Any]]:
+def calibration(record: Record, truth: np.ndarray, edges: Sequence[float] = PAPER_EDGES) -> list[dict[str, Any]]:
     """Return one record for each bin of the label's probability: how many items, how sure, how often wrong, how far off.
 
     Parameters
     ----------
-    result : Result
+    record : Record
     truth : ndarray of int, shape (n_items,)
         Class codes, -1 where unknown.
     edges : sequence of float
@@ -27,14 +27,14 @@ def calibration(result: Result, truth: np.ndarray, edges: Sequence[float] = PAPE
     """
     records = []
     for low, high in pairwise(edges):
-        inside = (truth >= 0) & (result.probability > low) & (result.probability <= high)
-        record: dict[str, Any] = {"low": low, "high": high, "items": int(inside.sum())}
+        inside = (truth >= 0) & (record.probability > low) & (record.probability <= high)
+        row: dict[str, Any] = {"low": low, "high": high, "items": int(inside.sum())}
         if inside.any():
-            winners, known = result.winners[inside], truth[inside]
-            record["mean_probability"] = float(result.probability[inside].mean())
-            record["error_rate"] = error_rate(winners, known)
-            record["mean_square_error"] = distance_errors(winners, known)[0] ** 2
-        records.append(record)
+            winners, known = record.winners[inside], truth[inside]
+            row["mean_probability"] = float(record.probability[inside].mean())
+            row["error_rate"] = error_rate(winners, known)
+            row["mean_square_error"] = distance_errors(winners, known, class_values(record.labels))[0] ** 2
+        records.append(row)
     return records
 
 

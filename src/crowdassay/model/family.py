@@ -19,6 +19,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
 from crowdassay.model.structures import Basis
 
+LARGEST = 1e15  # beyond, nothing is left of the labels but rounding errors
 VANISHING = 1e-3  # what a penalty of zero stands for: without any, the maximum may lie at infinity
 
 
@@ -83,6 +84,8 @@ def check_penalty(name: str, value: object) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be a number, not {value!r}.") from None
+    if number > LARGEST:
+        raise ParameterError(f"{name} must be at most {LARGEST:g}, not {value!r}: it would leave nothing of the labels.")
     if not math.isfinite(number) or number < 0:
         raise ParameterError(f"{name} must be a positive number, not {value!r}; 0.25 is the paper's smallest gamma.")
     return number or VANISHING

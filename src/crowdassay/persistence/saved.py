@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,10 @@ import pyarrow.parquet as pq
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import ImportReport, Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
 from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.checks import check_types
-from crowdassay.estimators.methods import METHODS
+from crowdassay.fit.parameters import check_types
+from crowdassay.fit.result import Result
 from crowdassay.io.folder import replacing_folder
 from crowdassay.io.raw import refuse_odd_path
 from crowdassay.io.values import shown_file
@@ -33,7 +33,7 @@ POPULATION = ("mean", "concentration", "decay", "shared")
 PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
 
 
-def save_model(estimator: Estimator, folder: str | Path) -> None:
+def save_model(estimator: Any, folder: str | Path) -> None:
     """Write a fitted estimator to a folder, which is either the old one or the new one, never half of it."""
     result = estimator._fitted()
     check_savable(estimator)
@@ -78,16 +78,18 @@ def save_model(estimator: Estimator, folder: str | Path) -> None:
         write_json({**head, "checksum": _digest(_canonical(head))}, fresh / HEAD)
 
 
-def load_model(folder: str | Path) -> Estimator:
+def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
     """Read a fitted estimator from a folder that `save_model` wrote; anything else is refused.
 
     Parameters
     ----------
     folder : str or Path
+    kinds : mapping of str to type
+        The estimators by the names of their classes.
 
     Returns
     -------
-    Estimator
+    estimator
         Fitted: it predicts, takes new labels by `partial_fit` and goes on by `refit`.
 
     Raises
@@ -101,7 +103,7 @@ def load_model(folder: str | Path) -> Estimator:
     folder = Path(folder)
     head = _read_head(folder)
     try:
-        return _assemble(head, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
+        return _assemble(head, kinds, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
     except CrowdassayError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError, pa.ArrowException):
@@ -109,8 +111,8 @@ def load_model(folder: str | Path) -> Estimator:
         raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
 
 
-def _assemble(head: dict[str, Any], tables: list[pa.Table], folder: Path) -> Estimator:
-    estimator = _rebuild(head, folder)
+def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
+    estimator = _rebuild(head, kinds, folder)
     check_types(estimator)
     classes, workers, items, codes = tables
     report = dict(head["report"])
@@ -155,7 +157,7 @@ def _assemble(head: dict[str, Any], tables: list[pa.Table], folder: Path) -> Est
     return estimator
 
 
-def check_savable(estimator: Estimator) -> None:
+def check_savable(estimator: Any) -> None:
     """Refuse estimators that keep more of a fit than a folder holds."""
     result = estimator._fitted()
     kept = [name for name in vars(estimator) if name.endswith("_") and name not in {"result_", "population_"}]
@@ -204,8 +206,7 @@ def _read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
     return pq.read_table(pa.BufferReader(data))
 
 
-def _rebuild(head: dict[str, Any], folder: Path) -> Estimator:
-    kinds = {method.estimator.__name__: method.estimator for method in METHODS.values()}
+def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
     if head["estimator"] not in kinds:
         raise DataError(f"The model in {shown_file(folder)} is a {head['estimator']}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
@@ -221,7 +222,7 @@ def _rebuild(head: dict[str, Any], folder: Path) -> Estimator:
     return estimator
 
 
-def _population(estimator: Estimator) -> dict[str, Any] | None:
+def _population(estimator: Any) -> dict[str, Any] | None:
     population = vars(estimator).get("population_")
     return None if population is None else {name: getattr(population, name) for name in POPULATION}
 

@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
+from crowdassay.data.join import take_items
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result, find_winners
+from crowdassay.data.record import find_winners
+from crowdassay.engines.confusion import confusion_tables
 from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import log_softmax
-from crowdassay.estimators.base import Estimator, check_classes
-from crowdassay.estimators.confusion import confusion_tables
+from crowdassay.fit.parameters import match_classes
+from crowdassay.fit.result import Result
 from crowdassay.io.frames import as_labels
 from crowdassay.io.values import as_text
 from crowdassay.persistence.saved import check_savable
@@ -42,7 +44,7 @@ class Update:
     changed: int
 
 
-def update(estimator: Estimator, data: Any) -> Update:
+def update(estimator: Any, data: Any) -> Update:
     """Add labels of old or new items, by old or new workers, to a fitted estimator's result, which is replaced.
 
     Only the items that got labels are solved again, with the workers as they were fitted; strangers among the workers count
@@ -52,7 +54,7 @@ def update(estimator: Estimator, data: Any) -> Update:
     check_savable(estimator)
     old = fitted.labels
     new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names)
-    check_classes(old, new)
+    match_classes(old, new)
     labels, touched = merge(old, new)
     few = take_items(labels, touched)
     posterior, phi, difficulty = estimator._solve_items(few)
@@ -77,6 +79,7 @@ def update(estimator: Estimator, data: Any) -> Update:
             else _patched(fitted.difficulty, touched, difficulty, labels.n_items)
         ),
         pairs=None,
+        held=None,
         objective=None,  # it was that of the labels the workers were fitted to
     )
     estimator.result_ = result
@@ -138,17 +141,6 @@ def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
         old.frame,
     )
     return labels, np.unique(item)
-
-
-def take_items(labels: Labels, items: IntArray) -> Labels:
-    """Return the labels of some items, all workers kept."""
-    sizes = np.diff(labels.starts)[items]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    rows = np.repeat(labels.starts[items] - starts[:-1], sizes) + np.arange(starts[-1])
-    return Labels(
-        starts, labels.worker[rows], labels.label[rows], labels.items.take(pa.array(items)), labels.workers, labels.classes,
-        labels.gold[items], labels.report, labels.frame,
-    )  # fmt: skip
 
 
 def _join(old: pa.Array, new: pa.Array) -> tuple[pa.Array, IntArray]:

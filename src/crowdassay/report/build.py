@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay import __version__
 from crowdassay.arrays import IntArray
-from crowdassay.data.result import Result
+from crowdassay.data.text import distinct, short
 from crowdassay.errors import FileError
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.money import count_money
 from crowdassay.insight.totals import Against
 from crowdassay.io.values import counted
@@ -23,9 +23,10 @@ from crowdassay.report.chart import Chart, converter
 from crowdassay.report.charts import calibration_chart, classes_chart, confusion_chart
 from crowdassay.report.contents import Content, Contents, as_contents
 from crowdassay.report.downloads import downloads
+from crowdassay.report.gallery import Gallery
 from crowdassay.report.html import asset, render, templates
 from crowdassay.report.records import class_records, common_classes
-from crowdassay.report.text import distinct, short
+from crowdassay.version import VERSION
 
 FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 
@@ -40,7 +41,7 @@ def check_report(path: Path) -> None:
 
 
 def write_report(
-    result: Result,
+    insight: Insight,
     path: str | Path,
     *,
     truth: Any = None,
@@ -53,7 +54,7 @@ def write_report(
 
     Parameters
     ----------
-    result : Result
+    insight : Insight
     path : str or Path
     truth : path, frame, mapping, ndarray of int of shape (n_items,), or Against, optional
         Known classes to compare with, codes being -1 where unknown; or what a comparison of all items has found.
@@ -67,12 +68,12 @@ def write_report(
     """
     path = Path(path)
     check_report(path)
-    page = build_report(result, truth=truth, title=title, notes=notes, cost=cost, contents=contents, folder=path.parent)
+    page = build_report(insight, truth=truth, title=title, notes=notes, cost=cost, contents=contents, folder=path.parent)
     write_bytes(page.encode(), path)
 
 
 def build_report(
-    result: Result,
+    insight: Insight,
     *,
     truth: Any = None,
     title: str | None = None,
@@ -83,39 +84,41 @@ def build_report(
 ) -> str:
     """Return the report as HTML, as `write_report` writes it; pictures are looked for in ``folder``."""
     if not isinstance(truth, Against | None):
-        truth = Against.of(result, result.chart.match(truth))
+        codes = Gallery(insight).match(truth)
+        assert codes is not None
+        truth = Against.of(insight.record, codes)
     against = truth if truth is not None and truth.known else None
     if truth is not None and truth.gold and against is None:
         notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
-    labels, found, totals = result.labels, result.insight, result.insight.totals
+    labels, found, totals = insight.record.labels, insight, insight.totals
     money = None if cost is None else count_money(found, cost)
     held = _contents(contents or {}, folder)
-    flagged, flagged_note = sections.flagged_workers(result)
-    workers, workers_note = sections.all_workers(result)
-    worth, worth_note = sections.worth_items(result, held)
+    flagged, flagged_note = sections.flagged_workers(insight)
+    workers, workers_note = sections.all_workers(insight)
+    worth, worth_note = sections.worth_items(insight, held)
     return render(
         asset("report.html"),
-        _charts(result, against),
+        _charts(insight, against),
         title=short(title or f"Report on {labels.report.source}", 120),
         subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
-        cards=overview.cards(result, against, money),
-        steps=overview.next_steps(result, money),
-        notes=overview.worth_knowing([*labels.report.notes, *result.notes, *notes, *found.notes]),
-        agreement=overview.agreement_note(result),
+        cards=overview.cards(insight, against, money),
+        steps=overview.next_steps(insight, money),
+        notes=overview.worth_knowing([*labels.report.notes, *insight.record.notes, *notes, *found.notes]),
+        agreement=overview.agreement_note(insight),
         truth=None if against is None else {"text": _beside(against)},
         flagged=flagged,
         flagged_note=flagged_note,
         workers=workers,
         workers_note=workers_note,
         timed=any(row["seconds"] for row in workers),
-        copies=sections.copied_workers(result),
+        copies=sections.copied_workers(insight),
         worth=worth,
         worth_note=worth_note,
-        hardest=sections.hardest_items(result, held),
-        model=sections.model_facts(result),
-        files=downloads(result),
-        version=__version__,
+        hardest=sections.hardest_items(insight, held),
+        model=sections.model_facts(insight),
+        files=downloads(insight),
+        version=VERSION,
     )
 
 
@@ -124,23 +127,23 @@ def _contents(contents: Mapping[Any, Any], folder: Path | None) -> Contents:
     return {**as_contents({item: value for item, value in contents.items() if item not in ready}, folder), **ready}
 
 
-def _charts(result: Result, against: Against | None) -> dict[str, Chart]:
-    chart = result.chart
-    rows, classes, note = class_records(result, None if against is None else against.cells.sum(axis=1))
+def _charts(insight: Insight, against: Against | None) -> dict[str, Chart]:
+    chart = Gallery(insight)
+    rows, classes, note = class_records(insight, None if against is None else against.cells.sum(axis=1))
     found = {"confidence": chart.confidence(), "confusion": chart.confusion()}
     found["classes"] = Chart(classes_chart(rows, classes), note)
-    if result.insight.estimable.any():
+    if insight.estimable.any():
         found["workers"] = chart.workers()
     disputed = chart.items()
     if disputed.records:
         found["items"] = disputed
-    if len(result.history) > 1:
+    if len(insight.record.history) > 1:
         found["convergence"] = chart.convergence()
-    if result.selection is not None:
+    if insight.record.selection is not None:
         found["selection"] = chart.selection()
     if against is not None:
         found["calibration"] = Chart(calibration_chart(against.records))
-        found["truth"] = _truth_chart(result, against.cells)
+        found["truth"] = _truth_chart(insight, against.cells)
     found["confusion"] = _say_whose(found["confusion"])
     for name, one in found.items():
         bare = {key: value for key, value in one.spec.items() if key != "title" or isinstance(value, dict)}
@@ -157,10 +160,10 @@ def _say_whose(chart: Chart) -> Chart:
     return Chart({**chart.spec, "title": {"text": {"expr": f"{json.dumps(names)}[chosen]"}}}, chart.note)
 
 
-def _truth_chart(result: Result, counts: IntArray) -> Chart:
-    labels = result.labels
+def _truth_chart(insight: Insight, counts: IntArray) -> Chart:
+    labels = insight.record.labels
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    classes = common_classes(result)
+    classes = common_classes(insight)
     names = distinct([labels.class_names[c] for c in classes])
     records = [
         {

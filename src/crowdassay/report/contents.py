@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crowdassay.data.text import short
 from crowdassay.errors import CrowdassayError
-from crowdassay.report.text import short
 
 COLUMNS = (
     "text", "content", "sentence", "message", "comment", "body", "title", "prompt", "image", "image_url", "picture", "photo",

@@ -6,21 +6,21 @@ from base64 import b64encode
 
 import pyarrow as pa
 
-from crowdassay.data.result import Result
+from crowdassay.insight.describe import Insight
 from crowdassay.io.write import csv_lines
 
 LARGEST = 600_000  # characters of a file that goes into the page
 WORKERS = ("worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "action", "verdict", "evidence", "looks_like")
 
 
-def downloads(result: Result) -> list[dict[str, str]]:
+def downloads(insight: Insight) -> list[dict[str, str]]:
     """Return the name, a description and the address of each file that is small enough to go into the page."""
     tables = []
-    if result.insight.whole is None:
-        table = result.labels_table().append_column("standing", pa.array(result.insight.standings))
+    if not insight.partial:
+        table = insight.record.labels_table().append_column("standing", pa.array(insight.standings))
         tables.append(("labels.csv", "the label of every item", table))
-    tables.append(("workers.csv", "all workers", result.workers_table().select(WORKERS)))
-    worth = result.insight.next_table()
+    tables.append(("workers.csv", "all workers", insight.workers_table().select(WORKERS)))
+    worth = insight.next_table()
     if worth.num_rows:
         tables.append(("next.csv", "items to label next", worth))
     small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < LARGEST // 20]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crowdassay.data.result import Result
+from crowdassay.data.text import short
 from crowdassay.insight.advice import REMOVE, RETRAIN, TALK
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.money import Money, further_labels
 from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.insight.totals import Against
 from crowdassay.insight.worth import SETTLED
 from crowdassay.io.values import counted
 from crowdassay.metrics.agreement import agreement
-from crowdassay.report.text import short
 
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
 NAMED = 4  # workers named on a card for each verb
@@ -21,41 +21,41 @@ VERBS = {REMOVE: "Remove", TALK: "Talk to", RETRAIN: "Retrain"}
 IN_BRACKETS, OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compile(r"(^|\s)--[a-z]|`")
 
 
-def cards(result: Result, against: Against | None, money: Money | None) -> list[dict[str, str]]:
+def cards(insight: Insight, against: Against | None, money: Money | None) -> list[dict[str, str]]:
     """Return a question, a figure, a tone and a sentence for each card."""
-    return [_finished(result), _wrong(result, against), _attention(result), _cost(result, money)]
+    return [_finished(insight), _wrong(insight, against), _attention(insight), _cost(insight, money)]
 
 
 def _card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:
     return {"title": title, "value": value, "text": text, "tone": tone}
 
 
-def _finished(result: Result) -> dict[str, str]:
-    totals = result.insight.totals
+def _finished(insight: Insight) -> dict[str, str]:
+    totals = insight.totals
     share = totals.settled / totals.items
     tied = f" {counted(totals.tied, 'item')} {'is' if totals.tied == 1 else 'are'} tied." if totals.tied else ""
     text = f"{totals.settled:,} of {totals.items:,} items have a label that is at least {SETTLED:.0%} sure.{tied}"
     return _card("What is finished?", f"{share:.0%}", text, "good" if share > 0.9 else "warn" if share < 0.5 else "")
 
 
-def _wrong(result: Result, against: Against | None) -> dict[str, str]:
-    found, totals = result.insight, result.insight.totals
+def _wrong(insight: Insight, against: Against | None) -> dict[str, str]:
+    totals = insight.totals
     measured = ""
     if against is not None:
         rate = against.mean("error_rate")
         measured = f" Against the truth of {counted(against.known, 'item')}{told(against)}: {rate:.1%} wrong."
-    if not found.connection.identified.any() or found.chance:
+    if not insight.connection.identified.any() or insight.chance:
         return _card("How wrong is it?", "unknown", f"Nothing in these labels shows who is right.{measured}", "bad")
-    low, high = wrong_limits(result)
+    low, high = wrong_limits(insight)
     text = (
         f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}).{measured}"
     )
     return _card("How wrong is it?", f"{totals.wrong / totals.items:.1%}", text)
 
 
-def wrong_limits(result: Result) -> tuple[float, float]:
+def wrong_limits(insight: Insight) -> tuple[float, float]:
     """Return 95 % limits of the number of wrong labels, items taken as independent and probabilities as honest."""
-    totals = result.insight.totals
+    totals = insight.totals
     spread = 1.96 * totals.variance**0.5
     return max(totals.wrong - spread, 0.0), min(totals.wrong + spread, float(totals.items))
 
@@ -65,8 +65,8 @@ def told(against: Against) -> str:
     return f" ({against.gold:,} given as gold left out)" if against.gold else ""
 
 
-def _attention(result: Result) -> dict[str, str]:
-    found, workers = result.insight, result.labels.workers
+def _attention(insight: Insight) -> dict[str, str]:
+    found, workers = insight, insight.record.labels.workers
     if not found.connection.identified.any() or found.chance:
         return _card("Who needs attention?", "unknown", "No worker can be judged from these labels.", "bad")
     flagged = found.attention
@@ -92,8 +92,8 @@ def listed(names: Sequence[str], more: int = 0) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _cost(result: Result, money: Money | None) -> dict[str, str]:
-    needed, experts = further_labels(result.insight)
+def _cost(insight: Insight, money: Money | None) -> dict[str, str]:
+    needed, experts = further_labels(insight)
     expert = f" {counted(experts, 'item')} {'is' if experts == 1 else 'are'} better shown to an expert." if experts else ""
     if money is None:
         if not needed:
@@ -109,9 +109,9 @@ def _cost(result: Result, money: Money | None) -> dict[str, str]:
     )
 
 
-def agreement_note(result: Result) -> str:
+def agreement_note(insight: Insight) -> str:
     """Say how far workers agree."""
-    labels, all_labels = result.insight.sample, result.insight.totals.labels
+    labels, all_labels = insight.sample, insight.totals.labels
     table = agreement(labels, resamples=200 if labels.n_labels <= MOST_RESAMPLED else 0).tables["overall"].to_pylist()
     raw, alpha = table[0], table[1]
     if raw["value"] is None:
@@ -142,9 +142,9 @@ def worth_knowing(notes: Sequence[str]) -> list[str]:
     return kept
 
 
-def next_steps(result: Result, money: Money | None) -> list[str]:
+def next_steps(insight: Insight, money: Money | None) -> list[str]:
     """Return what to do, the most useful first."""
-    found, n_labels = result.insight, result.insight.n_labels
+    found, n_labels = insight, insight.n_labels
     steps: list[str] = []
     if not found.connection.identified.all():
         steps.append("Let a second worker label some of the items that only one has seen, or give some items of known class.")
@@ -153,22 +153,22 @@ def next_steps(result: Result, money: Money | None) -> list[str]:
         return steps
     removed = [i for i in found.attention if found.actions[i] == REMOVE]
     if removed:
-        names = listed([short(result.labels.workers[i].as_py(), 24) for i in removed[:NAMED]], len(removed) - NAMED)
+        names = listed([short(insight.record.labels.workers[i].as_py(), 24) for i in removed[:NAMED]], len(removed) - NAMED)
         count = int(n_labels[removed].sum())
         steps.append(f"Stop asking {names}: {counted(count, 'label')} that tell nothing, and every further one costs the same.")
     rest = len(found.attention) - len(removed)
     if rest:
         who = "the other worker" if removed and rest == 1 else f"the {'other ' if removed else ''}{counted(rest, 'worker')}"
         steps.append(f"Talk to {who} on the list above. The reasons are beside the names.")
-    steps += _labels_to_ask(result, money)
-    if not result.converged:
+    steps += _labels_to_ask(insight, money)
+    if not insight.record.converged:
         steps.append("Run the analysis again and let it go on for longer: it was stopped before it had finished.")
     return steps or ["Nothing. Every item is settled and no worker stands out."]
 
 
-def _labels_to_ask(result: Result, money: Money | None) -> list[str]:
-    needed, experts = further_labels(result.insight)
-    totals, steps = result.insight.totals, []
+def _labels_to_ask(insight: Insight, money: Money | None) -> list[str]:
+    needed, experts = further_labels(insight)
+    totals, steps = insight.totals, []
     if needed:
         price = "" if money is None else f", at a cost of about {money.to_settle:,.2f},"
         steps.append(

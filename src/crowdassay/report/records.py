@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.result import Result
+from crowdassay.data.text import distinct, short
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import disputed
 from crowdassay.insight.totals import BINS
 from crowdassay.insight.worth import SETTLED
-from crowdassay.report.text import distinct, short
 
 MOST_WORKERS = 1500  # points of the workers' chart
 MOST_CELLS = 12_000  # cells of all heat maps together
@@ -21,11 +21,11 @@ SPREAD, GOLDEN = 0.12, 0.618034  # workers with as many labels are drawn a littl
 Records = list[dict[str, Any]]
 
 
-def confidence_records(result: Result) -> Records:
+def confidence_records(insight: Insight) -> Records:
     """Count the items in bins of the probability of their label, from the lowest there can be to 1."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
-    counts = result.insight.totals.bins
-    first = min(int(BINS / result.labels.n_classes), int(np.flatnonzero(counts)[0]))
+    counts = insight.totals.bins
+    first = min(int(BINS / insight.record.labels.n_classes), int(np.flatnonzero(counts)[0]))
     return [
         {
             "low": round(float(edges[b]), 4),
@@ -39,9 +39,9 @@ def confidence_records(result: Result) -> Records:
     ]
 
 
-def worker_records(result: Result) -> tuple[Records, str]:
+def worker_records(insight: Insight) -> tuple[Records, str]:
     """Return a record for every worker whose accuracy can be estimated, those flagged always, and a note on the rest."""
-    found, labels = result.insight, result.labels
+    found, labels = insight, insight.record.labels
     n_labels = found.n_labels
     shown = np.flatnonzero(found.estimable & (n_labels > 0))
     notes = []
@@ -80,18 +80,18 @@ def sample_workers(shown: IntArray, flagged: np.ndarray) -> IntArray:
     return np.sort(np.concatenate([first, drawn]))
 
 
-def confusion_records(result: Result, chosen: list[int], *, crowd: bool) -> tuple[Records, list[str], list[str], str]:
+def confusion_records(insight: Insight, chosen: list[int], *, crowd: bool) -> tuple[Records, list[str], list[str], str]:
     """Return cells of heat maps, the classes and workers they are of, and a note; the crowd first if asked for."""
-    labels = result.labels
-    classes = common_classes(result)
+    labels = insight.record.labels
+    classes = common_classes(insight)
     names = distinct([labels.class_names[c] for c in classes])
     note = (
         "" if len(classes) == labels.n_classes else f"The {len(classes)} most common of {labels.n_classes:,} classes are shown."
     )
-    share, low, high, counts = result.insight.confusion(np.array(chosen, np.int64))
+    share, low, high, counts = insight.confusion(np.array(chosen, np.int64))
     tables: list[tuple[str, Any, Any, Any, Any]] = []
     if crowd:
-        total = result.insight.counts.sum(axis=0)
+        total = insight.counts.sum(axis=0)
         rows = total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
         tables.append(("the crowd", rows, None, None, total))
     tables += [(short(labels.workers[i].as_py()), share[n], low[n], high[n], counts[n]) for n, i in enumerate(chosen)]
@@ -112,24 +112,24 @@ def confusion_records(result: Result, chosen: list[int], *, crowd: bool) -> tupl
     return records, names, [name for name, *_ in tables], note
 
 
-def common_classes(result: Result) -> list[int]:
+def common_classes(insight: Insight) -> list[int]:
     """Return the classes that are found most often, in class order."""
-    mass = result.insight.totals.mass
+    mass = insight.totals.mass
     return sorted(int(c) for c in np.argsort(-mass, kind="stable")[:MOST_CLASSES])
 
 
-def busiest_workers(result: Result) -> tuple[list[int], str]:
+def busiest_workers(insight: Insight) -> tuple[list[int], str]:
     """Return as many workers as there is room for, most labels first, and a note if some are left out."""
-    labels, n_labels = result.labels, result.insight.n_labels
+    labels, n_labels = insight.record.labels, insight.n_labels
     room = max(1, MOST_CELLS // min(labels.n_classes, MOST_CLASSES) ** 2)
     order = np.argsort(-n_labels, kind="stable")[:room]
     note = "" if room >= labels.n_workers else f"The {room:,} workers with most labels of {labels.n_workers:,} can be chosen."
     return [int(i) for i in order if n_labels[i]], note
 
 
-def class_records(result: Result, truths: IntArray | None) -> tuple[Records, list[str], str]:
+def class_records(insight: Insight, truths: IntArray | None) -> tuple[Records, list[str], str]:
     """Return the share of each class among labels, items and, counted by class (n_classes,), truths."""
-    labels, classes, totals = result.labels, common_classes(result), result.insight.totals
+    labels, classes, totals = insight.record.labels, common_classes(insight), insight.totals
     shares = {"labels given": totals.given / totals.labels, "items found": totals.mass / totals.items}
     if truths is not None and truths.any():
         shares["truth"] = truths / truths.sum()
@@ -145,9 +145,9 @@ def class_records(result: Result, truths: IntArray | None) -> tuple[Records, lis
     return records, names, note
 
 
-def item_records(result: Result, size: int) -> tuple[Records, list[str], list[str]]:
+def item_records(insight: Insight, size: int) -> tuple[Records, list[str], list[str]]:
     """Return the votes of the most disputed items, their names and the classes that occur."""
-    labels, rows = result.labels, disputed(result, size)
+    labels, rows = insight.record.labels, disputed(insight.record, size)
     votes = labels.votes()[rows]
     used = np.flatnonzero(votes.sum(axis=0))
     classes = distinct([labels.class_names[int(k)] for k in used])
@@ -157,8 +157,8 @@ def item_records(result: Result, size: int) -> tuple[Records, list[str], list[st
             "item": short(labels.items[j].as_py()),
             "label": name,
             "labels": int(votes[number, k]),
-            "found": short(labels.class_names[int(result.code[j])], 24),
-            "probability": round(float(result.probability[j]), 4),
+            "found": short(labels.class_names[int(insight.record.code[j])], 24),
+            "probability": round(float(insight.record.probability[j]), 4),
         }
         for number, j in enumerate(rows)
         for k, name in zip(used, classes, strict=True)

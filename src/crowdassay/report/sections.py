@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.data.result import Result
+from crowdassay.data.text import short
 from crowdassay.insight.advice import ORDER, UNKNOWN, shown_seconds
+from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import hardness
 from crowdassay.io.values import counted
 from crowdassay.report.contents import Contents
-from crowdassay.report.text import short
 
 SHOWN = 12
 MOST_ROWS = 400  # workers in the table
@@ -20,30 +20,30 @@ NAMES = 6  # workers named for one answer
 Rows = list[dict[str, Any]]
 
 
-def flagged_workers(result: Result) -> tuple[Rows, str]:
+def flagged_workers(insight: Insight) -> tuple[Rows, str]:
     """Return the workers that need attention, the most urgent first, and a note on how many are left out."""
-    chosen = result.insight.attention
-    rows = [_worker(result, i) for i in chosen[:SHOWN]]
+    chosen = insight.attention
+    rows = [_worker(insight, i) for i in chosen[:SHOWN]]
     return rows, "" if len(chosen) <= SHOWN else f"{len(chosen) - SHOWN:,} more are marked in the table of workers."
 
 
-def all_workers(result: Result) -> tuple[Rows, str]:
+def all_workers(insight: Insight) -> tuple[Rows, str]:
     """Return a row for every worker, those that need attention first, then by accuracy; and a note on those left out."""
-    found = result.insight
+    found = insight
     rank = np.array([ORDER.index(action) for action in found.actions])
     shown = np.where(found.estimable, found.accuracy, 2.0)
     order = np.lexsort((-found.n_labels, shown, rank))
     order = order[found.n_labels[order] > 0]
     note = "" if len(order) <= MOST_ROWS else f"The first {MOST_ROWS:,} of {len(order):,} workers; the file has all of them."
-    return [_worker(result, int(i)) for i in order[:MOST_ROWS]], note
+    return [_worker(insight, int(i)) for i in order[:MOST_ROWS]], note
 
 
-def _worker(result: Result, i: int) -> dict[str, Any]:
-    found, seconds = result.insight, result.insight.seconds
+def _worker(insight: Insight, i: int) -> dict[str, Any]:
+    found, seconds = insight, insight.seconds
     known = bool(found.estimable[i])
     pace = None if seconds is None or not np.isfinite(seconds[i]) else float(seconds[i])
     return {
-        "worker": short(result.labels.workers[i].as_py()),
+        "worker": short(insight.record.labels.workers[i].as_py()),
         "labels": f"{found.n_labels[i]:,}",
         "n_labels": int(found.n_labels[i]),
         "accuracy": f"{found.accuracy[i]:.0%}" if known else "",
@@ -55,19 +55,19 @@ def _worker(result: Result, i: int) -> dict[str, Any]:
         "rank": ORDER.index(found.actions[i]),
         "verdict": found.verdicts[i],
         "reasons": [reason.words for reason in found.advice.reasons[i]],
-        "text": _standing(result, i),
+        "text": _standing(insight, i),
     }
 
 
-def _standing(result: Result, i: int) -> str:
+def _standing(insight: Insight, i: int) -> str:
     """Say how a worker stands against whom nothing was found."""
-    found = result.insight
+    found = insight
     return "" if found.advice.reasons[i] or found.actions[i] != UNKNOWN else found.verdicts[i]
 
 
-def copied_workers(result: Result) -> Rows:
+def copied_workers(insight: Insight) -> Rows:
     """Return the pairs of workers that look most like copies."""
-    workers = result.labels.workers
+    workers = insight.record.labels.workers
     return [
         {
             "worker": short(workers[pair.worker].as_py()),
@@ -76,21 +76,21 @@ def copied_workers(result: Result) -> Rows:
             "agreed": f"{pair.agreed:,}",
             "expected": f"{pair.expected:,.1f}",
         }
-        for pair in result.insight.copies[0][:SHOWN]
+        for pair in insight.copies[0][:SHOWN]
     ]
 
 
-def worth_items(result: Result, contents: Contents) -> tuple[Rows, str]:
+def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
     """Return the items most worth another label, and a note on how many are left out."""
-    if not result.insight.connection.identified.any() or result.insight.chance:
+    if not insight.connection.identified.any() or insight.chance:
         return [], ""
-    worth, labels = result.insight.worth, result.labels
+    worth, labels = insight.worth, insight.record.labels
     rows = [
         {
             "item": short(labels.items[one.item].as_py()),
             "content": contents.get(labels.items[one.item].as_py()),
-            "label": short(labels.class_names[int(result.code[one.item])]),
-            "probability": f"{result.probability[one.item]:.0%}",
+            "label": short(labels.class_names[int(insight.record.code[one.item])]),
+            "probability": f"{insight.record.probability[one.item]:.0%}",
             "labels": "ask an expert" if one.labels is None else f"{one.labels}",
         }
         for one in worth[:SHOWN]
@@ -98,32 +98,32 @@ def worth_items(result: Result, contents: Contents) -> tuple[Rows, str]:
     return rows, "" if len(worth) <= SHOWN else "The file of items to label next has more."
 
 
-def hardest_items(result: Result, contents: Contents) -> Rows:
+def hardest_items(insight: Insight, contents: Contents) -> Rows:
     """Return the items that workers get wrong most, or are least sure, and who said what about them."""
-    labels, hard = result.labels, hardness(result)
+    labels, hard = insight.record.labels, hardness(insight.record)
     chosen = [int(j) for j in np.argsort(-hard, kind="stable")[:SHOWN] if labels.starts[j + 1] > labels.starts[j]]
     return [
         {
             "item": short(labels.items[j].as_py()),
             "content": contents.get(labels.items[j].as_py()),
-            "label": short(labels.class_names[int(result.code[j])]),
-            "probability": f"{result.probability[j]:.0%}",
-            "said": said(result, j),
+            "label": short(labels.class_names[int(insight.record.code[j])]),
+            "probability": f"{insight.record.probability[j]:.0%}",
+            "said": said(insight, j),
         }
         for j in chosen
     ]
 
 
-def shown_items(result: Result) -> list[Any]:
+def shown_items(insight: Insight) -> list[Any]:
     """Return the names of the items that the report shows, as they are in the labels."""
-    hard = [int(j) for j in np.argsort(-hardness(result), kind="stable")[:SHOWN]]
-    worth = [one.item for one in result.insight.worth[:SHOWN]]
-    return [result.labels.items[j].as_py() for j in dict.fromkeys([*worth, *hard])]
+    hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:SHOWN]]
+    worth = [one.item for one in insight.worth[:SHOWN]]
+    return [insight.record.labels.items[j].as_py() for j in dict.fromkeys([*worth, *hard])]
 
 
-def said(result: Result, item: int) -> Rows:
+def said(insight: Insight, item: int) -> Rows:
     """Return who gave an item which label, the most common label first."""
-    labels = result.labels
+    labels = insight.record.labels
     part = slice(int(labels.starts[item]), int(labels.starts[item + 1]))
     label, worker = labels.label[part], labels.worker[part]
     counts = np.bincount(label, minlength=labels.n_classes)
@@ -139,12 +139,12 @@ def said(result: Result, item: int) -> Rows:
     ][:8]
 
 
-def model_facts(result: Result) -> dict[str, str]:
+def model_facts(insight: Insight) -> dict[str, str]:
     """Return how the labels were found, in words."""
-    text = f"The labels were found by the method {result.method}"
-    if result.n_iter:
-        text += f", in {counted(result.n_iter, 'pass')} over the data"
-    if not result.converged:
+    text = f"The labels were found by the method {insight.record.method}"
+    if insight.record.n_iter:
+        text += f", in {counted(insight.record.n_iter, 'pass')} over the data"
+    if not insight.record.converged:
         text += "; it was stopped before it had finished, so the figures are not final"
-    chosen = result.selection
+    chosen = insight.record.selection
     return {"text": text + ".", "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}."}

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.datasets.folders import cached
 from crowdassay.estimators.methods import find_method
 from crowdassay.estimators.minimax import PAPER_GAMMAS, MinimaxEntropy
+from crowdassay.fit.result import Result
 from crowdassay.io.files import read_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration

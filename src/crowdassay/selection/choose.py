@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from crowdassay.data.labels import Labels
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Announce, Estimator
 from crowdassay.io.frames import as_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.model.family import check_penalty
-from crowdassay.selection.select import Selection, cross_validate, grid, validate
+from crowdassay.selection.select import Candidate, Selection, cross_validate, grid, validate
+from crowdassay.solvers.outcome import Announce
 from crowdassay.threads import available_cores
 
-if TYPE_CHECKING:
-    from crowdassay.estimators.minimax import MinimaxEntropy
-
+Chosen = TypeVar("Chosen", bound=Candidate)
 LOOSE = 1e-6  # scores of candidates differ by far more than fits that stop here
 
 
 def select(
-    candidates: Sequence[Estimator],
+    candidates: Sequence[Chosen],
     data: Any,
     *,
     validation: Any = None,
@@ -33,7 +31,7 @@ def select(
     reading: str = "predictive",
     threads: int | None = None,
     announce: Announce | None = None,
-) -> Estimator:
+) -> Chosen:
     """Fit the best of several estimators: of other parameters, structures or methods.
 
     Parameters
@@ -52,7 +50,7 @@ def select(
 
     Returns
     -------
-    Estimator
+    estimator
         Fitted to all labels; ``result_.selection`` holds every candidate's score.
 
     >>> from crowdassay import DawidSkene, simulate
@@ -73,8 +71,8 @@ def select(
 
 
 def choose_gamma(
-    estimator: MinimaxEntropy, labels: Labels, truth: np.ndarray | None, announce: Announce | None
-) -> tuple[MinimaxEntropy, dict[str, Any], tuple[str, ...]]:
+    estimator: Any, labels: Labels, truth: np.ndarray | None, announce: Announce | None
+) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
     """Return the estimator with the best gamma of its grid, the scores, and a note where that lies on the grid's edge.
 
     Gammas are tried in rising order, each going on from the one before: a weak penalty never starts from a flat model.
@@ -97,7 +95,7 @@ def choose_gamma(
 
 
 def _score(
-    candidates: Sequence[Estimator],
+    candidates: Sequence[Chosen],
     names: list[str],
     labels: Labels,
     truth: np.ndarray | None,
@@ -120,7 +118,7 @@ def _score(
     )
 
 
-def _with_one_thread(estimator: Estimator) -> Estimator:
+def _with_one_thread(estimator: Chosen) -> Chosen:
     """Return a copy that leaves the cores to the folds."""
     return grid(estimator, threads=[1])[0] if "threads" in estimator.get_params() else estimator
 

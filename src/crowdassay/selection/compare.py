@@ -5,20 +5,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.errors import DataError
-from crowdassay.estimators.base import Announce
-from crowdassay.estimators.methods import Method
-from crowdassay.selection.select import cross_validate
+from crowdassay.fit.result import Result
+from crowdassay.selection.select import Candidate, cross_validate
+from crowdassay.solvers.outcome import Announce
+
+
+class Named(Protocol):
+    """A method by name: `crowdassay.estimators.methods.Method`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def make(self) -> Candidate:
+        """Return its estimator."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class MethodComparison:
     """Fits of several methods to the same labels.
 
     Attributes
@@ -55,14 +65,14 @@ class Comparison:
 
 
 def compare(
-    methods: Sequence[Method],
+    methods: Sequence[Named],
     labels: Labels,
     *,
     heldout: bool = False,
     folds: int = 5,
     seed: int = 0,
     announce: Announce | None = None,
-) -> Comparison:
+) -> MethodComparison:
     """Fit every method; one that cannot take these labels is set aside with its reason.
 
     Parameters
@@ -91,4 +101,4 @@ def compare(
             refused[method.name] = error.message
     if not results:
         raise DataError("None of these methods can take these labels: " + " ".join(refused.values()))
-    return Comparison(results, refused, scores)
+    return MethodComparison(results, refused, scores)

@@ -7,7 +7,7 @@ from scipy.special import log_softmax, logsumexp
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
+from crowdassay.data.record import Record
 from crowdassay.errors import ParameterError
 
 READINGS = ("predictive", "uniform")
@@ -15,7 +15,7 @@ DOUBT = 0.01  # share of guessing in the tables of methods that have no model of
 CHUNK = 65536
 
 
-def heldout_log_likelihood(result: Result, labels: Labels, chosen: np.ndarray, reading: str = "predictive") -> float:
+def heldout_log_likelihood(result: Record, labels: Labels, chosen: np.ndarray, reading: str = "predictive") -> float:
     r"""Return the mean log-likelihood of the chosen labels under a fit to others.
 
     .. math::  \frac1n \sum_{ij} \log \sum_c w_{jc} P(x_{ij} \mid c)
@@ -25,7 +25,7 @@ def heldout_log_likelihood(result: Result, labels: Labels, chosen: np.ndarray, r
 
     Parameters
     ----------
-    result : Result
+    result : Record
         A fit that shares the vocabularies of ``labels``.
     labels : Labels
     chosen : ndarray of bool, shape (n_labels,)
@@ -43,7 +43,7 @@ def heldout_log_likelihood(result: Result, labels: Labels, chosen: np.ndarray, r
     return total / len(where)
 
 
-def _log_tables(result: Result, item: np.ndarray, worker: np.ndarray) -> FloatArray:
+def _log_tables(result: Record, item: np.ndarray, worker: np.ndarray) -> FloatArray:
     """Return log P(k | c) for pairs of item and worker, shape (n, n_classes, n_classes)."""
     if result.pairs is not None:
         return result.pairs(item, worker)

@@ -11,8 +11,8 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
 from crowdassay.errors import ParameterError
+from crowdassay.fit.result import Result
 from crowdassay.selection.folds import deal, keep
 from crowdassay.selection.heldout import heldout_log_likelihood
 from crowdassay.threads import one_blas_thread
@@ -25,6 +25,10 @@ class Candidate(Protocol):
 
     def refit(self, data: Labels, previous: Result | None) -> Self:
         """Fit, going on from an earlier result where that helps."""
+        ...
+
+    def fit(self, data: Any) -> Self:
+        """Fit."""
         ...
 
     def get_params(self) -> dict[str, Any]:

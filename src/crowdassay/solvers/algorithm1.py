@@ -8,6 +8,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.model.family import Model
+from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
@@ -46,13 +47,14 @@ def fit_algorithm1(
         Leave H(Q) out of the objective, as in section 2 of the paper: every item then takes its best class for certain.
     progress : callable, optional
     """
+    log_prior = without_absent(log_prior, engine)
     problem = WorkerProblem(engine, model, log_prior, max_iter=10**9)
     point = problem.origin()
     weights, previous = Weights.VOTES, vote_shares(engine)
     history: list[float] = []
     converged = False
     engine.restart()
-    engine.warm = True  # an E-step needs the items where the M-step left them
+    engine.keep_items()  # an E-step needs the items where the M-step left them
     while not converged and len(history) < max_steps:
         point, _, _ = problem.maximise(point, weights, NEAR if deterministic else EXACT)
         sigma = problem.tables(point)
@@ -69,7 +71,7 @@ def fit_algorithm1(
             progress(problem.n_iter, history[-1])
     phi = engine.coordinates(model)
     sums, _ = engine.e_step(model, sigma, log_prior, Weights.GIVEN)
-    solution = Solution(sigma, log_prior, history[-1], tuple(history), problem.n_iter, converged, model)
+    solution = Solution(sigma, log_prior, history[-1], tuple(history), problem.n_iter, converged, model=model)
     return Outcome(solution, previous, phi, sums.gradient)
 
 

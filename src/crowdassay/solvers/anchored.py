@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Engine, Weights
+from crowdassay.engines.base import Ability, Engine, Weights
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
+from crowdassay.errors import ParameterError
+from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import Population
 
@@ -38,7 +40,7 @@ class Anchored:
     posterior : ndarray of shape (n_items, n_classes)
         Without rows where items were not judged.
     evidence : float
-        Log-likelihood of the labels, classes and item effects summed out, at the mean tables of the workers.
+        Log-likelihood of the labels in the last pass, classes and item effects summed out.
     effects : ndarray of shape (n_items, n_classes, n_classes) or None
         With item effects, the best effect of each item by true class.
     precision : float or None
@@ -70,8 +72,6 @@ def fit_anchored(
     shared: bool = True,
     learn_prior: bool = True,
     average: bool = False,
-    start: Anchored | None = None,
-    judge: bool = True,
     max_iter: int,
     tol: float,
     progress: Progress | None = None,
@@ -99,32 +99,26 @@ def fit_anchored(
         Whether the class prior is learned, one item added to each class; otherwise it is uniform.
     average : bool
         Judge items by the mean of the workers' log probabilities instead of the log of their mean; not with items.
-    start : Anchored, optional
-        What was found with another anchor: go on from there instead of from the votes.
-    judge : bool
-        Whether items are judged in the end, which needs them in memory.
     max_iter : int
-        Those of the start included.
     tol : float
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
         Told the iterations so far and the log-likelihood.
     """
+    if items and Ability.EFFECTS not in engine.can:
+        raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
     n_classes = engine.n_classes
     flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
     votes = engine.count(flat, flat[0, 0], Weights.VOTES)
     counts, totals, population = votes.counts, votes.totals, Population(n_classes, shared=shared)
     n_iter, converged = 0, False
-    if start is not None:
-        counts, totals, population = start.counts, start.totals, copy(start.population)
-        n_iter = min(start.n_iter, max_iter - 1)
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
-    log_prior = flat[0, 0]
+    log_prior = without_absent(flat[0, 0], engine)
     while True:
         population.learn(counts)
         if learn_prior:
-            log_prior = digamma(totals + 1.0) - digamma(totals.sum() + n_classes)
+            log_prior = without_absent(digamma(totals + 1.0) - digamma(totals.sum() + n_classes), engine)
         found: ItemSums | None = None
         if effects is None:
             log_p = population.log_tables(counts) if average else np.log(population.tables(counts))
@@ -133,8 +127,7 @@ def fit_anchored(
             totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
-            assert isinstance(engine, RandomItemsEngine)
-            found = engine.integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
+            found = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
             new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
         n_iter += 1
         if progress is not None:
@@ -150,11 +143,6 @@ def fit_anchored(
             np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, n_iter, converged
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
-    if judge and isinstance(engine, RandomItemsEngine):
-        posterior = np.empty((engine.n_items, n_classes))
-        value = engine.count(log_p, log_prior, posterior=posterior).objective
-        if average:
-            value = engine.count(np.log(population.tables(counts)), log_prior).objective
     return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
 
 

@@ -21,7 +21,8 @@ class WorkerProblem:
     With a population the vector begins with a block that is added to every worker's: what they share moves in one step.
     """
 
-    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int) -> None:
+    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int, item_tol: float = 0.0) -> None:
+        self.item_tol = item_tol  # of every item, while the workers still move
         self.engine, self.model, self.log_prior, self.max_iter = engine, model, log_prior, max_iter
         self.n_iter = 0
         self.curvature: FloatArray | None = None
@@ -59,7 +60,7 @@ class WorkerProblem:
     def evaluate(self, coordinates: FloatArray, weights: Weights) -> tuple[float, FloatArray]:
         """Sweep once; return the objective and its gradient, worker penalty included."""
         self.n_iter += 1
-        sums = self.engine.sweep(self.model, self.tables(coordinates), self.log_prior, weights)
+        sums = self.engine.sweep(self.model, self.tables(coordinates), self.log_prior, weights, self.item_tol)
         penalty, slope = self.penalise(coordinates)
         return sums.objective - penalty, self.flat(self.pull(sums.gradient)) - slope
 

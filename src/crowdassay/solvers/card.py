@@ -1,4 +1,4 @@
-"""The outer problem where the labels are: worker coordinates that stay on the graphics card."""
+"""The problem of the workers' coordinates, solved on a graphics card: the coordinates never leave it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class CardProblem(WorkerProblem):
     Worker tables are the product of coordinates and one small matrix, since that is what a card does well.
     """
 
-    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int) -> None:
-        self.xp = engine.xp  # type: ignore[attr-defined]  # only engines on a card come here
+    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int, item_tol: float = 0.0) -> None:
+        self.xp = engine.xp
         metric = None if model.metric is None else self.place(model.metric)
-        super().__init__(engine, replace(model, metric=metric), log_prior, max_iter)
+        super().__init__(engine, replace(model, metric=metric), log_prior, max_iter, item_tol)
         basis = model.worker
         self.expand = self.place(basis.tables(np.eye(basis.size)).reshape(basis.size, -1))
 

@@ -9,6 +9,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.engines.gpu_card import to_host
+from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
 
 EPSILON = float(np.finfo(float).eps)  # added to every count, so that an answer never seen has a finite log probability
@@ -57,16 +58,17 @@ def fit_em(
     """
     n_classes = engine.n_classes
     update = update or free_tables(smoothing)
-    xp = getattr(engine, "xp", np)  # tables stay where the labels are
+    xp = engine.xp  # tables stay where the labels are
     log_p = xp.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes)) if start is None else xp.asarray(start)
-    log_prior = np.full(n_classes, -np.log(n_classes))
+    log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
     sums = engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
         log_p, log_density = update(sums.counts)
         if estimate_prior:
-            log_prior = np.log((sums.totals + EPSILON) / (sums.totals + EPSILON).sum())
+            totals = to_host(sums.totals) + EPSILON
+            log_prior = without_absent(np.log(totals / totals.sum()), engine)
         sums = engine.count(log_p, log_prior)
         history.append(sums.objective + log_density)
         if progress is not None:

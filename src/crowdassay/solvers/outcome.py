@@ -4,13 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
+from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.model.family import Model
+
+Announce = Callable[[str], None]
+"""Called with a sentence when there is a wait."""
 
 Progress = Callable[[int, float], None]
 """Called after every step with the number of iterations so far and the objective."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What a solution says about the items that an engine holds.
+
+    Attributes
+    ----------
+    posterior : ndarray of shape (n_items, n_classes)
+    winners : ndarray of bool, shape (n_items, n_classes)
+        The classes that share the highest probability.
+    expected : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected labels by worker, true and observed class; added over blocks they describe the workers.
+    phi : ndarray of shape (n_items, size) or None
+        The items' coordinates.
+    difficulty : ndarray of shape (n_items,) or None
+    """
+
+    posterior: FloatArray
+    winners: BoolArray
+    expected: FloatArray
+    phi: FloatArray | None = None
+    difficulty: FloatArray | None = None
+
+
+Judge = Callable[[Any], Judgement]
+"""Called with an engine whose items are in memory: those of one block, or all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +49,7 @@ class Solution:
 
     Attributes
     ----------
-    sigma : ndarray of shape (n_workers, n_classes, n_classes)
+    sigma : ndarray of shape (n_workers, n_classes, n_classes) or None
         Worker tables; without a model the logarithms that labels count by, used as they are.
     log_prior : ndarray of shape (n_classes,)
     objective : float or None
@@ -29,28 +59,25 @@ class Solution:
     n_iter : int
         Passes over the labels.
     converged : bool
+    judge : callable
+        Says what this solution makes of the items that an engine holds: a small object that can travel.
     model : Model or None
-        The member of the family, whose item block each item is fitted with; None where there is none.
-    weights : Weights
-        Where the items' class weights come from: their posterior, or the votes and nothing else.
-    anchor : float
-        Weight of an item's vote share in the probabilities to report.
-    tables : ndarray of shape (n_workers, n_classes, n_classes) or None
+        The member of the family, where the solution is one.
+    confusion : ndarray of shape (n_workers, n_classes, n_classes) or None
         The workers' confusion, where it is not that of ``sigma``.
     notes : tuple of str
         What the user should know, a sentence each.
     """
 
-    sigma: FloatArray
+    sigma: Any
     log_prior: FloatArray
     objective: float | None
     history: tuple[float, ...]
     n_iter: int
     converged: bool
+    judge: Judge | None = None
     model: Model | None = None
-    weights: Weights = Weights.FREE
-    anchor: float = 0.0
-    tables: FloatArray | None = None
+    confusion: FloatArray | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Engine, Weights
-from crowdassay.engines.local import SMALL, LocalEngine
+from crowdassay.engines.base import Ability, Engine, ItemEngine, Weights
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
+from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.card import CardProblem
 from crowdassay.solvers.opening import open_without_items
@@ -44,7 +45,7 @@ def fit_profiled(
     model : Model
     log_prior : ndarray of shape (n_classes,)
     starts : int
-        More than one needs an engine that holds class weights, as `LocalEngine` does.
+        More than one needs an engine that holds class weights (`Ability.WEIGHTS`).
     max_iter : int
         Passes over the labels allowed, all starts together.
     tol : float
@@ -53,16 +54,19 @@ def fit_profiled(
         Worker coordinates to go on from, instead of the fit to the vote shares.
     progress : callable, optional
     """
+    log_prior = without_absent(log_prior, engine)
     # Vectors of the size of the workers stay where the labels are.
-    kind = CardProblem if hasattr(engine, "xp") else WorkerProblem
-    problem = kind(engine, model, log_prior, max_iter)
+    kind = CardProblem if Ability.CARD in engine.can else WorkerProblem
+    problem = kind(engine, model, log_prior, max_iter, ITEM_SHARE * tol)
     engine.restart()
-    if hasattr(engine, "loose"):
-        engine.loose = ITEM_SHARE * tol
-        if starts > 1 and isinstance(engine, LocalEngine):
-            engine.warm = True  # a further step of Algorithm 1 needs the items where the last left them
+    keeper: ItemEngine | None = None
+    if starts > 1:
+        if Ability.WEIGHTS not in engine.can:
+            raise ParameterError(f"Several starts need {Ability.WEIGHTS}; take starts=1.")
+        keeper = cast(ItemEngine, engine)
+        keeper.keep_items()  # a further step of Algorithm 1 needs the items where the last left them
     opening: list[float] = []
-    if start is None and starts == 1 and engine.n_labels > SMALL:
+    if start is None and starts == 1 and not engine.few:
         point, lower, alive = open_without_items(problem, opening.append)
     elif start is None:
         point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, ROUGH, opening.append)
@@ -75,7 +79,8 @@ def fit_profiled(
         if number > 0:
             if not alive or problem.n_iter + 2 >= max_iter:
                 break
-            _one_step_more(problem, point, held)
+            assert keeper is not None
+            _one_step_more(problem, keeper, point, held)
             held, opening = Weights.GIVEN, []
             point, lower, alive = problem.maximise(point, held, ROUGH, opening.append)
         history = list(opening)
@@ -90,26 +95,24 @@ def fit_profiled(
         value = max(value, lower)  # with held weights the objective is a lower bound, and all there is when sweeps ran out
         if best is None or value > highest:
             highest = value
-            best = Solution(problem.found(found), log_prior, value, tuple(history), 0, converged, model)
-            items = engine.coordinates(model) if starts > 1 and isinstance(engine, LocalEngine) else None
+            best = Solution(problem.found(found), log_prior, value, tuple(history), 0, converged, model=model)
+            items = None if keeper is None else keeper.coordinates(model)
     assert best is not None
-    if items is not None and isinstance(engine, LocalEngine):
-        engine.restart(items)
+    if keeper is not None:
+        keeper.restart(items)
     return replace(best, n_iter=problem.n_iter)
 
 
-def complete(engine: LocalEngine, solution: Solution) -> Outcome:
+def complete(engine: ItemEngine, solution: Solution) -> Outcome:
     """Judge the items of a local engine by a solution of the family, one last pass."""
     assert solution.model is not None
     sums, posterior = engine.posteriors(solution.model, solution.sigma, solution.log_prior)
     return Outcome(solution, posterior, engine.coordinates(solution.model), sums.gradient)
 
 
-def _one_step_more(problem: WorkerProblem, point: FloatArray, held: Weights) -> None:
+def _one_step_more(problem: WorkerProblem, engine: ItemEngine, point: FloatArray, held: Weights) -> None:
     """Hold the weights that an E-step finds where the last held weights led."""
-    engine, sigma = problem.engine, problem.tables(point)
-    if not isinstance(engine, LocalEngine):
-        raise ParameterError("Several starts need all items in memory; take starts=1.")
+    sigma = problem.tables(point)
     engine.restart()
     engine.sweep(problem.model, sigma, problem.log_prior, held)
     engine.hold(engine.e_step(problem.model, sigma, problem.log_prior)[1])

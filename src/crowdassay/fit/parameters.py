@@ -1,4 +1,4 @@
-"""Checks that estimators share."""
+"""Checks of parameters and labels that estimators share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import listed
+from crowdassay.model.family import LARGEST
 from crowdassay.model.structures import Structure
 
 KINDS: dict[str, tuple[Any, str]] = {
@@ -59,11 +60,13 @@ def check_number(name: str, value: float, least: float, *, strictly: bool = Fals
         good = np.isfinite(value) and (value > least if strictly else value >= least)
     except TypeError:
         good = False
+    if good and value > LARGEST:
+        raise ParameterError(f"{name} must be at most {LARGEST:g}, not {value!r}: it would leave nothing of the labels.")
     if not good:
         raise ParameterError(f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}.")
 
 
-def check_order(labels: Labels) -> None:
+def check_order(labels: Any) -> None:
     """Refuse texts whose order nobody gave, where the order matters: alphabetical is no scale."""
     if labels.report.order == "alphabetical" and labels.n_classes > 2:
         raise DataError(
@@ -72,7 +75,7 @@ def check_order(labels: Labels) -> None:
         )
 
 
-def gap_note(labels: Labels) -> tuple[str, ...]:
+def gap_note(labels: Any) -> tuple[str, ...]:
     """Tell of whole numbers between the classes that nobody chose; they would be levels of a scale."""
     if labels.report.order != "natural" or not labels.numeric:
         return ()
@@ -85,11 +88,10 @@ def gap_note(labels: Labels) -> tuple[str, ...]:
     return (f"Levels that nobody chose are not part of the scale: {listed(unseen, 5)}; to keep them, give all with --order.",)
 
 
-def flat_note(probability: float, n_classes: int) -> tuple[str, ...]:
-    """Warn where the labels' mean probability shows that penalties have flattened a model until it tells no class apart."""
-    if probability - 1 / n_classes < 0.01:
-        return (
-            "All probabilities are nearly equal: the regularisation is too strong for these labels. "
-            "Try a smaller gamma, or another method.",
+def match_classes(fitted: Labels, new: Labels) -> None:
+    """Refuse labels whose codes stand for other classes than those of the fit."""
+    if new.class_names != fitted.class_names:
+        raise ParameterError(
+            f"These labels have the classes {listed(new.class_names)} but the fit had {listed(fitted.class_names)}; "
+            "encode them with classes=estimator.classes_."
         )
-    return ()

@@ -1,9 +1,9 @@
-"""Everything a result says about its workers and items, found once."""
+"""Everything a fit says about its workers and items, found once, wherever the labels are."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,38 +11,24 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.result import Result
-from crowdassay.estimators.confusion import observed_counts
+from crowdassay.data.record import Record, confusion_columns
+from crowdassay.holders.base import Block, Holder
 from crowdassay.insight.advice import Advice, attention
 from crowdassay.insight.behaviour import Behaviour
+from crowdassay.insight.clock import Clock
+from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair, find_copies
 from crowdassay.insight.examine import behave, examine
 from crowdassay.insight.intervals import accuracy_interval, confusion_interval
 from crowdassay.insight.items import ItemInsight
+from crowdassay.insight.learn import JudgeBlock, Learnt, Lesson, learn
 from crowdassay.insight.notes import write_notes
-from crowdassay.insight.passes import CLEAR, Learned, Measure, Seen, compared
+from crowdassay.insight.passes import CLEAR, Measure, compared
+from crowdassay.insight.picks import join_picks, pick
 from crowdassay.insight.tables import first_judgements
-from crowdassay.insight.totals import Totals
-from crowdassay.insight.verdicts import ENOUGH, Tally
+from crowdassay.insight.totals import Against, Totals
+from crowdassay.insight.verdicts import ENOUGH, Agreements, Comparison
 from crowdassay.insight.worth import Worth, most_worth, worth_table
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """What is known of all items where a result holds a few of them.
-
-    Attributes
-    ----------
-    totals : Totals
-    unsure : ndarray of shape (n_workers, n_classes, n_classes)
-        Expected counts of Q (1 - Q), by worker and answer; Q are the class probabilities.
-    sample : Labels
-        Labels of items drawn at random, or of all items where these are few.
-    """
-
-    totals: Totals
-    unsure: FloatArray
-    sample: Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +38,7 @@ class Insight(ItemInsight):
     Attributes
     ----------
     n_labels : ndarray of int, shape (n_workers,)
-    tally : Tally
+    tally : Agreements
     beyond_chance : float
         How far all workers agree above chance, in standard deviations.
     estimable : ndarray of bool, shape (n_workers,)
@@ -66,16 +52,22 @@ class Insight(ItemInsight):
         Expected labels by worker, true and observed class.
     copies : list of Pair, int
         Pairs of workers that look like copies, and the number of pairs compared.
-    gold : bool
-        Whether the class of any item is known.
+    unsure : ndarray of shape (n_workers, n_classes, n_classes)
+        What is missing about ``counts`` because classes are not known, see `confusion_interval`.
+    totals : Totals
+        What is counted over all items.
+    against : Against
+        All items beside the truth that the holder knows.
+    sample : Labels
+        Labels to measure agreement by: all of them, or a sample where they are many.
+    partial : bool
+        Whether ``record`` holds only the items that a summary or a report names.
     seconds : ndarray of shape (n_workers,) or None
         Each worker's median time for a label, NaN where unknown; None where no label has any.
-    whole : Whole or None
-        What is known of all items, where ``result`` holds a few of them.
     """
 
     n_labels: IntArray
-    tally: Tally
+    tally: Agreements
     beyond_chance: float
     estimable: BoolArray
     accuracy: FloatArray
@@ -86,9 +78,12 @@ class Insight(ItemInsight):
     crowd: FloatArray
     counts: FloatArray
     copies: tuple[list[Pair], int]
-    gold: bool
+    unsure: FloatArray
+    totals: Totals
+    against: Against
+    sample: Labels
+    partial: bool
     seconds: FloatArray | None = None
-    whole: Whole | None = None
 
     @property
     def verdicts(self) -> list[str]:
@@ -122,8 +117,8 @@ class Insight(ItemInsight):
     @cached_property
     def looks_like(self) -> list[str]:
         """For each worker, the one they most look like a copy of, empty if none."""
-        names = [""] * self.result.labels.n_workers
-        workers = self.result.labels.workers
+        names = [""] * self.record.labels.n_workers
+        workers = self.record.labels.workers
         for pair in reversed(self.copies[0]):
             names[pair.worker], names[pair.other] = str(workers[pair.other].as_py()), str(workers[pair.worker].as_py())
         return names
@@ -131,42 +126,48 @@ class Insight(ItemInsight):
     @cached_property
     def worth(self) -> list[Worth]:
         """Unsettled items by what another label gains."""
-        return most_worth(self.result, self.crowd)
+        return most_worth(self.record, self.crowd)
 
     def next_table(self) -> pa.Table:
         """Return item, label, probability, labels_needed, gain_per_label and gain_by_expert of the items most worth a label."""
-        return worth_table(self.result, self.worth)
+        return worth_table(self.record, self.worth)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
         found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
-        return (*write_notes(*found, chance=self.chance, gold=self.gold), *self._sampled())
-
-    @cached_property
-    def totals(self) -> Totals:
-        """What is counted over all items."""
-        return Totals.of(self) if self.whole is None else self.whole.totals
-
-    @property
-    def sample(self) -> Labels:
-        """Labels to measure agreement by: all of them, or a sample where they are not in memory."""
-        return self.result.labels if self.whole is None else self.whole.sample
-
-    @cached_property
-    def unsure(self) -> FloatArray:
-        """What is missing about ``counts`` because classes are not known, see `confusion_interval`."""
-        weights = self.result.posterior
-        return observed_counts(self.result.labels, weights * (1 - weights)) if self.whole is None else self.whole.unsure
+        return (*write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
         counts = self.counts[workers]
         return *confusion_interval(counts, self.unsure[workers]), counts
 
+    def workers_table(self) -> pa.Table:
+        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, action, evidence, looks_like, confusion and sigma.
+
+        The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
+        """
+        record = self.record
+        return pa.table(
+            {
+                "worker": record.labels.workers,
+                "n_labels": self.n_labels,
+                "accuracy": self.accuracy,
+                "accuracy_low": self.low,
+                "accuracy_high": self.high,
+                "verdict": self.verdicts,
+                "action": self.actions,
+                "evidence": self.evidence,
+                "looks_like": self.looks_like,
+                **confusion_columns(record.labels, "confusion", record.confusion),
+                **({} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)),
+            }
+        )
+
     def confusion_table(self) -> pa.Table:
         """Tabulate worker, true class, observed class, share with a 95 % interval, and the expected number of labels."""
-        labels = self.result.labels
+        labels = self.record.labels
         columns = ("share", "share_low", "share_high", "labels")
         values = zip(columns, (table.ravel() for table in self.confusion()), strict=True)
         worker, true, observed = (pa.array(code.ravel()) for code in np.indices(self.counts.shape))
@@ -183,59 +184,124 @@ class Insight(ItemInsight):
         return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR
 
     def _sampled(self) -> list[str]:
-        if self.whole is None or self.sample.n_labels == self.totals.labels:
+        if self.sample.n_labels == self.totals.labels:
             return []
         return [
             f"Copies were looked for among {self.sample.n_labels:,} labels of {self.sample.n_items:,} items drawn at random, "
-            "as there are too many for memory: pairs with few common items may be missed."
+            "as there are many: pairs with few common items may be missed."
         ]
 
 
-def find(result: Result) -> Insight:
-    """Judge the workers and items of a result.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the last pass over some items gives of them.
 
-    >>> from crowdassay import MajorityVote, simulate
-    >>> labels, _ = simulate(np.random.default_rng(0), n_items=1000, skill=2, spammers=0.3)
-    >>> sorted(set(find(MajorityVote().fit(labels).result_).verdicts))
-    ['biased', 'informative', 'spammer', 'unclear']
+    Attributes
+    ----------
+    totals : Totals
+    against : Against
+    sums : ndarray of shape (n_workers, 5 + 2 n_classes)
+        How workers compare with the others, see `Comparison.add_up`.
+    picked : Record
+        Of the items to be named.
+    behaviour : Behaviour or None
+        What workers do in these items.
     """
-    labels = result.labels
-    seen = Seen.of(labels)
-    measure = Measure.of(seen, Learned.of(result, seen.answers))
+
+    totals: Totals
+    against: Against
+    sums: FloatArray
+    picked: Record
+    behaviour: Behaviour | None
+
+    def join(self, other: Part) -> Part:
+        """Return what both give."""
+        return Part(
+            self.totals.join(other.totals),
+            self.against.join(other.against),
+            self.sums + other.sums,
+            join_picks(self.picked, other.picked),
+            None if self.behaviour is None or other.behaviour is None else self.behaviour.join(other.behaviour),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Describe:
+    """The last pass as a task for every block."""
+
+    judge: JudgeBlock
+    connection: Connection
+    mean_difficulty: float
+    comparison: Comparison
+    clock: Clock
+    pick: bool
+
+    def __call__(self, block: Block) -> Part:
+        """Count the items of a block, compare its workers and pick the items to be named."""
+        record, _ = self.judge(block)
+        items = ItemInsight(record, self.connection, self.mean_difficulty)
+        counted = compared(record.labels)
+        sums = self.comparison.add_up(record.labels, counted)
+        behaviour = behave(record, counted, self.comparison, self.clock)
+        return Part(Totals.of(items), Against.of(record, block.truth), sums, pick(record) if self.pick else record, behaviour)
+
+
+def describe(holder: Holder, judge: JudgeBlock, record: Record, learnt: Learnt | None = None) -> Insight:
+    """Judge the workers and items of a fit: three passes over the labels, wherever they are.
+
+    Parameters
+    ----------
+    holder : Holder
+    judge : callable
+        What the fit makes of a block.
+    record : Record
+        What the fit says of the workers; and of the items, where they are in memory.
+    learnt : Learnt, optional
+        What the first two passes have found, where they have been made.
+    """
+    learnt = learnt or learn(holder, judge)
+    lesson, links = learnt.lesson, learnt.seen.links
+    measure = Measure.of(learnt.seen, lesson.learned)
+    sample = lesson.sample
     with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
-        copies = pool.submit(find_copies, labels, result.code, first_judgements(labels), measure.tables)
-        counted = compared(labels)
-        tally = measure.comparison.tally(measure.comparison.add_up(labels, counted))
-        behaviour = behave(result, counted, measure.comparison, measure.clock)
-        known = bool((labels.gold >= 0).any())
-        return conclude(result, measure, tally, behaviour, seen.links.counts[:, 0], copies.result(), gold=known)
+        copies = pool.submit(find_copies, sample.labels, sample.code, first_judgements(sample.labels), measure.tables)
+        found = (measure.connection, measure.mean_difficulty, measure.comparison, measure.clock)
+        task = Describe(judge, *found, pick=not holder.in_memory)
+        part = holder.reduce(task)
+        pairs = copies.result()
+    if not holder.in_memory:
+        items = {name: getattr(part.picked, name) for name in ("posterior", "winners", "difficulty", "phi", "expand")}
+        facts = holder.facts
+        labels = replace(part.picked.labels, workers=facts.workers, classes=facts.classes, report=facts.report)
+        record = replace(record, labels=labels, **items)
+    return conclude(record, measure, part, lesson, links.counts[:, 0], pairs, partial=not holder.in_memory)
 
 
 def conclude(
-    result: Result,
+    record: Record,
     measure: Measure,
-    tally: Tally,
-    behaviour: Behaviour | None,
+    part: Part,
+    lesson: Lesson,
     n_labels: IntArray,
     copies: tuple[list[Pair], int],
     *,
-    gold: bool,
-    whole: Whole | None = None,
+    partial: bool,
 ) -> Insight:
-    """Draw the conclusions from what was summed over all labels; without ``whole`` the result holds all items."""
+    """Draw the conclusions from what was summed over all labels."""
     counts, estimable = measure.learned.counts, measure.estimable()
+    tally = measure.comparison.tally(part.sums)
     right = np.einsum("icc->i", counts)
     share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, measure.learned.unsure)
     # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
-    accuracy = np.where((low <= result.accuracy) & (result.accuracy <= high), result.accuracy, share)
+    accuracy = np.where((low <= record.accuracy) & (record.accuracy <= high), record.accuracy, share)
     low, high = np.where(estimable, low, 0.0), np.where(estimable, high, 1.0)
-    labels = result.labels
+    labels = record.labels
     advice = examine(
-        tally, behaviour, measure.clock, copies, estimable=estimable, counts=counts, crowd=measure.crowd,
+        tally, part.behaviour, measure.clock, copies, estimable=estimable, counts=counts, crowd=measure.crowd,
         limits=(accuracy, low, high), classes=labels.class_names, workers=labels.workers.to_pylist(),
     )  # fmt: skip
     return Insight(
-        result=result,
+        record=record,
         connection=measure.connection,
         mean_difficulty=measure.mean_difficulty,
         n_labels=n_labels,
@@ -250,7 +316,10 @@ def conclude(
         crowd=measure.crowd,
         counts=counts,
         copies=copies,
-        gold=gold,
+        unsure=lesson.unsure,
+        totals=part.totals,
+        against=part.against,
+        sample=lesson.sample.labels,
+        partial=partial,
         seconds=measure.clock.usual() if measure.clock.took.size else None,
-        whole=whole,
     )

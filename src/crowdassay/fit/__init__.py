@@ -1,0 +1,1 @@
+"""One way from labels to results, wherever the labels are."""

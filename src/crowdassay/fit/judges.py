@@ -1,0 +1,104 @@
+"""What a solution makes of items: small objects that judge the items of one engine, and travel to wherever blocks are.
+
+Each is called with an engine whose items are in memory. In memory that is the engine of the fit itself; elsewhere every block
+has one of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.record import find_winners
+from crowdassay.data.votes import gold_votes, shares, soften
+from crowdassay.engines.confusion import observed_counts
+from crowdassay.engines.light import ItemCoordinates
+from crowdassay.engines.local import log_softmax
+from crowdassay.model.family import Model
+from crowdassay.model.structures import Basis
+from crowdassay.solvers.outcome import Judgement
+
+CHUNK = 65536  # items whose tables are expanded at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ByVotes:
+    """Judge items by their votes and nothing else."""
+
+    def __call__(self, engine: Any) -> Judgement:
+        """Count the votes; the workers are compared with the winners, a tie counting in part."""
+        votes = gold_votes(engine.labels)
+        winners = votes == votes.max(axis=1, keepdims=True)
+        counts = observed_counts(engine.labels, winners / winners.sum(axis=1, keepdims=True))
+        return Judgement(shares(votes), winners, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class ByTables:
+    """Judge items by worker tables of log probabilities (n_workers, n_classes, n_classes) and a class prior.
+
+    ``anchor`` is the weight of an item's vote share in the probabilities to report: see `crowdassay.data.votes.soften`.
+    """
+
+    log_p: FloatArray
+    log_prior: FloatArray
+    anchor: float = 0.0
+
+    def __call__(self, engine: Any) -> Judgement:
+        """Run one E-step."""
+        labels = engine.labels
+        posterior = np.empty((labels.n_items, labels.n_classes))
+        counts = engine.count(self.log_p, self.log_prior, posterior=posterior).counts
+        if self.anchor:
+            posterior = soften(posterior, labels, self.anchor)
+            return Judgement(posterior, find_winners(posterior), observed_counts(labels, posterior))
+        expected = counts.sum(axis=2, keepdims=True) * np.exp(log_softmax(self.log_p))
+        return Judgement(posterior, find_winners(posterior), expected)
+
+
+@dataclass(frozen=True, eq=False)
+class ByFamily:
+    """Judge items by a member of the family, each item at its own optimum.
+
+    ``average`` (n_classes, n_classes) is the average worker's table, by which items are compared.
+    """
+
+    model: Model
+    sigma: FloatArray
+    log_prior: FloatArray
+    average: FloatArray
+
+    def __call__(self, engine: Any) -> Judgement:
+        """Fit every item."""
+        labels, item = engine.labels, self.model.item
+        sums, posterior = engine.posteriors(self.model, self.sigma, self.log_prior)
+        expected = observed_counts(labels, posterior) - sums.gradient
+        if item is None:
+            return Judgement(posterior, find_winners(posterior), expected)
+        phi = engine.coordinates(self.model)
+        difficulty = average_difficulty(item, self.average, posterior, phi)
+        return Judgement(posterior, find_winners(posterior), expected, phi, difficulty)
+
+
+def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
+    """Return the mean of the workers' tables, each counting by its number of labels, shape (n_classes, n_classes)."""
+    return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)
+
+
+def average_difficulty(item: Basis, average: FloatArray, posterior: FloatArray, phi: Any) -> FloatArray:
+    """Return the probability that the average worker gets each item wrong, shape (n_items,).
+
+    One worker for all items, so that items seen by different workers can be compared: the mean of the workers' tables,
+    each counting by its number of labels.
+    """
+    if isinstance(phi, ItemCoordinates):
+        return phi.difficulty(np.exp(log_softmax(average)))
+    difficulty = np.empty(len(phi))
+    for first in range(0, len(phi), CHUNK):
+        part = slice(first, first + CHUNK)
+        right = np.exp(log_softmax(item.tables(phi[part]) + average))
+        difficulty[part] = 1.0 - np.einsum("jc,jcc->j", posterior[part], right)
+    return difficulty

@@ -1,0 +1,33 @@
+"""Write the tables of a result, block by block, as a folder that appears at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from crowdassay.fit.result import TABLES, Result, item_table
+from crowdassay.io.folder import replacing_folder
+from crowdassay.io.stream import table_streams
+from crowdassay.io.tables import OURS, SUMMARY
+from crowdassay.io.write import write_json
+
+
+def write_result(result: Result, summary: dict[str, Any], folder: str | Path, form: str, *, raw: bool = False) -> None:
+    """Write labels, posterior, workers and items as CSV or Parquet, and the summary; all of them or nothing."""
+    if result.holder.writes:
+        from crowdassay.holders.spark_write import write_tables  # noqa: PLC0415  seldom needed
+
+        frames = {name: result.frame(name) for name in ("labels", "posterior", "workers", "items")}
+        write_tables(frames, summary, str(folder), form, raw=raw)
+        return
+    with replacing_folder(Path(folder), OURS, SUMMARY) as fresh:
+        with table_streams(fresh, (*TABLES, "workers"), form, raw=raw) as streams:
+            for block in result.blocks():
+                for name in TABLES:
+                    streams[name].write(item_table(block, name))
+                if not result.holder.in_memory:
+                    pa.default_memory_pool().release_unused()  # else Arrow keeps as much again
+            streams["workers"].write(result.workers_table())
+        write_json(summary, fresh / SUMMARY)

@@ -1,0 +1,46 @@
+"""Hold whatever a user hands over: labels, a path, a frame in memory, a frame of Spark, or a holder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crowdassay.engines.spark_session import is_spark
+from crowdassay.errors import ParameterError
+from crowdassay.holders.base import Holder
+from crowdassay.holders.card import Card
+from crowdassay.holders.memory import Memory
+from crowdassay.io.frames import as_labels
+from crowdassay.io.truth import take_gold
+
+ENGINES = ("local", "gpu")
+
+
+def hold(data: Any, *, gold: Any = None, engine: str = "local", threads: int | None = None, tables: float = 66.0) -> Holder:
+    """Return a holder of labels.
+
+    Parameters
+    ----------
+    data : Labels, path, frame, triple (items, workers, labels), or Holder
+        The labels of a Spark frame stay in Spark.
+    gold : frame, mapping or path, optional
+        Items whose class is known.
+    engine : {'local', 'gpu'}
+        For labels in memory: where they are swept.
+    threads : int, optional
+    tables : float
+        How many arrays of the size workers x classes^2 a fit is going to hold at a time.
+    """
+    if engine not in ENGINES:
+        raise ParameterError(f"engine must be 'local' or 'gpu', not {engine!r}; labels elsewhere are given as a holder.")
+    if hasattr(data, "facts") and hasattr(data, "reduce"):
+        if gold is not None:
+            raise ParameterError("Give the gold where the labels are read: a holder has its own.")
+        return data
+    if is_spark(data):
+        from crowdassay.engines.spark_data import encode_frame  # noqa: PLC0415  seldom needed
+        from crowdassay.holders.spark import Spark  # noqa: PLC0415
+
+        return Spark(encode_frame(data, gold=gold, tables=tables))
+    labels = as_labels(data)
+    labels = labels if gold is None else take_gold(labels, gold)
+    return (Card if engine == "gpu" else Memory)(labels, threads=threads)
