@@ -241,7 +241,7 @@ def test_interruption_is_exit_code_3(run, simulated, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(MinimaxEntropy, "_fit", interrupted)
+    monkeypatch.setattr(MinimaxEntropy, "solve", interrupted)
     code, _, err = run("aggregate", simulated / "labels.csv", "--method", "minimax")
     assert code == 3
     assert "Interrupted" in err

@@ -67,7 +67,7 @@ def test_a_judges_file_needs_no_options(run, tmp_path):
 def test_the_report_speaks_of_workers_once(spammed):
     result = Assay().fit(spammed).result_
     assert any(note.startswith(ABOUT_WORKERS) for note in result.insight.notes)
-    page = build_report(result)
+    page = build_report(result.insight)
     assert "flagged below" in page
     assert not any(start in page for start in ABOUT_WORKERS)
 

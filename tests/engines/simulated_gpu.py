@@ -11,6 +11,9 @@ from crowdassay.data.labels import Labels
 from crowdassay.engines import gpu, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
 from crowdassay.engines.gpu import GpuEngine
+from crowdassay.fit.run import fit
+from crowdassay.holders.card import Card
+from crowdassay.holders.memory import Memory
 from crowdassay.kernels import reference
 from crowdassay.model.family import Model
 from crowdassay.model.structures import nominal, reference_sets, resolve

@@ -89,7 +89,7 @@ class Stream:
 
 
 def test_groups_pass_over_the_card_one_after_the_other(monkeypatch):
-    card = SimpleNamespace(empty=lambda size, dtype: np.empty(size, dtype).view(CardArray), cuda=SimpleNamespace(Stream=Stream))
+    fake = SimpleNamespace(empty=lambda size, dtype: np.empty(size, dtype).view(CardArray), cuda=SimpleNamespace(Stream=Stream))
     monkeypatch.setattr(gpu_store, "array_module", lambda: fake)
     monkeypatch.setattr(gpu_store, "simulated", lambda: False)
     store = gpu_store.InMemory()
@@ -192,7 +192,7 @@ def test_memory_that_is_not_pinned_will_do(monkeypatch):
 def test_nonsense_is_refused():
     with pytest.raises(ParameterError, match="'local' or 'gpu'"):
         DawidSkene().fit(random_labels(0), engine="abacus")
-    with pytest.raises(ParameterError, match="Algorithm 1 needs all labels in memory.*and not on a card"):
+    with pytest.raises(ParameterError, match=r"Algorithm 1 needs all labels in memory.*and not on a card"):
         MinimaxEntropy(solver="algorithm1").fit(random_labels(0), engine="gpu")
 
 

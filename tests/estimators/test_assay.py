@@ -1,28 +1,14 @@
-from dataclasses import replace
-from unittest.mock import patch
-
 import numpy as np
 import pyarrow as pa
 import pytest
-from crowdassay.estimators.assay_trial import (
-    ALIKE,
-    STRONG,
-    compare,
-    every_nth_item,
-    loose_anchor,
-    refuse_items,
-    sample_gain,
-    soften,
-)
 
 from crowdassay import Assay, DawidSkene, MajorityVote, aggregate, as_labels
 from crowdassay.data.labels import Labels
+from crowdassay.data.votes import soften
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.errors import ParameterError
 from crowdassay.metrics.scores import error_rate
 from crowdassay.simulation.simulate import simulate
-from crowdassay.simulation.story import birds
-from crowdassay.solvers.anchored import fit_anchored
 from crowdassay.solvers.population import Population
 from problems import random_labels
 
@@ -119,103 +105,6 @@ def test_workers_with_few_labels_are_better_shrunk_to_their_population():
         for estimator in (Assay(anchor=0.0, items=False), MajorityVote(), DawidSkene())
     )
     assert population < min(vote, own) - 0.03
-
-
-def test_items_have_effects_where_they_do_and_have_none_where_they_do_not():
-    with_effects, truth = crowd(0, n_items=150, per_item=25, n_workers=40, effect=2.0)
-    result = Assay().fit(with_effects).result_
-    assert result.parameters["items"]
-    assert result.parameters["gain"] >= (1 + result.parameters["turned"]) * np.log(STRONG)
-    assert "strong" in result.notes[0]
-    without, _ = crowd(0, n_items=150, per_item=25, n_workers=40, effect=0.0)
-    assert not Assay().fit(without).result_.parameters["items"]
-    # Effects take away the false certainty.
-    log_loss = {
-        items: -np.log(Assay(items=items).fit(with_effects).result_.posterior[np.arange(150), truth]).mean()
-        for items in (True, False)
-    }
-    assert log_loss[True] < log_loss[False]
-
-
-def test_the_votes_are_worth_three_answers_a_row_and_never_more_than_the_usual():
-    labels = random_labels(1, n_items=2000, n_workers=10, n_classes=3)
-    engine = RandomItemsEngine(labels)
-    assert loose_anchor(engine) == pytest.approx(90 / (labels.n_labels + 90))
-    assert loose_anchor(RandomItemsEngine(random_labels(1, n_items=20, n_workers=10))) == 0.3
-
-
-def test_where_dawid_and_skenes_model_is_true_the_votes_count_for_little():
-    """The story of the birds: most volunteers are wrong about a species, which votes cannot know."""
-    labels, truth = birds(np.random.default_rng(0))
-    loose, tight, own = (estimator.fit(labels).result_ for estimator in (Assay(), Assay(anchor=0.3), DawidSkene()))
-    assert loose.parameters["anchor"] == pytest.approx(3 * 29 * 3 / (2800 + 3 * 29 * 3))
-    assert tight.parameters["anchor"] == 0.3
-    errors = [error_rate(result.winners, truth) for result in (own, loose, tight)]
-    assert errors[1] < errors[0] + 0.02
-    assert errors[1] < errors[2] - 0.05
-
-
-def test_where_items_have_effects_the_votes_keep_their_weight():
-    labels, _ = crowd(0, n_items=150, per_item=25, n_workers=40, effect=2.0)
-    assert Assay().fit(labels).result_.parameters["anchor"] == 0.3
-    with patch("crowdassay.estimators.assay_trial.MOST_CELLS", 1):
-        refused = Assay().fit(labels).result_
-    assert refused.notes == (f"{ALIKE} would take too much time and memory.",)
-    assert refused.parameters["anchor"] == 0.3
-
-
-def test_labels_are_not_turned_round_on_weak_evidence():
-    labels, _ = crowd(0, n_items=150, per_item=25, n_workers=40, effect=2.0)
-    engine = RandomItemsEngine(labels)
-    plain, effects = (fit_anchored(engine, items=items, **RUN) for items in (False, True))
-    strong = compare(plain, effects)
-    assert strong.chosen
-    needed = (1 + strong.turned) * np.log(STRONG)
-    weak = replace(effects, evidence=plain.evidence + 0.9 * needed)
-    assert not compare(plain, weak).chosen
-    assert "weak evidence" in compare(plain, weak).reason
-    assert compare(plain, replace(effects, evidence=plain.evidence + 1.1 * needed)).chosen
-    assert "explains the labels no better" in compare(plain, replace(effects, evidence=plain.evidence - 1.0)).reason
-    same = replace(plain, evidence=plain.evidence + 1.01 * np.log(STRONG))
-    assert "no label" in compare(plain, same).reason
-
-
-def test_a_sample_of_the_items_says_whether_a_fit_is_worth_it():
-    for effect, sign in ((2.0, 1), (0.0, -1)):
-        labels, _ = crowd(1, n_items=300, per_item=25, n_workers=40, effect=effect)
-        plain = fit_anchored(RandomItemsEngine(labels), **RUN)
-        gain, n_items = sample_gain(labels, plain, None)
-        assert n_items == 300
-        assert np.sign(gain) == sign
-        refusal = refuse_items(labels, plain, None)
-        assert refusal is None if sign > 0 else refusal.alike
-
-
-def test_every_third_item():
-    labels = random_labels(2, n_items=20, gold=5)
-    some = every_nth_item(labels, 3)
-    assert some.items.to_pylist() == labels.items.to_pylist()[::3]
-    np.testing.assert_array_equal(some.votes(), labels.votes()[::3])
-    np.testing.assert_array_equal(some.gold, labels.gold[::3])
-    assert some.n_workers == labels.n_workers
-
-
-def test_evidence_is_that_of_the_labels():
-    """Without items, the marginal likelihood of the labels at the workers' mean tables, however items were judged."""
-    labels = random_labels(6, n_items=50)
-    engine = RandomItemsEngine(labels)
-    for average in (True, False):
-        found = fit_anchored(engine, average=average, **RUN)
-        p = found.population.tables(found.counts)
-        each = np.log(p)[labels.worker, :, labels.label]
-        joint = found.log_prior + np.stack([np.bincount(labels.label_item, weights=w, minlength=50) for w in each.T], axis=1)
-        assert found.evidence == pytest.approx(np.log(np.exp(joint).sum(axis=1)).sum(), rel=1e-9)
-
-
-def test_the_note_says_what_was_chosen_and_why():
-    labels, _ = crowd(0, n_items=40, per_item=3, n_workers=10, effect=0.0)
-    assert Assay().fit(labels).result_.notes == (f"{ALIKE} explains the labels no better.",)
-    assert "as asked" in Assay(items=True).fit(labels).result_.notes[0]
 
 
 def test_one_label():

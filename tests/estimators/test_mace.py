@@ -53,10 +53,10 @@ def test_the_objective_of_em_is_the_likelihood_and_a_maximum():
 
 
 def test_the_bound_is_below_the_evidence():
-    """With one worker and one item the evidence is 1 / n_classes, whatever the priors."""
-    labels = as_labels((["a"], ["x"], [0]), classes=[0, 1])
-    assert MACE().fit(labels).objective_ <= np.log(0.5) + 1e-12
-    assert MACE(strategy=1e6, alpha=1e6, beta=1e6).fit(labels).objective_ == pytest.approx(np.log(0.5), abs=1e-4)
+    """With a worker of its own for each of two items the evidence is 1 / n_classes^2, whatever the priors."""
+    labels = as_labels((["a", "b"], ["x", "y"], [0, 1]))
+    assert MACE().fit(labels).objective_ <= 2 * np.log(0.5) + 1e-12
+    assert MACE(strategy=1e6, alpha=1e6, beta=1e6).fit(labels).objective_ == pytest.approx(2 * np.log(0.5), abs=1e-4)
 
 
 def test_uniform_habits_are_the_one_coin_model():

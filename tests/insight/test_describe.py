@@ -136,8 +136,8 @@ def test_the_order_of_rows_does_not_matter():
     rows = pa.table(dict(zip(("item", "worker", "label"), columns, strict=True)))
     mixed = rows.take(pa.array(np.random.default_rng(6).permutation(labels.n_labels)))
     one, other = insight(rows), insight(mixed)
-    place = {name: n for n, name in enumerate(other.result.labels.workers.to_pylist())}
-    order = [place[name] for name in one.result.labels.workers.to_pylist()]
+    place = {name: n for n, name in enumerate(other.record.labels.workers.to_pylist())}
+    order = [place[name] for name in one.record.labels.workers.to_pylist()]
     np.testing.assert_allclose(one.accuracy, other.accuracy[order], atol=1e-9)
     assert one.verdicts == [other.verdicts[n] for n in order]
 

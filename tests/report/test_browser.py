@@ -27,14 +27,14 @@ def browser():
 def plain(tmp_path_factory):
     labels, truth, _ = draw_workers(np.random.default_rng(2), n_items=120, n_workers=16, spammers=3)
     path = tmp_path_factory.mktemp("report") / "plain.html"
-    write_report(DawidSkene(smoothing=0.5).fit(labels).result_, path, truth=truth)
+    write_report(DawidSkene(smoothing=0.5).fit(labels).result_.insight, path, truth=truth)
     return path
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "hostile.html"
-    write_report(DawidSkene(smoothing=0.5).fit(hostile_labels()).result_, path, title=NAMES[0])
+    write_report(DawidSkene(smoothing=0.5).fit(hostile_labels()).result_.insight, path, title=NAMES[0])
     return path
 
 

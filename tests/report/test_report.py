@@ -42,7 +42,7 @@ def story():
         np.random.default_rng(1), n_items=300, n_workers=24, low=0.6, spammers=3, adversaries=1, labels_per_item=4
     )
     result = MinimaxEntropy(gamma="auto", gammas=(0.1, 1)).fit(labels).result_
-    return build_report(result, truth=truth, title="A story"), result
+    return build_report(result.insight, truth=truth, title="A story"), result
 
 
 def test_it_says_what_there_is_to_say(story):
@@ -88,11 +88,11 @@ def test_nothing_is_loaded_from_elsewhere(story):
 
 def test_the_same_result_gives_the_same_page(story):
     labels = story[1].labels
-    assert build_report(MajorityVote().fit(labels).result_) == build_report(MajorityVote().fit(labels).result_)
+    assert build_report(MajorityVote().fit(labels).result_.insight) == build_report(MajorityVote().fit(labels).result_.insight)
 
 
 def test_hostile_names_are_inert():
-    page = build_report(DawidSkene(smoothing=0.5).fit(hostile_labels()).result_, title=NAMES[0])
+    page = build_report(DawidSkene(smoothing=0.5).fit(hostile_labels()).result_.insight, title=NAMES[0])
     assert page.count("<script") == 3
     assert "img" not in Page(page).tags
     assert not [name for name, _ in Page(page).attributes if name.startswith("on")]
@@ -133,7 +133,7 @@ def test_small_data_have_a_report(data):
     from crowdassay import as_labels
 
     labels = as_labels(data, classes=[0, 1] if data[2][0] == 0 else ["only", "other"])
-    page = build_report(MajorityVote().fit(labels).result_)
+    page = build_report(MajorityVote().fit(labels).result_.insight)
     assert "nan" not in page.split("<script")[0]
     assert "NaN" not in scripts(page)[0]
 
@@ -141,7 +141,7 @@ def test_small_data_have_a_report(data):
 def test_many_workers_and_items_stay_small(tmp_path):
     labels, truth = simulate(np.random.default_rng(0), n_items=20_000, n_workers=4000, n_classes=3, labels_per_item=4)
     path = tmp_path / "report.html"
-    write_report(MajorityVote().fit(labels).result_, path, truth=truth)
+    write_report(MajorityVote().fit(labels).result_.insight, path, truth=truth)
     assert path.stat().st_size < 3_000_000
     page = path.read_text(encoding="utf-8")
     assert "1,500 of 4,000 workers are shown" in page
@@ -150,7 +150,7 @@ def test_many_workers_and_items_stay_small(tmp_path):
 
 def test_many_classes_are_cut_to_the_most_common(tmp_path):
     labels, _, _ = draw_workers(np.random.default_rng(0), n_classes=60, n_workers=10)
-    page = build_report(MajorityVote().fit(labels).result_)
+    page = build_report(MajorityVote().fit(labels).result_.insight)
     assert "The 25 most common of 60 classes are shown." in page
     assert len(page) < 3_000_000
 
@@ -158,6 +158,6 @@ def test_many_classes_are_cut_to_the_most_common(tmp_path):
 def test_it_names_who_copies_whom():
     """In the story of the birds Willa has Will's answers on all 97 photographs that both saw."""
     labels, _ = birds(np.random.default_rng(3))
-    text = " ".join("".join(Page(build_report(DawidSkene(smoothing=0.5).fit(labels).result_)).text[:-3]).split())
+    text = " ".join("".join(Page(build_report(DawidSkene(smoothing=0.5).fit(labels).result_.insight)).text[:-3]).split())
     assert re.search(r"Workers who look like copies of one another .* WillaWill9797|WillWilla9797", text), text[:3000]
     assert "built-in" not in text

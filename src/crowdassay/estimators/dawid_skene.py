@@ -89,9 +89,8 @@ class DawidSkene(Estimator):
         return None
 
     def stand_in(self) -> DawidSkene | None:
-        """Take back certainty: from 0 to a tenth of a label in every cell, and up to one."""
-        smoother = next((size for size in (0.1, 1.0) if size > self.smoothing), None)
-        return None if smoother is None else DawidSkene(**{**self.get_params(), "smoothing": smoother})
+        """Learn how common the classes are, where they were taken to be equally common."""
+        return None if self.prior == "estimated" else DawidSkene(**{**self.get_params(), "prior": "estimated"})
 
     def _judge(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)

@@ -159,10 +159,15 @@ class MinimaxEntropy(Estimator):
         return gap_note(facts) if structure_name(self.structure) in ORDERED else ()
 
     def stand_in(self) -> MinimaxEntropy | None:
-        """Take a quarter of gamma: a strong penalty flattens the model, and from a flat one classes are found by chance."""
-        if isinstance(self.gamma, str) or self.alpha is not None or self.gamma <= GAMMAS[0]:
+        """Leave the items out, which can explain any label; then let workers shrink towards what they have in common.
+
+        Penalties that were given by themselves are insisted on.
+        """
+        if self.alpha is not None or self.beta is not None or self.needs_memory() is not None:
             return None
-        return replace_parameters(self, {"gamma": max(self.gamma / 4, GAMMAS[0])})
+        if self.item_structure != "none":
+            return replace_parameters(self, {"item_structure": "none"})
+        return None if self.population else replace_parameters(self, {"population": True})
 
     def _solver(self) -> str:
         solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")

@@ -12,8 +12,8 @@ from crowdassay.io.values import counted, listed
 
 SAYS_NOTHING = 0.01  # mean probability of the labels above that of a guess, below which a fit tells no class apart
 LEAST_CLEAR = 10  # items with a majority from which a fit can be compared with them
-CONTRADICTS = 0.5  # share of clear majorities kept below which a fit has most likely exchanged the classes
-DEPARTS = 0.85  # share kept below which the user is told
+CONTRADICTS = 0.7  # share of strong majorities kept below which a fit is not believed
+DEPARTS = 0.8  # share of all majorities kept below which the user is told
 
 
 def find_trouble(plain: Plain, facts: Facts) -> str | None:
@@ -27,8 +27,8 @@ def find_trouble(plain: Plain, facts: Facts) -> str | None:
     if plain.probability / plain.items - 1 / facts.n_classes < SAYS_NOTHING:
         return "tells no class apart: all probabilities are nearly equal"
     # Known items may show that the majority is wrong.
-    if facts.n_gold == 0 and plain.clear >= LEAST_CLEAR and plain.kept < CONTRADICTS * plain.clear:
-        return f"contradicts {1 - plain.kept / plain.clear:.0%} of the clear majorities: it has most likely exchanged classes"
+    if facts.n_gold == 0 and plain.strong >= LEAST_CLEAR and plain.strong_kept < CONTRADICTS * plain.strong:
+        return f"contradicts {1 - plain.strong_kept / plain.strong:.0%} of the majorities of two thirds or more"
     return None
 
 
@@ -41,7 +41,7 @@ def notes_on(plain: Plain, result: Any, facts: Facts) -> list[str]:
         notes.append(f"This fit {trouble}. Do not use its labels: take another method, or a smaller penalty.")
     elif facts.n_gold == 0 and plain.clear >= LEAST_CLEAR and plain.kept < DEPARTS * plain.clear:
         notes.append(
-            f"The labels differ from a clear majority on {1 - plain.kept / plain.clear:.0%} of the "
+            f"The labels differ from the majority on {1 - plain.kept / plain.clear:.0%} of the "
             f"{counted(int(plain.clear), 'item')} that have one. Compare with --method majority before you use them."
         )
     return notes

@@ -107,12 +107,17 @@ def fit(
         block = holder.gather()
         holder = Memory(block.labels, block.truth, holder.facts.truth, origin=holder)
     with one_blas_thread():
-        result, plain = _run(method, holder, progress, announce, start, few=gathered)
+        asked = result, plain = _run(method, holder, progress, announce, start, few=gathered)
         notes: list[str] = []
-        while stand_ins and (trouble := find_trouble(plain, holder.facts)) and (other := method.stand_in()) is not None:
-            notes.append(f"The fit of {method!r} {trouble}. It was left for {other!r}.")
-            method = other
-            result, plain = _run(method, holder, progress, announce, None, few=gathered)
+        tried = method
+        while stand_ins and (trouble := find_trouble(plain, holder.facts)):
+            other = tried.stand_in()
+            if other is None:  # none stands, so that there is no reason to leave what was asked for
+                (result, plain), notes = asked, []
+                break
+            notes.append(f"The fit of {tried!r} {trouble}. It was left for {other!r}.")
+            tried = other
+            result, plain = _run(tried, holder, progress, announce, None, few=gathered)
     notes += [*result.notes, *method.notes_on(holder.facts), *notes_on(plain, result, holder.facts)]
     return replace(result, notes=tuple(notes), seconds=time.perf_counter() - started)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray, row_max, row_sum
 from crowdassay.data.record import Record
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.holders.base import Block, Holder
@@ -30,26 +30,31 @@ class Plain:
     clear, kept : float
         Items of which more than half of the labels agree, and those among them that keep the label of that majority; a tie
         counts in part.
+    strong, strong_kept : float
+        The same for items with three labels or more, two thirds of which agree.
     """
 
     items: int
     probability: float
     clear: float
     kept: float
+    strong: float
+    strong_kept: float
 
     @classmethod
     def of(cls, record: Record) -> Plain:
         """Look at some items."""
         votes = record.labels.votes()
-        total = votes.sum(axis=1)
-        clear = (2 * votes.max(axis=1) > total) & (total > 1) & (record.labels.gold < 0)
-        share = record.winners[clear] / record.winners[clear].sum(axis=1, keepdims=True)
-        kept = share[np.arange(len(share)), votes[clear].argmax(axis=1)]
-        return cls(record.labels.n_items, float(record.probability.sum()), float(clear.sum()), float(kept.sum()))
+        total, most, first = row_sum(votes), row_max(votes), votes.argmax(axis=1)
+        kept = record.winners[np.arange(len(first)), first] / row_sum(record.winners)
+        clear = (2 * most > total) & (total > 1) & (record.labels.gold < 0)
+        strong = clear & (3 * most >= 2 * total) & (total > 2)
+        counts = (clear.sum(), kept[clear].sum(), strong.sum(), kept[strong].sum())
+        return cls(record.labels.n_items, float(record.probability.sum()), *map(float, counts))
 
     def join(self, other: Plain) -> Plain:
         """Return the facts of both."""
-        return Plain(*(getattr(self, name) + getattr(other, name) for name in ("items", "probability", "clear", "kept")))
+        return Plain(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
