@@ -49,6 +49,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--next", "ask", type=click.Path(path_type=Path), help="Write the items most worth another label (.csv).")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
 @click.option("--report-title", help="--report: its title.")
+@click.option("--cost", help="The price of a label, such as 0.05, or the column of LABELS that says what each was paid.")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the tables."
 )
@@ -59,6 +60,13 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--max-iter", type=int, help="Passes over the labels allowed.")
 @click.option("--tol", type=float, help="Relative change of the objective at which to stop.")
 @click.option("--strict", is_flag=True, help="End with exit code 1 if the fit did not converge.")
+@click.option(
+    "--fail-if",
+    "fail_if",
+    multiple=True,
+    metavar="CONDITION",
+    help="End with exit code 1 if this holds, such as 'estimated_error > 5%' or 'removed > 0'; may be given several times.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> int:
@@ -67,6 +75,8 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content; or
     several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
     """
+    from crowdassay.cli.costs import check_cost, read_cost
+    from crowdassay.cli.gates import failures, read_gates
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import tell
     from crowdassay.fit.summary import summarise
@@ -74,6 +84,8 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     from crowdassay.io.tables import check_results
 
     chosen, estimator = choose(method, options)
+    gates = read_gates(options["fail_if"], truth=options["truth"] is not None)
+    check_cost(options["cost"], labels)
     if options["out"] is not None:
         check_results(options["out"])
     check_pictures(options)
@@ -88,21 +100,30 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             holder = stack.enter_context(holding(labels, options, estimator, announce))
             estimator.fit(holder, progress=progress, announce=announce, **known)
         result = estimator.result_
-        if options["out"] is not None or not options["quiet"]:
+        summary, failed = None, []
+        if options["out"] is not None or not options["quiet"] or gates:
             with working("Describing workers and items ...", quiet=quiet):
-                summary = summarise(result, chosen.name, ordered=chosen.ordered)
-        if options["out"] is not None:
+                paid = read_cost(options["cost"], labels, holder.facts)
+                summary = summarise(result, chosen.name, ordered=chosen.ordered, cost=paid)
+            failed = failures(gates, summary)
+            if gates:
+                summary["failed_gates"] = failed
+        if options["out"] is not None and summary is not None:
             with working("Writing ...", quiet=quiet):
                 write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-        show_more(result, options)
+        show_more(result, labels, options)
         if options["save_model"] is not None:
             estimator.save(options["save_model"])
-        if not options["quiet"]:
+        if summary is not None and not options["quiet"]:
             tell(result, summary, options)
-    return int(options["strict"] and not result.converged)
+    if options["strict"] and not result.converged:
+        failed = [*failed, f"The fit did not converge in {result.n_iter} iterations, as --strict asks; raise --max-iter."]
+    for words in failed:
+        click.echo(f"Failed: {words}", err=True)
+    return int(bool(failed))
 
 
-def show_more(result: Result, options: dict[str, Any]) -> None:
+def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Write what was asked for beyond the tables: items to label next, the calibration, the report."""
     if options["ask"] is not None:
         from crowdassay.io.write import write_table
@@ -117,7 +138,12 @@ def show_more(result: Result, options: dict[str, Any]) -> None:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
         save_chart(calibration_chart(result.insight.against.records), options["calibration"])
     if options["report"] is not None:
-        result.report(options["report"], title=options["report_title"])
+        from crowdassay.cli.costs import read_cost
+        from crowdassay.report.contents import contents_of_file
+
+        contents = contents_of_file(labels, result.insight)
+        cost = read_cost(options["cost"], labels, result.holder.facts)
+        result.report(options["report"], title=options["report_title"], cost=cost, contents=contents)
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:

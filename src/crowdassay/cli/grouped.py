@@ -11,7 +11,7 @@ HEADINGS = {
     ),
     "Known classes": ("truth", "gold", "use_gold", "gold_out", "calibration"),
     "Results": (
-        "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict",
+        "out", "form", "raw", "ask", "report", "report_title", "cost", "save_model", "as_json", "quiet", "strict", "fail_if",
     ),
     "Reading LABELS": (
         "tool", "item_column", "worker_column", "label_column", "classes", "missing", "repeats", "time_column", "weight_column",

@@ -74,12 +74,13 @@ class Result(Record):
         *,
         truth: Any = None,
         title: str | None = None,
-        cost: float | None = None,
+        cost: float | FloatArray | None = None,
         contents: Mapping[Any, Any] | None = None,
     ) -> None:
         """Write the report, one HTML file that opens offline; truth as a file, a frame, a mapping or class codes.
 
-        ``cost`` is the price of a label; ``contents`` says by item what it is, a text or the path of a picture.
+        ``cost`` is the price of a label, or what each worker has been paid (n_workers,); ``contents`` says by item what it
+        is, a text or the path of a picture.
         """
         if truth is None and self.holder.facts.truth is not None:
             truth = self.insight.against

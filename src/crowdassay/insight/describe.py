@@ -135,7 +135,7 @@ class Insight(ItemInsight):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
-        found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
+        found = (self.n_labels, self.connection, self.advice, self.copies[0])
         return (*write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

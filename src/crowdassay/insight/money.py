@@ -51,6 +51,12 @@ class Money:
         return asdict(self)
 
 
+def check_price(price: float) -> None:
+    """Refuse a price that is none."""
+    if not 0 <= price <= MOST:
+        raise ParameterError(f"A label must cost between 0 and {MOST:,.0f}, not {price:g}.")
+
+
 def count_money(insight: Insight, price: float | FloatArray) -> Money:
     """Return what labels cost and will cost.
 
@@ -63,14 +69,11 @@ def count_money(insight: Insight, price: float | FloatArray) -> Money:
     Where more items are unsettled than were looked at, those looked at, which are the least sure, stand for the others.
     """
     n_labels = insight.n_labels
+    if np.ndim(price) == 0:
+        check_price(float(price))
     paid = np.asarray(price, float) * n_labels if np.ndim(price) == 0 else np.asarray(price, float)
-    if (
-        paid.shape != n_labels.shape
-        or not np.all(np.isfinite(paid))
-        or paid.min(initial=0) < 0
-        or paid.max(initial=0) > MOST * 1e9
-    ):
-        raise ParameterError(f"A label must cost between 0 and {MOST:,.0f}, not {price}.")
+    if paid.shape != n_labels.shape or not np.all(np.isfinite(paid)) or paid.min(initial=0) < 0:
+        raise ParameterError("What workers were paid must be one amount of at least 0 for each of them.")
     total, spent = int(n_labels.sum()), float(paid.sum())
     each = spent / max(total, 1)
     removed = np.array([action == REMOVE for action in insight.actions], bool)

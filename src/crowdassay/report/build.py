@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.text import distinct, short
 from crowdassay.errors import FileError
 from crowdassay.insight.describe import Insight
@@ -47,7 +47,7 @@ def write_report(
     truth: Any = None,
     title: str | None = None,
     notes: Sequence[str] = (),
-    cost: float | None = None,
+    cost: float | FloatArray | None = None,
     contents: Mapping[Any, Any] | None = None,
 ) -> None:
     """Write the report as one HTML file that opens offline.
@@ -62,7 +62,7 @@ def write_report(
     notes : sequence of str
         What else the reader should know.
     cost : float, optional
-        The price of a label.
+        The price of a label, or what each worker has been paid.
     contents : mapping, optional
         What items are, by item: a text, or the path of a picture beside the report.
     """
@@ -78,7 +78,7 @@ def build_report(
     truth: Any = None,
     title: str | None = None,
     notes: Sequence[str] = (),
-    cost: float | None = None,
+    cost: float | FloatArray | None = None,
     contents: Mapping[Any, Any] | None = None,
     folder: Path | None = None,
 ) -> str:

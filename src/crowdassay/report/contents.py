@@ -6,7 +6,7 @@ import csv
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 
 from crowdassay.data.text import short
 from crowdassay.errors import CrowdassayError
+from crowdassay.insight.describe import Insight
+from crowdassay.insight.items import hardness
 
 COLUMNS = (
     "text", "content", "sentence", "message", "comment", "body", "title", "prompt", "image", "image_url", "picture", "photo",
@@ -36,6 +38,14 @@ class Content:
 
 
 Contents = Mapping[Any, Content]
+SHOWN = 12  # items in each table of a report
+
+
+def shown_items(insight: Insight) -> list[Any]:
+    """Return the names of the items that a report shows, as they are in the labels."""
+    hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:SHOWN]]
+    worth = [one.item for one in insight.worth[:SHOWN]]
+    return [insight.record.labels.items[j].as_py() for j in dict.fromkeys([*worth, *hard])]
 
 
 def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Contents:
@@ -44,6 +54,14 @@ def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Conten
     A picture at an address of the web stays an address: a page loads nothing from elsewhere.
     """
     return {item: _content(value, folder) for item, value in values.items() if value is not None and str(value).strip()}
+
+
+def contents_of_file(labels: Sequence[str], insight: Insight) -> Contents:
+    """Return what the file of labels says about the items that a report shows, where it is one table."""
+    report = insight.record.labels.report
+    if len(labels) != 1 or report.format != "plain" or "item" not in report.columns or not Path(labels[0]).is_file():
+        return {}
+    return find_contents(Path(labels[0]), report.columns["item"], shown_items(insight))
 
 
 def find_contents(path: Path, item_column: str, items: Iterable[Any]) -> Contents:

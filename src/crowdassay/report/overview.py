@@ -10,7 +10,7 @@ from crowdassay.insight.advice import REMOVE, RETRAIN, TALK
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.money import Money, further_labels
 from crowdassay.insight.notes import ABOUT_WORKERS
-from crowdassay.insight.totals import Against
+from crowdassay.insight.totals import Against, wrong_limits
 from crowdassay.insight.worth import SETTLED
 from crowdassay.io.values import counted
 from crowdassay.metrics.agreement import agreement
@@ -46,18 +46,11 @@ def _wrong(insight: Insight, against: Against | None) -> dict[str, str]:
         measured = f" Against the truth of {counted(against.known, 'item')}{told(against)}: {rate:.1%} wrong."
     if not insight.connection.identified.any() or insight.chance:
         return _card("How wrong is it?", "unknown", f"Nothing in these labels shows who is right.{measured}", "bad")
-    low, high = wrong_limits(insight)
+    low, high = wrong_limits(totals)
     text = (
         f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}).{measured}"
     )
     return _card("How wrong is it?", f"{totals.wrong / totals.items:.1%}", text)
-
-
-def wrong_limits(insight: Insight) -> tuple[float, float]:
-    """Return 95 % limits of the number of wrong labels, items taken as independent and probabilities as honest."""
-    totals = insight.totals
-    spread = 1.96 * totals.variance**0.5
-    return max(totals.wrong - spread, 0.0), min(totals.wrong + spread, float(totals.items))
 
 
 def told(against: Against) -> str:

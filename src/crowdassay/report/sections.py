@@ -11,9 +11,8 @@ from crowdassay.insight.advice import ORDER, UNKNOWN, shown_seconds
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import hardness
 from crowdassay.io.values import counted
-from crowdassay.report.contents import Contents
+from crowdassay.report.contents import SHOWN, Contents
 
-SHOWN = 12
 MOST_ROWS = 400  # workers in the table
 NAMES = 6  # workers named for one answer
 
@@ -112,13 +111,6 @@ def hardest_items(insight: Insight, contents: Contents) -> Rows:
         }
         for j in chosen
     ]
-
-
-def shown_items(insight: Insight) -> list[Any]:
-    """Return the names of the items that the report shows, as they are in the labels."""
-    hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:SHOWN]]
-    worth = [one.item for one in insight.worth[:SHOWN]]
-    return [insight.record.labels.items[j].as_py() for j in dict.fromkeys([*worth, *hard])]
 
 
 def said(insight: Insight, item: int) -> Rows:
