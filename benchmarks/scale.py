@@ -22,14 +22,15 @@ from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.data.labels import Labels
 from crowdassay.engines.files import FilesEngine
 from crowdassay.engines.local import LocalEngine, log_softmax
-from crowdassay.estimators.from_files import fit_spool
-from crowdassay.io.ingest import Reading, spool_files
+from crowdassay.fit.run import fit
+from crowdassay.fit.write import write_result
+from crowdassay.holders.spool import Spooled
+from crowdassay.io.ingest import spool_files
 from crowdassay.io.spool import Spool
-from crowdassay.io.stream import table_streams
-from crowdassay.io.tables import TABLES
 from crowdassay.memory import parse_size
 from crowdassay.model.family import Model
 from crowdassay.model.structures import nominal
+from crowdassay.read_options import ReadOptions
 from crowdassay.threads import available_cores
 
 PER_ITEM, CHUNK = 5, 200_000
@@ -103,7 +104,7 @@ def files(arguments: argparse.Namespace) -> None:
         write_labels(path, int(arguments.labels), arguments.workers, np.random.default_rng(0))
         print(f"{int(arguments.labels):,} labels, {path.stat().st_size / 1e9:.2f} GB of CSV, {threads} threads")
         started, cpu = time.perf_counter(), time.process_time()
-        spool = spool_files([path], folder, Reading({}), memory=memory, threads=threads)
+        spool = spool_files([path], folder, ReadOptions(), memory=memory, threads=threads)
         took = f"{time.perf_counter() - started:.0f} s, {time.process_time() - cpu:.0f} s of processor"
         print(f"spool: {took}, {resident():.0f} MB resident")
         path.unlink()
@@ -111,12 +112,11 @@ def files(arguments: argparse.Namespace) -> None:
         for name, (wall, ns) in costs.items():
             print(f"files {name}: {wall:.2f} s, {ns:.1f} ns of processor a label, {resident():.0f} MB resident")
         for name, estimator in (("dawid-skene", DawidSkene(tol=1e-7)), ("minimax", MinimaxEntropy(tol=1e-6))):
-            (out / name).mkdir()
-            cpu = time.process_time()
-            with table_streams(out / name, TABLES, "parquet") as streams:
-                found = fit_spool(estimator, spool, streams)
-            took = f"{found.result.seconds:.0f} s, {time.process_time() - cpu:.0f} s of processor"
-            print(f"{name}: {found.solution.n_iter} sweeps and the tables in {took}, {resident():.0f} MB resident")
+            started, cpu = time.perf_counter(), time.process_time()
+            found = fit(estimator, Spooled(spool))
+            write_result(found, {}, out / name, "parquet")
+            took = f"{time.perf_counter() - started:.0f} s, {time.process_time() - cpu:.0f} s of processor"
+            print(f"{name}: {found.n_iter} sweeps and the tables in {took}, {resident():.0f} MB resident")
         if not arguments.no_local:
             local = sweep_cost(LocalEngine(in_memory(spool)))
             for name, (wall, ns) in local.items():

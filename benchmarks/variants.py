@@ -39,23 +39,19 @@ FAMILY: dict[str, dict[str, Any]] = {
     "+ population, learned prior": PAPER | {"population": True, "prior": "learned"},
     "+ population, learned prior, learned gamma": PAPER | {"population": True, "prior": "learned", "gamma": "learned"},
 }
-POPULATION, TRIAL = "crowdassay.solvers.population", "crowdassay.estimators.assay_trial"
+POPULATION = "crowdassay.solvers.population"
 CONSTANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "anchor 0.1": ({"anchor": 0.1}, {}),
     "anchor 0.2": ({"anchor": 0.2}, {}),
     "anchor 0.3": ({"anchor": 0.3}, {}),
     "anchor 0.4": ({"anchor": 0.4}, {}),
     "anchor 0.5": ({"anchor": 0.5}, {}),
-    "answers 1": ({}, {f"{TRIAL}.ANSWERS": 1.0}),
-    "answers 10": ({}, {f"{TRIAL}.ANSWERS": 10.0}),
     "belief 2": ({}, {f"{POPULATION}.BELIEF": 2.0}),
     "belief 50": ({}, {f"{POPULATION}.BELIEF": 50.0}),
     "usual concentration 2": ({}, {f"{POPULATION}.USUAL": 2.0}),
     "usual concentration 8": ({}, {f"{POPULATION}.USUAL": 8.0}),
     "width 1": ({}, {f"{POPULATION}.WIDTH": 1.0}),
     "width 3": ({}, {f"{POPULATION}.WIDTH": 3.0}),
-    "odds 10": ({}, {f"{TRIAL}.STRONG": 10.0}),
-    "odds 100": ({}, {f"{TRIAL}.STRONG": 100.0}),
 }
 
 Fit = Callable[[Labels], tuple[np.ndarray, np.ndarray]]

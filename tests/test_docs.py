@@ -72,9 +72,34 @@ def test_the_example_is_what_its_command_makes(tmp_path):
         assert (tmp_path / name).read_bytes() == (ROOT / "examples" / name).read_bytes()
 
 
-def test_the_architecture_page_has_a_bullet_for_every_file():
+def test_the_architecture_page_has_the_layers_and_a_bullet_for_every_file():
     files = runpy.run_path(str(ROOT / "docs" / "files.py"))
     assert files["PAGE"].read_text(encoding="utf-8") == files["page"](), "run: python docs/files.py"
+
+
+def test_every_module_is_in_the_contract():
+    files = runpy.run_path(str(ROOT / "docs" / "files.py"))
+    named = [name for layer in files["layers"]() for name in layer]
+    assert sorted(named) == sorted(files["modules"]())
+
+
+def test_files_named_in_the_table_of_changes_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text.split("## What a change touches")[1].split("## ")[0]
+    rows = [row for row in table.splitlines() if row.startswith("|")][2:]
+    for row in rows:
+        names = re.findall(r"`([\w/]+\.\w+)`", row)
+        assert 1 <= len(names) <= 3, row
+        for name in names:
+            assert (ROOT / "src" / "crowdassay" / name).is_file(), name
+
+
+def test_nothing_is_imported_by_name_in_a_string():
+    """Imports that a string hides point wherever they like; the public names of the package alone are looked up so."""
+    for path in (ROOT / "src" / "crowdassay").rglob("*.py"):
+        if path.parent.name != "crowdassay":
+            found = re.findall(r"import_module\(.crowdassay|[\"']crowdassay\.\w+\.\w+[\"']", path.read_text(encoding="utf-8"))
+            assert not found, (path, found)
 
 
 @pytest.mark.parametrize("name", METHODS)

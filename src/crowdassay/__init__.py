@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from crowdassay.fit.result import Result
     from crowdassay.io.files import read_labels
     from crowdassay.io.frames import as_labels
+    from crowdassay.judges.rate import rate
+    from crowdassay.judges.rated import Rated
     from crowdassay.measurement.partial import PartialCredit
     from crowdassay.measurement.rasch import Rasch
     from crowdassay.measurement.rating import RatingScale
@@ -68,6 +70,7 @@ _HOMES = {
     "PartialCredit": "crowdassay.measurement.partial",
     "ProjectedEM": "crowdassay.estimators.coins",
     "Rasch": "crowdassay.measurement.rasch",
+    "Rated": "crowdassay.judges.rated",
     "RatingScale": "crowdassay.measurement.rating",
     "RaykarClassifier": "crowdassay.estimators.raykar",
     "Result": "crowdassay.fit.result",
@@ -84,6 +87,7 @@ _HOMES = {
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
     "load_model": "crowdassay.estimators.load",
+    "rate": "crowdassay.judges.rate",
     "read_labels": "crowdassay.io.files",
     "reference_sets": "crowdassay.model.structures",
     "select": "crowdassay.selection.choose",
@@ -112,6 +116,7 @@ __all__ = [  # noqa: RUF022  plain order
     "PartialCredit",
     "ProjectedEM",
     "Rasch",
+    "Rated",
     "RatingScale",
     "RaykarClassifier",
     "Result",
@@ -128,6 +133,7 @@ __all__ = [  # noqa: RUF022  plain order
     "grid",
     "load_dataset",
     "load_model",
+    "rate",
     "read_labels",
     "reference_sets",
     "select",

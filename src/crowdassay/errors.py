@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 
-FLAGS = ("allow-drops", "skip-bad", "predictions", "use-gold", "pseudonymise")
+from crowdassay.read_options import FLAGS as READING_FLAGS
+from crowdassay.read_options import OPTIONS, flag
+
+FLAGS = tuple(flag(name).removeprefix("--") for name in READING_FLAGS)
 VALUES = (
-    "item-column", "worker-column", "label-column", "time-column", "weight-column", "classes", "order", "repeats", "missing",
-    "question", "salt", "from", "gamma", "gammas", "max-iter",
+    *(flag(name).removeprefix("--") for name in OPTIONS if name not in READING_FLAGS),
+    "order", "gamma", "gammas", "max-iter",
 )  # fmt: skip
 RENAMED = {"from": "format", "order": "classes"}
-OPTION = re.compile(rf"--({'|'.join(sorted((*FLAGS, *VALUES), key=len, reverse=True))})(?: (wide|-1|none|auto)\b)?(?![\w-])")
+SETTINGS = "wide|plain|-1|none|auto|each|set|first|last"
+OPTION = re.compile(rf"--({'|'.join(sorted((*FLAGS, *VALUES), key=len, reverse=True))})(?: ({SETTINGS})\b)?(?![\w-])")
 
 
 def in_python(message: str) -> str:

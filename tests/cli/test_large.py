@@ -128,7 +128,7 @@ def test_what_needs_memory_is_refused(run, answers, tmp_path):
         assert (code, said in err) == (2, True), err
     code, _, err = run("aggregate", answers / "parts", "--use-gold")
     assert code == 2
-    assert "--use-gold goes with a single file; there are 2 here" in err
+    assert "--use-gold goes with exports of annotation tools" in err
 
 
 def test_files_are_chosen_where_memory_will_not_do(answers, capsys):

@@ -8,18 +8,23 @@ import pytest
 from crowdassay.checks.engines import CHECKS
 from crowdassay.engines.files import FilesEngine
 from crowdassay.engines.local import LocalEngine
+from crowdassay.estimators.methods import METHODS
 from crowdassay.io.spool import spool_labels
+from crowdassay.simulation.simulate import simulate
+from engines.fake_engine import FakeEngine
 
 LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"few": False}}
 FILES = {"files": {}, "files, one thread": {"threads": 1}}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
-@pytest.mark.parametrize("name", [*LOCAL, *FILES])
+@pytest.mark.parametrize("name", [*LOCAL, *FILES, "fake"])
 def test_engines(name, check, tmp_path):
     numbers = count()
 
     def make(labels):
+        if name == "fake":
+            return FakeEngine(labels)
         if name in LOCAL:
             return LocalEngine(labels, **LOCAL[name])
         folder = tmp_path / str(next(numbers))
@@ -27,6 +32,17 @@ def test_engines(name, check, tmp_path):
         return FilesEngine(spool_labels(labels, folder, size=120), **FILES[name])
 
     check(make)
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.make().needs_memory() is None])
+def test_every_method_that_can_leave_memory_needs_the_protocol_and_nothing_more(name):
+    labels = simulate(np.random.default_rng(5), n_items=9, n_workers=6, n_classes=3)[0]
+    options = {"max_iter": 10} if "max_iter" in METHODS[name].make().get_params() else {}
+    engines = FakeEngine(labels), LocalEngine(labels, few=False)
+    posteriors = [
+        METHODS[name].make(**options).solve(engine).judge(LocalEngine(labels, few=False)).posterior for engine in engines
+    ]
+    np.testing.assert_allclose(*posteriors, atol=1e-4)
 
 
 def test_a_wrong_engine_is_found_out():

@@ -164,23 +164,6 @@ def test_the_precision_of_effects_can_be_given():
     np.testing.assert_allclose(stiff.posterior, plain.posterior, atol=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "items"),
-    [
-        ("bluebirds", 7.41, True),
-        ("flags", 0.79, True),
-        ("ducks", 4.17, True),
-        ("rte", 7.0, False),
-        ("web_search", 15.94, False),
-    ],
-)
-def test_errors_on_real_data(real, name, error, items):
-    labels, truth = real(name)
-    result = Assay().fit(labels).result_
-    assert result.parameters["items"] is items
-    assert 100 * error_rate(result.winners, truth) == pytest.approx(error, abs=0.2)
-
-
 @pytest.mark.parametrize("name", ["netflix_dtype", "athlete_dtype", "trivia", "zencrowd_us", "wordsim"])
 def test_never_much_worse_than_a_vote(real, name):
     labels, truth = real(name)

@@ -41,9 +41,14 @@ def test_true_is_no_number_and_a_seed_is_not_negative():
 
 def test_numbers_of_numpy_are_numbers():
     check_types(DawidSkene(smoothing=np.float32(0.5), max_iter=np.int64(3), threads=np.int32(1)))
-    DawidSkene(smoothing=np.float32(0.5), max_iter=np.int64(3)).fit(LABELS)
+    found = DawidSkene(smoothing=np.float32(0.5), max_iter=np.int64(3)).fit(LABELS)
+    np.testing.assert_allclose(
+        found.result_.posterior, DawidSkene(smoothing=0.5, max_iter=3).fit(LABELS).result_.posterior, rtol=1e-12
+    )
 
 
 def test_annotations_that_are_no_text_are_left_alone():
-    made = dataclasses.make_dataclass("Made", [("x", float, "much"), ("seed", list[int], ())])
+    made = dataclasses.make_dataclass("Made", [("x", float, "much"), ("seed", list[int], ()), ("y", "float", 1.0)])
     check_types(made())
+    with pytest.raises(ParameterError, match="y must be a number"):
+        check_types(made(y="much"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crowdassay.checks.estimators import CHECKS
+from crowdassay.checks.estimators import CHECKS, check_class_names, check_history, check_probabilities, check_tables
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.simulation.simulate import simulate
@@ -12,6 +12,7 @@ from problems import random_labels
 
 BINARY, _ = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=2, item_spread=0.3)
 THREE, _ = simulate(np.random.default_rng(1), n_items=60, n_workers=8, n_classes=3, item_spread=0.3)
+BY_ORDER = ("wawa", "zero-based-skill")
 RAGGED = random_labels(3, n_classes=2)
 
 
@@ -34,19 +35,21 @@ def test_binary(name, check):
 def test_three_classes(name, check):
     if not fits(METHODS[name], THREE):
         pytest.skip(f"{name} takes two classes only")
+    if check is check_class_names and name in BY_ORDER:
+        pytest.skip(f"{name} compares workers with the vote, whose ties go to the first class, as crowd-kit has it")
     check(METHODS[name].make, THREE)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_ragged_labels_with_repeats(name):
-    for check in CHECKS[:3]:
+    for check in (check_probabilities, check_tables, check_history):
         check(METHODS[name].make, RAGGED)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_refusal_names_alternatives(name):
     if fits(METHODS[name], THREE):
-        return
+        pytest.skip(f"{name} takes any number of classes")
     with pytest.raises(DataError, match=r"dawid-skene|one-coin") as refusal:
         METHODS[name].make().fit(THREE)
     assert "3" in str(refusal.value)

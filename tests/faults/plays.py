@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from contextlib import nullcontext
 from pathlib import Path
 from unittest import mock
 
@@ -13,12 +12,14 @@ import pyarrow as pa
 import exports
 from crowdassay.data.labels import Labels
 from crowdassay.errors import CrowdassayError
+from crowdassay.io.database import ask
 from crowdassay.io.encode import encode
 from crowdassay.io.files import read_labels, read_truth
-from crowdassay.io.formats.look import look
-from crowdassay.io.formats.record import Wanted
+from crowdassay.io.formats.record import Rows, finish
 from crowdassay.io.formats.registry import FORMATS, PLAIN, read, recognise
+from crowdassay.io.look import look
 from crowdassay.io.repeats import POLICIES
+from crowdassay.read_options import ReadOptions
 from faults import tables
 
 ROWS = [("0", "1", "1"), ("0", "2", "0"), ("1", "1", "0"), ("1", "2", "0")]
@@ -56,7 +57,9 @@ def play_export(data: bytes, folder: Path) -> Labels | None:
     name = recognise(seen) if tool in {None, PLAIN} else tool
     if name == PLAIN:
         return None
-    rows = read(name, seen, Wanted(question, None, bool(third & 16), missing))
+    wanted = ReadOptions.of({"question": question, "predictions": bool(third & 16), "missing": missing})
+    rows = read(name, seen, wanted)
+    rows = finish([rows], wanted, path.name) if isinstance(rows, Rows) else rows
     return encode(rows.item, rows.worker, rows.label, repeats=policy)
 
 
@@ -74,8 +77,7 @@ def play_table(data: bytes, folder: Path) -> Labels | None:
         return None
 
     def read_it(*, quickly: bool) -> Labels:
-        slowly = mock.patch("crowdassay.io.scan._fetch", return_value=None)  # as where DuckDB refuses a table
-        with nullcontext() if quickly else slowly:
+        with mock.patch("crowdassay.io.source.ask", ask if quickly else lambda *_: None):
             return read_labels(path, format=tool, missing=missing, repeats=policy)
 
     if "json" in name or "parquet" in name or readers == "duckdb":

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.errors import DataError, ParameterError
+from crowdassay.errors import DataError
 from crowdassay.io.files import read_labels
 from crowdassay.io.frames import as_labels
 
@@ -95,8 +95,8 @@ def test_row_05_conflicting_judgements(put):
     assert "the last in row order was kept" in plain.report.notes[0]
     dated = "item,worker,label,when\na,w,x,2024-05-01T10:00:00+02:00\na,w,y,2024-05-01T09:00:00Z\na,v,x,2024-01-01T00:00:00Z\n"
     assert read_labels(put(dated, "d.csv"), repeats="last", time_column="when").label.tolist() == [1, 0]
-    with pytest.raises(ParameterError, match="`repeats` first or last"):
-        read_labels(path, time_column="created_at")
+    times = read_labels(put(dated, "d.csv"), time_column="when").time
+    assert times.tolist() == [1714550400.0, 1714554000.0, 1704067200.0]  # they go with the labels, too
 
 
 def test_row_06_variants_of_a_class(put):
@@ -215,17 +215,17 @@ def test_row_30_sql_in_column_names(put):
 
 
 def test_row_30_duckdb_opens_no_other_file(put):
-    from crowdassay.io.scan import _run
+    from crowdassay.io.database import ask
 
     secret, path = put("secret\n1\n", "secret.csv"), put(GOOD)
 
     def rows(query):
-        return _run(query, path, lambda relation: relation.fetchall())
+        return ask(query, path, lambda relation: relation.fetchall())
 
-    assert rows("SELECT count(*) FROM read_csv(?)") == [(4,)]
+    assert rows("SELECT count(*) FROM read_csv($path)") == [(4,)]
     for query in (
-        f"SELECT * FROM read_csv('{secret}') WHERE ? != ''",
-        f"SELECT * FROM glob('{secret.parent}/*') WHERE ? != ''",
-        "SELECT * FROM read_csv('https://example.org/a.csv') WHERE ? != ''",
+        f"SELECT * FROM read_csv('{secret}') WHERE $path != ''",
+        f"SELECT * FROM glob('{secret.parent}/*') WHERE $path != ''",
+        "SELECT * FROM read_csv('https://example.org/a.csv') WHERE $path != ''",
     ):
         assert rows(query) is None

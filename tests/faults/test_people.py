@@ -8,8 +8,8 @@ import pytest
 
 import exports
 from crowdassay.errors import DataError
+from crowdassay.io import archive
 from crowdassay.io.files import read_labels
-from crowdassay.io.formats import archive
 
 ROWS = [("i1", "ann@example.org", "warm"), ("i1", "bob@example.org", "cold"), ("i2", "ann@example.org", "cold")]
 
@@ -98,15 +98,15 @@ def test_row_28_zip_bombs(tmp_path, monkeypatch):
 
 
 def test_row_34_no_gpu_is_one_sentence():
-    from crowdassay.engines.choose import make_engine, missing
-
+    from crowdassay.engines.gpu_card import missing
     from crowdassay.engines.local import LocalEngine
+    from crowdassay.holders.card import Card
     from problems import random_labels
 
     if missing() is None:
         pytest.skip("there is a card")
     said = []
-    engine = make_engine("gpu", random_labels(0), announce=said.append)
+    engine = Card(random_labels(0)).engine(few=False, announce=said.append)
     assert isinstance(engine, LocalEngine)
     assert len(said) == 1
 

@@ -188,18 +188,18 @@ def test_row_23_paths_that_cannot_be(run, tmp_path):
 
 
 def test_row_23_a_vanishing_input(run, tmp_path, monkeypatch):
-    from crowdassay.io import scan
+    from crowdassay.io import look
 
     labels = tmp_path / "labels.csv"
     labels.write_text("item,worker,label\na,v,x\na,w,y\n")
-    sniff = scan.sniff
+    sniff = look.sniff
 
-    def sniff_and_vanish(path):
-        found = sniff(path)
+    def sniff_and_vanish(stream, path):
+        found = sniff(stream, path)
         path.unlink()
         return found
 
-    monkeypatch.setattr(scan, "sniff", sniff_and_vanish)
+    monkeypatch.setattr(look, "sniff", sniff_and_vanish)
     code, _, err = run("aggregate", labels, "--out", tmp_path / "r")
     assert code == 2
     assert "'labels.csv' cannot be read (No such file or directory)" in err

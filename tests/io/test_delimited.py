@@ -3,14 +3,26 @@ from __future__ import annotations
 import csv
 import io
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdassay.errors import DataError
-from crowdassay.io.delimited import Dialect, read_slowly, sniff
+from crowdassay.io import delimited
+from crowdassay.io.delimited import Dialect
 from crowdassay.io.files import read_labels
-from crowdassay.io.ingest import Reading, spool_files
+from crowdassay.io.ingest import spool_files
+from crowdassay.read_options import ReadOptions
+
+
+def sniff(path):
+    with path.open("rb") as stream:
+        return delimited.sniff(stream, path)
+
+
+def read_slowly(path, dialect, positions):
+    return pa.Table.from_batches(delimited.read_slowly(lambda: path.open("rb"), path, dialect, positions))
 
 
 def write(tmp_path, text):
@@ -106,7 +118,7 @@ def test_blank_lines_and_excels_line_that_names_the_separator_are_left_out(tmp_p
     labels = read_labels(path)
     assert (labels.items.to_pylist(), labels.class_names) == (["a", "b"], ("x", "y"))
     (tmp_path / "spool").mkdir()
-    spool = spool_files([path], tmp_path / "spool", Reading({}), memory=10**9, threads=1)
+    spool = spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1)
     assert (spool.n_labels, spool.classes.to_pylist()) == (2, ["x", "y"])
     path.write_bytes((first + rest + "c;w\n").encode())
     with pytest.raises(DataError, match=rf"Line {(first + rest).count(chr(10)) + 1} of 'labels.csv' has 2 fields"):

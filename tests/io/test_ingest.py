@@ -12,10 +12,10 @@ from crowdassay.data.labels import Labels
 from crowdassay.errors import ColumnError, DataError, FileError, ParameterError
 from crowdassay.io import spool as spools
 from crowdassay.io.files import read_labels
-from crowdassay.io.ingest import Reading, spool_files
-from crowdassay.io.ingest_source import find_inputs
-from crowdassay.io.several import read_several
+from crowdassay.io.ingest import spool_files
+from crowdassay.io.kinds import find_inputs
 from crowdassay.io.spool import spool_labels
+from crowdassay.read_options import ReadOptions
 from problems import random_labels
 
 ROWS = """task,annotator,answer
@@ -37,13 +37,12 @@ d,u1,no
 @pytest.fixture
 def spooled(tmp_path):
     def spool(*paths, size=None, **options):
-        columns = options.pop("columns", {})
+        known = {what: options.pop(what, None) for what in ("gold", "truth")}
         folder = tmp_path / "spool"
         folder.mkdir(exist_ok=True)
         for old in folder.iterdir():
             old.unlink()
-        reading = Reading(columns, **options)
-        return spool_files(find_inputs(paths), folder, reading, memory=10**9, threads=1)
+        return spool_files(find_inputs(paths), folder, ReadOptions.of(options), memory=10**9, threads=1, **known)
 
     return spool
 
@@ -142,7 +141,7 @@ def test_several_files_are_one_table(tmp_path, spooled):
     expected = read_labels(one)
     for given in ([tmp_path / "in"], [tmp_path / "in" / "?.csv"], [tmp_path / "in" / "a.csv", tmp_path / "in" / "b.csv"]):
         assert_same(whole(spooled(*given)), expected, report=False)
-        assert_same(read_several(find_inputs(given)), expected, report=False)
+        assert_same(read_labels(given), expected, report=False)
 
 
 def test_gold_and_truth(tmp_path, spooled):
@@ -201,7 +200,7 @@ def test_what_is_wrong_is_said(tmp_path, spooled):
     with pytest.raises(FileError, match="holds no file of labels"):
         find_inputs([tmp_path / "empty"])
     with pytest.raises(ParameterError, match="at least 600 MB"):
-        spool_files([path], tmp_path, Reading({}), memory=10**8, threads=1)
+        spool_files([path], tmp_path, ReadOptions(), memory=10**8, threads=1)
 
 
 def test_mixed_line_ends_are_read_slowly(tmp_path, spooled):
@@ -221,4 +220,4 @@ def test_json_that_holds_no_objects(tmp_path):
     path.write_text("[[1, 2], [3]]")
     (tmp_path / "spool").mkdir()
     with pytest.raises(DataError, match="it needs one JSON object per label"):
-        spool_files([path], tmp_path / "spool", Reading({}), memory=10**9, threads=1)
+        spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1)

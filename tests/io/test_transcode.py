@@ -12,9 +12,9 @@ import pytest
 from crowdassay.errors import DataError, FileError
 from crowdassay.io import transcode
 from crowdassay.io.files import read_labels, read_truth
-from crowdassay.io.ingest import Reading, spool_files
-from crowdassay.io.several import read_several
+from crowdassay.io.ingest import spool_files
 from crowdassay.io.transcode import as_utf8, encoding_of
+from crowdassay.read_options import ReadOptions
 
 TEXT = "item\tworker\tlabel\r\na\té\tx\r\nb\t😀\ty\r\n"
 ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32")
@@ -48,10 +48,10 @@ def test_several_files_and_files_larger_than_memory(tmp_path):
     paths[0].write_bytes(TEXT.encode("utf-16"))
     paths[1].write_text("item,worker,label\nc,v,x\n", "utf-8")
     note = "'u16.csv' was read as UTF-16 text."
-    labels = read_several(paths)
+    labels = read_labels(paths)
     assert (labels.items.to_pylist(), labels.report.notes[0]) == (["a", "b", "c"], note)
     (tmp_path / "spool").mkdir()
-    spool = spool_files(paths, tmp_path / "spool", Reading(dict.fromkeys(("item", "worker", "label"))), memory=10**9, threads=1)
+    spool = spool_files(paths, tmp_path / "spool", ReadOptions(), memory=10**9, threads=1)
     assert (spool.workers.to_pylist(), spool.report.notes[0]) == (["é", "😀", "v"], note)
 
 

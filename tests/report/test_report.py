@@ -55,7 +55,7 @@ def test_it_says_what_there_is_to_say(story):
     for words in (
         "Krippendorff's alpha",
         "What to do next",
-        "would fix most of that",
+        "Ask an expert about",
         "answers as if by chance",
         "contradicts the others",
         "Who needs attention?",

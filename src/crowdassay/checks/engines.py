@@ -1,7 +1,7 @@
 """Conformance suite for engines: wherever the labels are, the sums are those of the local engine.
 
 ``check_engine(make)`` runs every check; ``make`` takes `Labels` and returns an engine that holds them. Each check fails with
-an `AssertionError` in words. An engine may keep its items' coordinates between sweeps (``engine.warm``) or not.
+an `AssertionError` in words. An engine may keep its items' coordinates between sweeps or not.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.engines.local import LocalEngine, log_softmax
+from crowdassay.estimators.assay import Assay
+from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.majority import MajorityVote
 from crowdassay.estimators.minimax import MinimaxEntropy
@@ -25,7 +27,8 @@ from crowdassay.simulation.simulate import simulate
 
 Make = Callable[[Labels], Engine]
 OBJECTIVE = 1e-9  # relative
-SUMS = 1e-6  # of a worker's table; items stop when half a step is worth less than 1e-10
+FITTED = 1e-7  # relative, of a fit that is stopped on its way: items stop a little earlier or later
+SUMS = 1.5e-5  # of a worker's table: an item that stops when half a step is worth less than 1e-10 is that far from its optimum
 
 
 def problems() -> dict[str, Labels]:
@@ -34,8 +37,8 @@ def problems() -> dict[str, Labels]:
     gold = np.full(ragged.n_items, -1)
     gold[[0, 3, -1]] = [1, 2, 0]
     return {
-        "binary": simulate(np.random.default_rng(0), n_items=90, n_workers=9, n_classes=2, item_spread=0.3)[0],
-        "three classes": simulate(np.random.default_rng(1), n_items=90, n_workers=9, n_classes=3, item_spread=0.3)[0],
+        "binary": simulate(np.random.default_rng(0), n_items=16, n_workers=5, n_classes=2, item_spread=0.3)[0],
+        "three classes": simulate(np.random.default_rng(1), n_items=16, n_workers=5, n_classes=3, item_spread=0.3)[0],
         "ragged": ragged,
         "gold": ragged.with_gold(gold),
     }
@@ -97,27 +100,30 @@ def check_again(make: Make) -> None:
 
 def check_fits(make: Make) -> None:
     """Estimators end where they end on the local engine: the same objective, and the same most probable classes."""
-    methods = (
+    methods: tuple[Estimator, ...] = (
         MajorityVote(),
+        Assay(max_iter=20),
         DawidSkene(max_iter=30),
         DawidSkene(prior="estimated", smoothing=0.1, max_iter=30),
-        MinimaxEntropy(starts=1),
-        MinimaxEntropy(starts=1, item_structure="none"),
-        MinimaxEntropy(starts=1, structure="ordinal"),
+        MinimaxEntropy(starts=1, max_iter=12),
+        MinimaxEntropy(starts=1, max_iter=12, item_structure="none"),
+        MinimaxEntropy(starts=1, max_iter=12, structure="ordinal"),
     )
     for name, labels in problems().items():
         engine = make(labels)
         for method in methods:
             engine.restart()
-            # An engine whose items carry nothing takes the path of a local engine whose items carry nothing.
-            local = LocalEngine(labels, warm=getattr(engine, "warm", False))
+            # Labels that are many are fitted in another way than few: the local engine takes the way of this one.
+            local = LocalEngine(labels, few=engine.few)
             found, expected = method.solve(engine), method.solve(local)
             where = f"{name}, {method}"
+            assert (found.objective is None) == (expected.objective is None), f"{where}: one fit has an objective, one has none"
             if expected.objective is not None and found.objective is not None:
-                _same(found.objective, expected.objective, f"{where}: the objective of the fit")
-            posteriors = [_judge(labels, solution.model, solution.sigma, solution.log_prior) for solution in (found, expected)]
+                _same(found.objective, expected.objective, f"{where}: the objective of the fit", FITTED)
+            assert found.judge is not None and expected.judge is not None, f"{where}: nothing judges the items"  # noqa: PT018
+            posteriors = [solution.judge(LocalEngine(labels, few=False)).posterior for solution in (found, expected)]  # type: ignore[misc]
             top = np.sort(posteriors[1], axis=1)
-            clear = top[:, -1] - top[:, -2] > 1e-6
+            clear = top[:, -1] - top[:, -2] > 1e-4
             same = posteriors[0].argmax(axis=1) == posteriors[1].argmax(axis=1)
             assert same[clear].all(), f"{where}: {int((~same[clear]).sum())} items got another label"
 
@@ -154,14 +160,9 @@ def _tables(labels: Labels) -> FloatArray:
     return noise + np.eye(labels.n_classes)
 
 
-def _judge(labels: Labels, model: Model | None, sigma: FloatArray, log_prior: FloatArray) -> FloatArray:
-    plain = model or Model(resolve("nominal", labels.n_classes).basis(), None, 1.0, 1.0)
-    return LocalEngine(labels).posteriors(plain, sigma, log_prior)[1]
-
-
-def _same(found: float, expected: float, what: str) -> None:
+def _same(found: float, expected: float, what: str, most: float = OBJECTIVE) -> None:
     gap = abs(found - expected) / max(abs(expected), 1.0)
-    assert gap <= OBJECTIVE, f"{what} is {found!r}, not {expected!r}"
+    assert gap <= most, f"{what} is {found!r}, not {expected!r}"
 
 
 def _close(found: FloatArray, expected: FloatArray, what: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.data.labels import Labels
 from crowdassay.estimators.base import Estimator
@@ -45,10 +46,12 @@ def check_tables(make: Make, labels: Labels) -> None:
 
 
 def check_history(make: Make, labels: Labels) -> None:
-    """The objective only rises, and its last value is the one reported."""
+    """The objective only rises, and its last value is the one reported; a method without one says so by an empty history."""
     result = make().fit(labels).result_
     if result.objective is None:
+        assert result.history == (), "there is a history of an objective, and no objective"
         return
+    assert result.history, "there is an objective, and no history of it"
     steps = np.diff(result.history)
     assert steps.min(initial=0.0) >= -1e-8 * abs(result.objective), "the objective fell"
     assert abs(result.history[-1] - result.objective) <= 1e-6 * abs(result.objective), "the last step is not the objective"
@@ -73,6 +76,32 @@ def check_row_order(make: Make, labels: Labels) -> None:
     )
     difference = np.abs(make().fit(labels).result_.posterior - make().fit(shuffled).result_.posterior).max()
     assert difference < CLOSE, f"row order moved a probability by {difference:.1e}"
+
+
+def check_class_names(make: Make, labels: Labels) -> None:
+    """Classes by other names in the opposite order are the same classes: probabilities follow them."""
+    last = labels.n_classes - 1
+    turned = replace(labels, label=(last - labels.label).astype(labels.label.dtype), classes=_other_names(labels.n_classes))
+    one, other = (make().fit(data).result_.posterior for data in (labels, turned))
+    difference = np.abs(one - other[:, ::-1]).max()
+    assert difference < CLOSE, f"renaming the classes moved a probability by {difference:.1e}"
+
+
+def check_progress(make: Make, labels: Labels) -> None:
+    """Whoever follows a fit hears of every step in order, and sees the objective rise where the method has one."""
+    heard: list[tuple[int, float]] = []
+    result = make().fit(labels, progress=lambda step, value: heard.append((step, value))).result_
+    steps = [step for step, _ in heard]
+    assert steps == sorted(steps), "progress went back"
+    assert all(np.isfinite(value) for _, value in heard), "progress told something that is no number"
+    if result.objective is not None and heard and result.n_iter > 1:
+        assert max(value for _, value in heard) >= result.objective - 1e-6 * abs(result.objective), (
+            "progress never reached the end"
+        )
+
+
+def _other_names(n_classes: int) -> pa.Array:
+    return pa.array([f"class {n_classes - c}" for c in range(n_classes)])
 
 
 def check_gold(make: Make, labels: Labels) -> None:
@@ -118,6 +147,8 @@ CHECKS = (
     check_history,
     check_repeatable,
     check_row_order,
+    check_class_names,
+    check_progress,
     check_gold,
     check_parameters,
     check_pickle,

@@ -11,7 +11,7 @@ import click
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import many_reading_options
+from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -27,7 +27,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 
 
 @click.command(cls=Grouped)
-@many_reading_options
+@reading_options
 @click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
 @click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 1/256 to 4 by default.")
@@ -139,11 +139,9 @@ def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) 
         save_chart(calibration_chart(result.insight.against.records), options["calibration"])
     if options["report"] is not None:
         from crowdassay.cli.costs import read_cost
-        from crowdassay.report.contents import contents_of_file
 
-        contents = contents_of_file(labels, result.insight)
         cost = read_cost(options["cost"], labels, result.holder.facts)
-        result.report(options["report"], title=options["report_title"], cost=cost, contents=contents)
+        result.report(options["report"], title=options["report_title"], cost=cost)
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:

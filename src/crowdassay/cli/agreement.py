@@ -38,7 +38,7 @@ MOST_CLASSES = 20
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the tables, as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def agreement(labels: Path, as_json: bool, out: Path | None, **options: Any) -> None:
+def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Measure how far workers agree on LABELS: overall, by class, by worker and by pair of workers."""
     from crowdassay.io.folder import check_free, replacing_folder
     from crowdassay.io.write import check_writable, write_table

@@ -28,7 +28,7 @@ SHOWN = 10
 )
 @click.option("--seed", default=0, show_default=True, help="Decides which labels are held out together.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def compare(labels: Path, methods: str, as_json: bool, **options: Any) -> None:
+def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any) -> None:
     """Fit several methods to LABELS and compare them.
 
     With --truth by their errors; without, by how well they predict labels held out, and in both cases by where they differ.

@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 @click.option("--gold-out", type=click.Path(path_type=Path), help="File for the gold found in the export, as item,label.")
 @click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
 @click.option("--json", "as_json", is_flag=True, help="Print the import report as JSON and nothing else.")
-def convert(labels: Path, out: Path, gold_out: Path | None, raw: bool, as_json: bool, **options: Any) -> None:
-    """Write LABELS, often an annotation tool's export, as a plain table of item, worker and label."""
+def convert(labels: tuple[str, ...], out: Path, gold_out: Path | None, raw: bool, as_json: bool, **options: Any) -> None:
+    """Write LABELS, often an annotation tool's export, as a plain table of item, worker and label.
+
+    Several files, folders and patterns such as 'Batch_*.csv' are read as one export.
+    """
     import json
 
     from crowdassay.cli.summary import print_report
+    from crowdassay.io.files import table_of
     from crowdassay.io.write import check_writable, write_table
 
     forms = {path: form_of(path) for path in (out, gold_out) if path is not None}
     for path in forms:
         check_writable(path.parent)
-    refuse_inputs([labels], forms)
+    refuse_inputs(labels, forms)
     data = read(labels, {**options, "use_gold": options["use_gold"] or gold_out is not None})
-    write_table(plain_table(data), out, forms[out], raw=raw)
+    write_table(table_of(data), out, forms[out], raw=raw)
     if gold_out is not None:
         write_table(gold_table(data), gold_out, forms[gold_out], raw=raw)
     if as_json:
@@ -53,15 +57,6 @@ def form_of(path: Path) -> str:
     if form not in {"csv", "parquet"}:
         raise ParameterError(f"'{path.name}' must end in .csv or .parquet.")
     return form
-
-
-def plain_table(labels: Labels) -> pa.Table:
-    """Return one row per label."""
-    import pyarrow as pa
-
-    columns = {"item": (labels.items, labels.label_item), "worker": (labels.workers, labels.worker)}
-    columns["label"] = (labels.classes, labels.label)
-    return pa.table({name: values.take(pa.array(codes)) for name, (values, codes) in columns.items()})
 
 
 def gold_table(labels: Labels) -> pa.Table:

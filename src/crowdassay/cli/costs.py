@@ -40,7 +40,8 @@ def read_cost(text: str | None, labels: tuple[str, ...], facts: Facts) -> float 
     import numpy as np
 
     from crowdassay.errors import DataError
-    from crowdassay.io.scan import scan
+    from crowdassay.io.look import look
+    from crowdassay.io.source import open_source
 
     if text is None:
         return None
@@ -48,11 +49,10 @@ def read_cost(text: str | None, labels: tuple[str, ...], facts: Facts) -> float 
     if each is not None:
         return each
     path = Path(labels[0])
-    kind = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if facts.report.format != "plain":
         raise DataError(f"--cost '{text}' names a column, which only plain tables have; give a price such as 0.05.")
     names = {"worker": facts.report.columns["worker"], "label": text}
-    table, _ = scan(path, kind, ("worker", "label"), names)
+    table = open_source(look(path), ("worker", "label"), names).read()
     paid = np.zeros(facts.n_workers)
     place = {str(name): i for i, name in enumerate(facts.workers.to_pylist())}
     for row, (worker, amount) in enumerate(zip(table["worker"].to_pylist(), table["label"].to_pylist(), strict=True), 1):

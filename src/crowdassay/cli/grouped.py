@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import click
 
+from crowdassay.read_options import HEADING, under
+
 HEADINGS = {
+    "Planning": (
+        "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers",
+        "decisions", "curve", "new", "items", "like",
+    ),
+    "Rates": ("people", "by", "pair", "against", "strata", "order_column", "beyond"),
     "Method": (
         "method", "methods", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
         "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level",
     ),
-    "Known classes": ("truth", "gold", "use_gold", "gold_out", "calibration"),
+    "Known classes": ("truth", "gold", *under("Known classes"), "gold_out", "calibration"),
     "Results": (
-        "out", "form", "raw", "ask", "report", "report_title", "cost", "save_model", "as_json", "quiet", "strict", "fail_if",
+        "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
+        "next_size", "items_file", "fail_if", "cost",
     ),
-    "Reading LABELS": (
-        "tool", "item_column", "worker_column", "label_column", "classes", "missing", "repeats", "time_column", "weight_column",
-        "allow_drops", "skip_bad", "question", "predictions", "pseudonymise", "salt",
-    ),
+    HEADING: under(HEADING),
     "Running": ("engine", "memory", "temp_dir", "threads"),
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.reading import class_list, read_many
+from crowdassay.cli.reading import read, read_options
 
 if TYPE_CHECKING:
     from crowdassay.holders.base import Holder
@@ -27,16 +28,11 @@ OPTIONS = (
     click.option("--temp-dir", type=click.Path(path_type=Path), help="--engine files: folder for temporary files."),
 )
 # What needs all labels in memory, and the values that do not ask for it.
-IN_MEMORY = {
-    "time_column": None, "weight_column": None, "skip_bad": False, "question": None, "predictions": False, "use_gold": False,
-    "save_model": None, "validation": None,
-}  # fmt: skip
-# What Spark cannot do with labels that have no order.
-ORDERED = {"repeats": "keep", "missing": (), "pseudonymise": False}
+IN_MEMORY = {"save_model": None, "validation": None}
 SHARE = 0.5  # of the free memory that is used where none is given
 PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
 SAMPLE = 1 << 20
-READERS = {".csv": ",", ".tsv": "\t"}
+TEXT = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 
 Announce = Callable[[str], None]
 
@@ -70,13 +66,12 @@ def check(name: str, options: dict[str, Any], estimator: Any) -> None:
         raise ParameterError(f"{reason}; take --engine local.")
     if name == "gpu":
         return
-    limits = {**IN_MEMORY, **(ORDERED if name == "spark" else {})}
-    for option, unset in limits.items():
+    for option, unset in IN_MEMORY.items():
         if options.get(option, unset) != unset:
-            what = "an order of the labels, which Spark has not" if option in ORDERED else "all labels in memory"
-            raise ParameterError(f"--{option.replace('_', '-')} needs {what}; leave it out, or take --engine local.")
-    if options["tool"] not in {None, "plain"}:
-        raise ParameterError("Other engines than local and gpu read plain tables; make one first: crowdassay convert.")
+            needs = "needs all labels in memory; leave it out, or take --engine local."
+            raise ParameterError(f"--{option.replace('_', '-')} {needs}")
+    if reason := read_options(options).refusal(name):
+        raise ParameterError(reason)
 
 
 @contextmanager
@@ -88,7 +83,7 @@ def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, 
     from crowdassay.io.truth import match_truth, take_gold
 
     with working("Reading ...", quiet=options["quiet"]):
-        data = read_many(labels, options)
+        data = read(labels, options)
     truth = None if options["truth"] is None else match_truth(data, options["truth"], what="truth")
     if options["gold"] is not None:
         data = take_gold(data, options["gold"])
@@ -100,20 +95,18 @@ def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, 
 def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
     """Encode labels into a spool on disk."""
     from crowdassay.holders.spool import Spooled
-    from crowdassay.io.ingest import Reading, spool_files
-    from crowdassay.io.ingest_source import find_inputs
+    from crowdassay.io.ingest import spool_files
+    from crowdassay.io.kinds import find_inputs
     from crowdassay.io.workspace import workspace
     from crowdassay.threads import available_cores
 
-    names = ("repeats", "allow_drops", "missing", "pseudonymise", "salt", "gold", "truth")
-    columns = {role: options[f"{role}_column"] for role in ("item", "worker", "label")}
-    reading = Reading(columns, class_list(options["classes"]), **{name: options[name] for name in names})
+    known = {"gold": options["gold"], "truth": options["truth"], "memory": memory_of(options)}
     threads = options["threads"] or available_cores()
     paths = find_inputs(labels)
     with workspace(options["temp_dir"]) as folder:
         if announce is not None:
             announce("Encoding and sorting the labels ...")
-        yield Spooled(spool_files(paths, folder, reading, memory=memory_of(options), threads=threads), threads)
+        yield Spooled(spool_files(paths, folder, read_options(options), threads=threads, **known), threads)
 
 
 @contextmanager
@@ -135,10 +128,17 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
             spool = str(stack.enter_context(workspace(spool)))
         if announce is not None:
             announce("Encoding the labels in Spark ...")
+        asked = read_options(options)
+        columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
+        if text := text_files(labels):
+            folder = stack.enter_context(workspace(options["temp_dir"] if is_local(spark) else None))
+            frame, columns = text_frame(spark, text, folder, asked), {}
+        else:
+            frame = read_frame(spark, labels)
         data = encode_frame(
-            read_frame(spark, labels),
-            columns={role: options[f"{role}_column"] for role in ("item", "worker", "label")},
-            classes=class_list(options["classes"]),
+            frame,
+            columns=columns,
+            classes=asked.classes,
             gold=options["gold"],
             truth=options["truth"],
             allow_drops=options["allow_drops"],
@@ -149,8 +149,37 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
         yield stack.enter_context(closing(Spark(data)))
 
 
+def text_files(names: tuple[str, ...]) -> list[Path]:
+    """Return the files of text that names on this machine stand for; none for Parquet, tables and what is elsewhere."""
+    from crowdassay.errors import ParameterError
+    from crowdassay.io.kinds import find_inputs, kind_of
+
+    local = [name for name in names if "://" not in name and (os.path.exists(name) or set(name) & set("*?["))]
+    found = [] if len(local) < len(names) else find_inputs(local)
+    kinds = {kind_of(path) in TEXT for path in found}
+    if len(kinds) > 1:
+        raise ParameterError("These files are of several kinds; give files of one kind, or a table.")
+    if not found and any(kind_of(Path(name)) in TEXT for name in names if "://" in name):
+        raise ParameterError("Text is read on this machine, by the same rules everywhere; give Spark a table, or Parquet.")
+    return found if kinds == {True} else []
+
+
+def text_frame(spark: Any, paths: list[Path], folder: Path, options: Any) -> Any:
+    """Let our own reader, with its checks, make Parquet of text; Spark reads that, or gets it where it is elsewhere."""
+    import pyarrow.parquet as pq
+
+    from crowdassay.engines.spark_session import is_local
+    from crowdassay.engines.spark_session import run as on_spark
+    from crowdassay.io.to_parquet import as_parquet
+
+    written = [str(path) for path in as_parquet(paths, folder, options)]
+    if is_local(spark):
+        return on_spark(lambda: spark.read.parquet(*written))
+    return on_spark(lambda: spark.createDataFrame(pq.read_table(written).to_pandas()))
+
+
 def read_frame(spark: Any, names: tuple[str, ...]) -> Any:
-    """Read files, folders and patterns of Parquet, CSV, TSV or JSON lines; any other single name is a table of the catalog."""
+    """Read files, folders and patterns of Parquet; any other single name is a table of the catalog."""
     from crowdassay.engines.spark_session import run as on_spark
     from crowdassay.engines.spark_session import spark_path
     from crowdassay.errors import ParameterError
@@ -158,16 +187,10 @@ def read_frame(spark: Any, names: tuple[str, ...]) -> Any:
     stems = {re.sub(r"\.(gz|bz2|zst)$", "", name) for name in names}
     kinds = {Path(stem).suffix.lower() for stem in stems}
     paths = [spark_path(spark, name) for name in names]
-    if len(names) == 1 and ("`" in names[0] or not (kinds & {".parquet", ".json", ".jsonl", *READERS} or "/" in names[0])):
+    if len(names) == 1 and ("`" in names[0] or not (kinds & {".parquet", *TEXT} or "/" in names[0])):
         return on_spark(lambda: spark.table(names[0]))
     if len(kinds) > 1:
         raise ParameterError("These files are of several kinds; give files of one kind, or a table.")
-    kind = kinds.pop()
-    if kind in READERS:
-        quoting = {"header": "true", "sep": READERS[kind], "quote": '"', "escape": '"'}
-        return on_spark(lambda: spark.read.options(**quoting).csv(paths))
-    if kind in {".json", ".jsonl"}:
-        return on_spark(lambda: spark.read.options(primitivesAsString="true").json(paths))
     return on_spark(lambda: spark.read.parquet(*paths))
 
 
@@ -183,7 +206,7 @@ def memory_of(options: dict[str, Any]) -> int:
 def too_large(labels: tuple[str, ...], options: dict[str, Any], estimator: Any) -> bool:
     """Tell whether labels will not fit into memory while the method could do without; say so where it could not."""
     from crowdassay.errors import CrowdassayError
-    from crowdassay.io.ingest_source import find_inputs
+    from crowdassay.io.kinds import find_inputs
     from crowdassay.memory import available_memory, parse_size, shown_size
 
     given = options["memory"]

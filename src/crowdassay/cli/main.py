@@ -19,6 +19,8 @@ from crowdassay.cli.datasets import datasets
 from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths
+from crowdassay.cli.plan import plan
+from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
 from crowdassay.cli.simulate import simulate
 from crowdassay.cli.update import update
@@ -34,7 +36,7 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, agreement, compare, convert, datasets, methods, reproduce, simulate, update):
+for command in (aggregate, agreement, compare, convert, datasets, methods, plan, rate, reproduce, simulate, update):
     cli.add_command(command)
     check_paths(command)
 

@@ -58,7 +58,7 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     if labels.time is not None:
         more["time"] = pa.array(labels.time).cast(pa.int64()).cast(pa.timestamp("s")).cast(pa.string())
     if labels.duration is not None:
-        more["seconds"] = pa.array(labels.duration)
+        more["duration"] = pa.array(labels.duration)
     out.mkdir(parents=True, exist_ok=True)
     rows = pa.table(
         {

@@ -102,10 +102,10 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     console.print()
     print_workers(console, result)
     print_items(console, result)
-    print_written(console, options)
+    print_written(options)
 
 
-def print_written(console: Any, options: dict[str, Any]) -> None:
+def print_written(options: dict[str, Any]) -> None:
     """Print which files were written, or that none were."""
     out, form = options["out"], options["form"]
     written = {
@@ -117,9 +117,9 @@ def print_written(console: Any, options: dict[str, Any]) -> None:
     }
     for what, where in written.items():
         if where is not None:
-            console.print(f"Wrote {what} to {where}.")
+            click.echo(f"Wrote {what} to {where}.")
     if not any(where is not None for where in written.values()):
-        console.print("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
+        click.echo("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
 
 
 def told_method(summary: dict[str, Any]) -> str:

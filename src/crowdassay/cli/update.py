@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.grouped import Grouped
-from crowdassay.cli.reading import OPTIONS, read_many
+from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -22,7 +22,8 @@ def update_options(command: Any) -> Any:
         click.argument("model", type=click.Path(path_type=Path)),
         click.argument("labels", nargs=-1),
     )
-    for part in reversed([*arguments, *OPTIONS[2:]]):  # without --classes: they are the model's
+    command = column_options(command, without=("classes",))  # which are the model's
+    for part in reversed(arguments):
         command = part(command)
     return command
 
@@ -85,7 +86,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
-    new = read_many(labels, {**options, "classes": list(old.class_names)})
+    new = read(labels, {**options, "classes": list(old.class_names)})
     started = time.perf_counter()
     done = take_in(estimator, new)
     return {

@@ -27,12 +27,14 @@ def take_items(labels: Labels, rows: IntArray, *, named: bool = True) -> Labels:
         items=items,
         time=None if labels.time is None else labels.time[chosen],
         duration=None if labels.duration is None else labels.duration[chosen],
+        item_text=None if labels.item_text is None else labels.item_text.take(pa.array(rows)),
     )
 
 
 def join_items(parts: Sequence[Labels]) -> Labels:
     """Return the labels of several sets of items together, of the same workers and classes."""
     sizes = np.concatenate([np.diff(labels.starts) for labels in parts])
+    texts = [labels.item_text for labels in parts if labels.item_text is not None]
     return replace(
         parts[0],
         starts=np.concatenate([[0], np.cumsum(sizes)]),
@@ -42,6 +44,7 @@ def join_items(parts: Sequence[Labels]) -> Labels:
         items=pa.concat_arrays([labels.items for labels in parts]),
         time=_joined([labels.time for labels in parts]),
         duration=_joined([labels.duration for labels in parts]),
+        item_text=None if len(texts) < len(parts) else pa.concat_arrays(texts),
     )
 
 

@@ -82,8 +82,11 @@ class Labels:
     report : ImportReport
     frame : {'pyarrow', 'pandas', 'polars'}
         Kind of frame in which results are handed back.
-    time, duration : ndarray of float, shape (n_labels,), or None
-        When a label was given, a number or seconds since 1970, and how many seconds it took; NaN where that is not known.
+    time, duration : ndarray of float64, shape (n_labels,), optional
+        When each label was given, in seconds since 1970, and how many seconds it took; NaN where unknown, None where the
+        source says nothing.
+    item_text : pyarrow.Array, length n_items, optional
+        What each item shows: a text or an address.
     """
 
     starts: IntArray
@@ -97,6 +100,7 @@ class Labels:
     frame: str = "pyarrow"
     time: FloatArray | None = None
     duration: FloatArray | None = None
+    item_text: pa.Array | None = None
 
     def __post_init__(self) -> None:
         if len(self.starts) != len(self.items) + 1 or len(self.gold) != len(self.items):
@@ -107,11 +111,11 @@ class Labels:
         _check_codes("worker", self.worker, len(self.workers))
         _check_codes("label", self.label, len(self.classes))
         _check_codes("gold", self.gold, len(self.classes), least=-1)
-        for name, values in (("time", self.time), ("duration", self.duration)):
-            if values is not None and (values.dtype.kind != "f" or values.shape != self.label.shape):
-                raise DataError(
-                    f"There must be one {name} for each of {len(self.label)} labels, as a float; NaN where unknown."
-                )
+        for name, column in (("times", self.time), ("durations", self.duration)):
+            if column is not None and len(column) != len(self.label):
+                raise DataError(f"There must be {len(self.label)} {name}, one for each label.")
+        if self.item_text is not None and len(self.item_text) != len(self.items):
+            raise DataError(f"There must be {len(self.items)} texts, one for each item.")
         for array in (self.starts, self.worker, self.label, self.gold, self.time, self.duration):
             if array is not None:
                 array.flags.writeable = False
@@ -206,8 +210,8 @@ class Labels:
     @cached_property
     def numeric(self) -> bool:
         """Whether every class is a number, so that the classes stand in numeric order."""
-        try:
-            return all(np.isfinite(float(name)) for name in self.class_names)
+        try:  # Python reads digits of any script, and underscores between them, which are sorted as text
+            return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in self.class_names)
         except ValueError:
             return False
 

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import LONG, Labels
+from crowdassay.data.labels import Labels
 from crowdassay.engines.local import LocalEngine
 
 
 def observed_counts(labels: Labels, weights: FloatArray, threads: int | None = None) -> FloatArray:
     r"""Return :math:`\sum_j Q_{jc} 1[x_{ij} = k]` for class weights (n_items, n_classes): (n_workers, n_classes, n_classes)."""
-    if labels.n_labels >= LONG:
-        return LocalEngine(labels, threads=threads).tally(weights)
-    n_classes, size = labels.n_classes, labels.n_workers * labels.n_classes
-    cells = labels.worker * np.int64(n_classes) + labels.label
-    given = csr_array((np.ones(len(cells)), cells, labels.starts), shape=(labels.n_items, size))
-    counts = (given.T @ weights).reshape(labels.n_workers, n_classes, n_classes)
-    return np.ascontiguousarray(counts.transpose(0, 2, 1))
+    return LocalEngine(labels, threads=threads).tally(weights)
 
 
 def normalise(counts: FloatArray, otherwise: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
+from crowdassay.data.votes import shares
 from crowdassay.engines.base import FEW, Ability, Counts, Sums, Weights
 from crowdassay.engines.light import ItemCoordinates, is_light, sweep_light
 from crowdassay.errors import ParameterError
+from crowdassay.kernels import small
 from crowdassay.model.family import Model
 from crowdassay.threads import available_cores
 
@@ -134,6 +136,14 @@ class LocalEngine:
         posterior: FloatArray | None = None,
     ) -> Counts:
         """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
+        if self.n_labels <= small.FEW_LABELS:
+            held = shares(self.labels.votes()) if weights == Weights.VOTES else self._given
+            objective, counts, totals, found = small.count(
+                self.labels, log_p, log_prior, None if weights == Weights.FREE else held
+            )
+            if posterior is not None:
+                posterior[:] = found
+            return Counts(objective, counts, totals)
         from crowdassay.kernels import count  # noqa: PLC0415  numba loads on first use
 
         data, n_classes, log_p = self.labels, self.n_classes, np.ascontiguousarray(log_p)
@@ -153,6 +163,8 @@ class LocalEngine:
 
     def tally(self, weights: FloatArray) -> FloatArray:
         """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
+        if self.n_labels <= small.FEW_LABELS:
+            return small.tally(self.labels, weights)
         from crowdassay.kernels import count  # noqa: PLC0415  numba loads on first use
 
         weights = np.ascontiguousarray(weights, np.float64)

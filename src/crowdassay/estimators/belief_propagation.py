@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, roots_jacobi
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -104,7 +104,7 @@ def beta_quadrature(a: float, b: float, most: int) -> tuple[FloatArray, FloatArr
     whole_a, whole_b = max(np.ceil(a - 1.0), 0.0), max(np.ceil(b - 1.0), 0.0)
     degree = int(most + whole_a + whole_b)
     n_nodes = min(degree // 2 + 1, int(np.pi * np.sqrt(degree)) + 16)
-    x, weights = roots_jacobi(n_nodes, b - 1.0 - whole_b, a - 1.0 - whole_a)
+    x, weights = scipy.special.roots_jacobi(n_nodes, b - 1.0 - whole_b, a - 1.0 - whole_a)
     nodes = np.clip(0.5 * (1.0 + x), EPSILON, 1.0 - EPSILON)
     return nodes, np.log(weights) + whole_a * np.log(nodes) + whole_b * np.log1p(-nodes)
 
@@ -112,7 +112,7 @@ def beta_quadrature(a: float, b: float, most: int) -> tuple[FloatArray, FloatArr
 def hear_items(labels: Labels, signs: FloatArray, known: FloatArray, messages: FloatArray) -> FloatArray:
     """Return the probability that each label (n_labels,) is right by its item's other labels, certain where known."""
     log_odds = signs * item_scores(labels, signs * messages)[labels.label_item] - messages
-    return np.where(known == 0, expit(log_odds), 0.5 * (1.0 + known))
+    return np.where(known == 0, scipy.special.expit(log_odds), 0.5 * (1.0 + known))
 
 
 def hear_workers(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import sparse
-from scipy.special import expit
+import scipy
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
@@ -49,7 +48,7 @@ def log_odds_scale(scores: FloatArray, weights: FloatArray) -> float:
 
 def two_columns(labels: Labels, log_odds: FloatArray) -> FloatArray:
     """Return class probabilities (n_items, 2) from log odds (n_items,) of the second class; known items are certain."""
-    posterior = np.column_stack([expit(-log_odds), expit(log_odds)])
+    posterior = np.column_stack([scipy.special.expit(-log_odds), scipy.special.expit(log_odds)])
     known = labels.gold >= 0
     posterior[known] = np.eye(2)[labels.gold[known]]
     return posterior
@@ -67,7 +66,7 @@ def name_ranks(names: pa.Array) -> IntArray:
     return ranks
 
 
-def sign_matrix(labels: Labels, signs: FloatArray) -> sparse.csr_array:
+def sign_matrix(labels: Labels, signs: FloatArray) -> scipy.sparse.csr_array:
     """Return the signs as a sparse matrix, items by workers, a pair's labels added up.
 
     Known items are answered by one worker more, who stands last and counts as much as all other labels of an item together.
@@ -77,7 +76,7 @@ def sign_matrix(labels: Labels, signs: FloatArray) -> sparse.csr_array:
     voices = np.diff(labels.starts)[known] * (2.0 * labels.gold[known] - 1.0)
     rows = np.concatenate([labels.label_item, known])
     columns = np.concatenate([labels.worker.astype(np.int64), np.full(len(known), labels.n_workers)])
-    return sparse.csr_array(sparse.coo_array((np.concatenate([signs, voices]), (rows, columns)), shape=shape))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array((np.concatenate([signs, voices]), (rows, columns)), shape=shape))
 
 
 def first_weights(labels: Labels) -> FloatArray:

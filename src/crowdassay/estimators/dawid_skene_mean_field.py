@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -112,7 +112,7 @@ class DawidSkeneMeanField(Estimator):
         assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
         code = match_workers(fitted.labels, labels)
         prior = dirichlet_prior(labels.n_classes, **fitted.parameters)
-        stranger = digamma(prior) - digamma(prior.sum(axis=1, keepdims=True))
+        stranger = scipy.special.digamma(prior) - scipy.special.digamma(prior.sum(axis=1, keepdims=True))
         log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], stranger)
         posterior = np.empty((labels.n_items, labels.n_classes))
         LocalEngine(labels, threads=self.threads).count(log_p, fitted.log_prior, posterior=posterior)
@@ -136,7 +136,7 @@ def dirichlet_update(diagonal: float, off_diagonal: float) -> Update:
     def update(counts: FloatArray) -> tuple[FloatArray, float]:
         prior = dirichlet_prior(counts.shape[1], diagonal, off_diagonal)
         found = prior + counts
-        log_p = digamma(found) - digamma(found.sum(axis=2, keepdims=True))
+        log_p = scipy.special.digamma(found) - scipy.special.digamma(found.sum(axis=2, keepdims=True))
         divergence = np.sum(counts * log_p) - np.sum(_log_beta(found)) + len(counts) * np.sum(_log_beta(prior))
         return log_p, -float(divergence)
 
@@ -145,4 +145,4 @@ def dirichlet_update(diagonal: float, off_diagonal: float) -> Update:
 
 def _log_beta(rows: FloatArray) -> FloatArray:
     """Return the logarithm of the multivariate beta function over the last axis."""
-    return np.asarray(gammaln(rows).sum(axis=-1) - gammaln(rows.sum(axis=-1)))
+    return np.asarray(scipy.special.gammaln(rows).sum(axis=-1) - scipy.special.gammaln(rows.sum(axis=-1)))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
@@ -76,15 +75,15 @@ class EigenvectorRatio(Estimator):
         return judge_by_tables(self._fitted(), labels, self.threads)
 
 
-def find_reliability(matrix: sparse.csr_array, pairs: str, start: FloatArray) -> tuple[FloatArray, bool]:
+def find_reliability(matrix: scipy.sparse.csr_array, pairs: str, start: FloatArray) -> tuple[FloatArray, bool]:
     """Return 2 p - 1 of every column of a `sign_matrix`, shape (n_columns,), and whether the iterations converged."""
     agreements, items = off_diagonal(matrix), off_diagonal(abs(matrix))
     if pairs == "shares":
         per_item = items.copy()
         per_item.data = 1.0 / items.data
-        agreements = sparse.csr_array(agreements.multiply(per_item))
+        agreements = scipy.sparse.csr_array(agreements.multiply(per_item))
         items.data = np.ones_like(items.data)
-    part = np.asarray(connected_components(items, directed=False)[1], dtype=np.int64)
+    part = np.asarray(scipy.sparse.csgraph.connected_components(items, directed=False)[1], dtype=np.int64)
     agreement, v_agreement, settled = leading_pair(agreements, start, part)
     shared, v_shared, also_settled = leading_pair(items, np.ones(len(start)), part)
     paired = (shared > 0) & (v_shared > 0)
@@ -94,15 +93,15 @@ def find_reliability(matrix: sparse.csr_array, pairs: str, start: FloatArray) ->
     return np.where(paired, ratio, average), settled and also_settled
 
 
-def off_diagonal(matrix: sparse.csr_array) -> sparse.csr_array:
+def off_diagonal(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """Return matrix.T @ matrix without its diagonal."""
-    product = sparse.csr_array(matrix.T @ matrix)
+    product = scipy.sparse.csr_array(matrix.T @ matrix)
     product.setdiag(0.0)
     product.eliminate_zeros()
     return product
 
 
-def leading_pair(matrix: sparse.csr_array, start: FloatArray, part: IntArray) -> tuple[FloatArray, FloatArray, bool]:
+def leading_pair(matrix: scipy.sparse.csr_array, start: FloatArray, part: IntArray) -> tuple[FloatArray, FloatArray, bool]:
     """Return each part's largest eigenvalue of a symmetric matrix (n, n) at its entries (n,), the vector, if it converged.
 
     Half of the largest row sum on the diagonal makes the largest eigenvalue the largest in size, too.

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -143,13 +143,13 @@ class LogisticLikelihood:
 
 def _accuracy(ability: FloatArray, n_classes: int, log_scale: float) -> FloatArray:
     """Return the workers' mean probability of a right answer, the same for all classes, shape (n_classes,)."""
-    return np.full(n_classes, expit(ability * np.exp(log_scale)).mean())
+    return np.full(n_classes, scipy.special.expit(ability * np.exp(log_scale)).mean())
 
 
 def _expected_counts(labels: Labels, ability: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> FloatArray:
     """Return how often each worker should be right and wrong for each true class, (n_workers, n_classes, n_classes)."""
     n_classes = labels.n_classes
-    right = expit(ability[labels.worker] * np.exp(log_scale)[labels.label_item])
+    right = scipy.special.expit(ability[labels.worker] * np.exp(log_scale)[labels.label_item])
     total = observed_counts(labels, posterior).sum(axis=2)
     diagonal = np.empty((labels.n_workers, n_classes))
     for c in range(n_classes):

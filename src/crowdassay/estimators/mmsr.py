@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -85,7 +84,7 @@ class MMSR(Estimator):
         return judge_by_tables(self._fitted(), labels, self.threads)
 
 
-def worker_agreement(labels: Labels) -> sparse.csr_array:
+def worker_agreement(labels: Labels) -> scipy.sparse.csr_array:
     r"""Return :math:`K/(K-1) C_{il} - 1/(K-1)` for all pairs with common items, the known items' worker last.
 
     Several labels by one worker on one item share one judgement.
@@ -102,27 +101,27 @@ def worker_agreement(labels: Labels) -> sparse.csr_array:
         raise DataError(
             f"The method 'mmsr' compares all pairs of workers, too many with {labels.n_workers:,}; use one-coin or dawid-skene."
         )
-    seen = sparse.csr_array((weight, (item, worker)), shape=shape)
-    common = sparse.csr_array(seen.T @ seen)
-    same = sparse.csr_array(common.shape)
+    seen = scipy.sparse.csr_array((weight, (item, worker)), shape=shape)
+    common = scipy.sparse.csr_array(seen.T @ seen)
+    same = scipy.sparse.csr_array(common.shape)
     for k in range(labels.n_classes):
         mine = label == k
-        chosen = sparse.csr_array((weight[mine], (item[mine], worker[mine])), shape=shape)
+        chosen = scipy.sparse.csr_array((weight[mine], (item[mine], worker[mine])), shape=shape)
         same = same + chosen.T @ chosen
-    pairs = sparse.coo_array(common)
+    pairs = scipy.sparse.coo_array(common)
     off = pairs.row != pairs.col
     row, column = pairs.row[off], pairs.col[off]
     if not len(row):  # scipy gives no array for an empty choice
-        return sparse.csr_array(common.shape)
-    share = np.asarray(sparse.csr_array(same)[row, column]).ravel() / pairs.data[off]
+        return scipy.sparse.csr_array(common.shape)
+    share = np.asarray(scipy.sparse.csr_array(same)[row, column]).ravel() / pairs.data[off]
     wrong = max(labels.n_classes - 1, 1)
-    found = sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)
+    found = scipy.sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)
     found.sort_indices()
     return found
 
 
 def complete(
-    matrix: sparse.csr_array, trim: int, max_iter: int, tol: float, n_items: int
+    matrix: scipy.sparse.csr_array, trim: int, max_iter: int, tol: float, n_items: int
 ) -> tuple[FloatArray, tuple[float, ...]]:
     """Return the sizes of the rank-one factor (n_workers + 1,), and the largest change in every sweep."""
     from crowdassay.kernels.completion import trimmed_pass  # noqa: PLC0415  numba loads on first use
@@ -139,10 +138,10 @@ def complete(
     return left / max(float(scale), 1e-300), tuple(changes)
 
 
-def worker_signs(matrix: sparse.csr_array) -> FloatArray:
+def worker_signs(matrix: scipy.sparse.csr_array) -> FloatArray:
     """Return -1 or +1 for each worker: the leading eigenvector of the signs, most workers positive in each connected part."""
-    signs = sparse.csr_array((np.sign(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
-    part = connected_components(signs, directed=False)[1].astype(np.int64)
+    signs = scipy.sparse.csr_array((np.sign(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+    part = scipy.sparse.csgraph.connected_components(signs, directed=False)[1].astype(np.int64)
     shift = float(np.diff(matrix.indptr).max())  # makes the largest eigenvalue the largest in size
     vector, *_ = leading_vector(lambda v: signs @ v + shift * v, np.ones(matrix.shape[0]), part)
     return np.where(vector < 0, -1.0, 1.0)

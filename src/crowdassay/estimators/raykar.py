@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
-from scipy.special import log_softmax, logsumexp, softmax
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -98,9 +97,9 @@ class RaykarClassifier(Estimator):
         if len(names) != len(self.feature_names_) or (items is not None and set(names) != set(self.feature_names_)):
             raise DataError(f"The fit had the features {', '.join(self.feature_names_)}; these are {', '.join(names)}.")
         if items is None:
-            return softmax(values @ self.weights_.T + self.intercept_, axis=1)
+            return scipy.special.softmax(values @ self.weights_.T + self.intercept_, axis=1)
         order = [names.index(name) for name in self.feature_names_]
-        chances = softmax(values[:, order] @ self.weights_.T + self.intercept_, axis=1)
+        chances = scipy.special.softmax(values[:, order] @ self.weights_.T + self.intercept_, axis=1)
         classes = [f"class:{name}" if name == "item" else name for name in fitted.labels.class_names]
         return to_frame(pa.Table.from_arrays([items, *(pa.array(p) for p in chances.T)], names=["item", *classes]), kind)
 
@@ -122,7 +121,7 @@ class RaykarClassifier(Estimator):
             smoothed = counts + (self.smoothing + EPSILON)
             log_p = np.log(smoothed / smoothed.sum(axis=2, keepdims=True))
             weights = fit_logistic(design, posterior, self.penalty, weights)
-            log_prior = log_softmax(design @ weights.T, axis=1)
+            log_prior = scipy.special.log_softmax(design @ weights.T, axis=1)
             marginal, posterior = e_step(answers, log_p, log_prior, labels.gold)
             ridge = 0.5 * self.penalty * float(np.sum(weights[:, :-1] ** 2))
             history.append(marginal + self.smoothing * float(log_p.sum()) - ridge)
@@ -141,7 +140,7 @@ class RaykarClassifier(Estimator):
             find_winners(posterior),
             confusion,
             accuracy,
-            log_prior=logsumexp(log_prior, axis=0) - np.log(labels.n_items),
+            log_prior=scipy.special.logsumexp(log_prior, axis=0) - np.log(labels.n_items),
             sigma=log_p,
             objective=history[-1],
             history=tuple(history),
@@ -158,27 +157,29 @@ class RaykarClassifier(Estimator):
         return e_step(answer_counts(labels), log_p, fitted.log_prior, labels.gold)[1]
 
 
-def answer_counts(labels: Labels) -> sparse.csr_array:
+def answer_counts(labels: Labels) -> scipy.sparse.csr_array:
     """Count answers by item and by worker and observed class, shape (n_items, n_workers * n_classes)."""
     columns = labels.worker.astype(np.int64) * labels.n_classes + labels.label
     shape = (labels.n_items, labels.n_workers * labels.n_classes)
-    return sparse.csr_array((np.ones(labels.n_labels), columns, labels.starts), shape=shape)
+    return scipy.sparse.csr_array((np.ones(labels.n_labels), columns, labels.starts), shape=shape)
 
 
-def worker_counts(answers: sparse.csr_array, posterior: FloatArray) -> FloatArray:
+def worker_counts(answers: scipy.sparse.csr_array, posterior: FloatArray) -> FloatArray:
     """Return expected counts by worker, true and observed class, shape (n_workers, n_classes, n_classes)."""
     n_classes = posterior.shape[1]
     return np.ascontiguousarray((answers.T @ posterior).reshape(-1, n_classes, n_classes).transpose(0, 2, 1))
 
 
-def e_step(answers: sparse.csr_array, log_p: FloatArray, log_prior: FloatArray, gold: np.ndarray) -> tuple[float, FloatArray]:
+def e_step(
+    answers: scipy.sparse.csr_array, log_p: FloatArray, log_prior: FloatArray, gold: np.ndarray
+) -> tuple[float, FloatArray]:
     """Return the marginal log-likelihood and the class probabilities (n_items, n_classes), known classes clamped.
 
     ``log_prior`` is (n_items, n_classes), or (n_classes,) for all items alike.
     """
     n_classes = log_p.shape[1]
     log_joint = answers @ log_p.transpose(0, 2, 1).reshape(-1, n_classes) + log_prior
-    log_marginal = logsumexp(log_joint, axis=1)
+    log_marginal = scipy.special.logsumexp(log_joint, axis=1)
     known = np.flatnonzero(gold >= 0)
     marginal = np.where(gold >= 0, log_joint[np.arange(len(gold)), np.maximum(gold, 0)], log_marginal).sum()
     posterior = np.exp(log_joint - log_marginal[:, None])

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
@@ -74,7 +73,7 @@ class SingularVector(Estimator):
         return judge_by_tables(self._fitted(), labels, self.threads)
 
 
-def connected_parts(matrix: sparse.csr_array) -> IntArray:
+def connected_parts(matrix: scipy.sparse.csr_array) -> IntArray:
     """Return which connected part of the labels each column of an items by workers matrix belongs to, shape (n_columns,)."""
-    links = sparse.block_array([[None, matrix], [matrix.T, None]])
-    return np.asarray(connected_components(links, directed=False)[1][matrix.shape[0] :], dtype=np.int64)
+    links = scipy.sparse.block_array([[None, matrix], [matrix.T, None]])
+    return np.asarray(scipy.sparse.csgraph.connected_components(links, directed=False)[1][matrix.shape[0] :], dtype=np.int64)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.special import log_ndtr, ndtr
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -115,15 +114,15 @@ class Welinder(Estimator):
         """Average what each worker would say over the items that worker labelled."""
         item, worker = labels.label_item, labels.worker
         margin = np.einsum("nd,nd->n", self.directions_[worker], self.positions_[item]) - self.thresholds_[worker]
-        says = np.column_stack([ndtr(-margin), ndtr(margin)])
+        says = np.column_stack([scipy.special.ndtr(-margin), scipy.special.ndtr(margin)])
         cells = (posterior[item][:, :, None] * says[:, None, :]).reshape(-1, 4)
         places = (worker, np.arange(len(worker)))
-        by_worker = sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
+        by_worker = scipy.sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
         return normalise((by_worker @ cells).reshape(-1, 2, 2))
 
     def _difficulty(self, posterior: FloatArray) -> FloatArray:
         """Return the probability that the average worker gets each item wrong, shape (n_items,)."""
-        one = ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
+        one = scipy.special.ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
         return posterior[:, 0] * one + posterior[:, 1] * (1.0 - one)
 
     def _judge(self, labels: Labels) -> FloatArray:
@@ -150,8 +149,8 @@ class Problem:
         self.sign = label_signs(labels, Welinder.method)
         self.worker, order = labels.worker, np.arange(labels.n_labels)
         ones, shape = np.ones(labels.n_labels), (labels.n_items, labels.n_labels)
-        self.by_item = sparse.csr_array((ones, order, labels.starts), shape=shape)
-        self.by_worker = sparse.csr_array((ones, (self.worker, order)), shape=(labels.n_workers, labels.n_labels))
+        self.by_item = scipy.sparse.csr_array((ones, order, labels.starts), shape=shape)
+        self.by_worker = scipy.sparse.csr_array((ones, (self.worker, order)), shape=(labels.n_workers, labels.n_labels))
         self.n_free = labels.n_items * dimension + (0 if workers else labels.n_workers * (dimension + 1))
 
     def split(self, flat: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -178,7 +177,7 @@ class Problem:
         positions, directions, thresholds = self.split(flat)
         item, worker = self.labels.label_item, self.worker
         margin = np.einsum("nd,nd->n", directions[worker], positions[item]) - thresholds[worker]
-        log_chance = log_ndtr(self.sign * margin)
+        log_chance = scipy.special.log_ndtr(self.sign * margin)
         slope = self.sign * np.exp(-0.5 * margin**2 - log_chance) / np.sqrt(2.0 * np.pi)
         prior, pull = log_mixture(positions, self.labels.gold)
         objective = float(log_chance.sum()) + prior

@@ -37,7 +37,7 @@ class Behaviour:
         cls,
         labels: Labels,
         counted: BoolArray,
-        right: FloatArray,
+        posterior: FloatArray,
         log_p: FloatArray,
         log_prior: FloatArray,
         habit: FloatArray,
@@ -52,8 +52,7 @@ class Behaviour:
         labels : Labels
         counted : ndarray of bool, shape (n_labels,)
             Labels that take part: no repeats, of items that show something.
-        right : ndarray of shape (n_labels,)
-            The probability that each label is right.
+        posterior : ndarray of shape (n_items, n_classes)
         log_p : ndarray of shape (n_workers, n_classes, n_classes)
         log_prior : ndarray of shape (n_classes,)
         habit : ndarray of shape (n_workers, n_classes)
@@ -61,7 +60,7 @@ class Behaviour:
         crowd : ndarray of shape (n_classes, n_classes)
             The table of a typical worker.
         bins : ndarray of int, shape (n_labels,)
-            In which part of its worker's time each label was given, -1 where that is not known.
+            In which part of its worker's time each label was given, -1 where that is not known; empty without times.
         n_bins : int
         """
         size, n_classes = labels.n_workers, labels.n_classes
@@ -74,7 +73,7 @@ class Behaviour:
         weight, _ = share_out(labels.starts, labels.worker, size)
         add_behaviour(
             labels.starts, labels.worker, labels.label, weight, labels.gold, counted, log_p, log_prior, habit, crowd, PAR,
-            right, bins, found.sums, found.cells, found.answers, found.paces,
+            posterior, bins, found.sums, found.cells, found.answers, found.paces,
         )  # fmt: skip
         return found
 

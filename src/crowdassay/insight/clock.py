@@ -70,10 +70,10 @@ class Clock:
         return min(BINS, max(8, MOST_CELLS // max(len(self.first), 1))) if self.timed else 0
 
     def bins(self, worker: Codes, time: FloatArray | None) -> IntArray:
-        """Return the part of its worker's time that each label was given in, -1 where unknown; shape (n_labels,)."""
-        found = np.full(len(worker), -1, np.int64)
+        """Return the part of its worker's time that each label was given in, -1 where unknown; empty without times."""
         if time is None or not self.timed:
-            return found
+            return np.zeros(0, np.int64)
+        found = np.full(len(worker), -1, np.int64)
         first, length = self.first[worker], (self.last - self.first)[worker]
         known = np.isfinite(time) & (length > 0)
         found[known] = np.minimum((time[known] - first[known]) / length[known] * self.n_bins, self.n_bins - 1)

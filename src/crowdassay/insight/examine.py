@@ -35,10 +35,9 @@ def behave(record: Record, counted: BoolArray, comparison: Comparison, clock: Cl
         return None
     labels, answers = record.labels, comparison.answers
     habit = answers / np.maximum(answers.sum(axis=1, keepdims=True), 1)
-    right = record.posterior[labels.label_item, labels.label]
     bins = clock.bins(labels.worker, labels.time)
     return Behaviour.of(
-        labels, counted, right, comparison.log_p, comparison.log_prior, habit, comparison.crowd, bins, clock.n_bins
+        labels, counted, record.posterior, comparison.log_p, comparison.log_prior, habit, comparison.crowd, bins, clock.n_bins
     )
 
 

@@ -17,6 +17,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
 
 LISTED_CHANGES = 20
+MANY = 50  # classes from which on they may be none
 # Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
 NO_ANSWER = frozenset({
     "n/a", "na", "nan", "null", "?", "??", "???", "-", "--", "skip", "skipped", "unsure", "not sure", "i'm not sure", "idk",
@@ -65,6 +66,19 @@ def arrange_classes(
             "chosen, name them all with --classes."
         )
     return values, codes, notes
+
+
+def many_classes(classes: pa.Array, *, given: bool) -> list[str]:
+    """Note labels of so many kinds that they are hardly classes: free text, or numbers from a slider."""
+    if given or not MANY < len(classes) <= MAX_CLASSES:
+        return []
+    if all(number_of(text_of(value)) is not None for value in classes.to_pylist()):
+        return [
+            f"The labels are {len(classes)} different numbers, each a class of its own; --bins 5 makes five classes of them."
+        ]
+    return [
+        f"The labels are {len(classes)} different texts, each a class of its own; if they are free text, choose another column."
+    ]
 
 
 def _no_answers(classes: pa.Array, codes: IntArray, counts: IntArray) -> list[str]:
@@ -159,7 +173,7 @@ def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, In
     if variants := _groups(names, folded):
         changes = _changes(names, folded, dict(zip(written, counts.tolist(), strict=True)))
         notes.append(
-            f"Classes that differ only in case, spaces or the coding of accents were kept apart: {variants}; "
+            f"Classes that differ only in case, spaces, invisible marks or the coding of accents were kept apart: {variants}; "
             f"if they mean the same, change {changes} in the label column."
         )
     position = {name: code for code, name in enumerate(names)}
@@ -167,7 +181,9 @@ def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, In
 
 
 def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    """Return what people see of a text: without case, spaces, marks that show nothing, and forms of the same character."""
+    seen = "".join(mark for mark in unicodedata.normalize("NFKC", text) if unicodedata.category(mark) != "Cf")
+    return " ".join(seen.casefold().split())
 
 
 def _changes(names: Sequence[str], keys: Sequence[str], count: Mapping[str, int]) -> str:

@@ -96,6 +96,23 @@ def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
     return column
 
 
+def float_text(values: pa.Array) -> pa.Array:
+    """Write floating-point numbers as text: whole ones without exponent or point as far as they are exact, NaN as null.
+
+    >>> float_text(pa.array([1e15, 0.5, float("nan")])).to_pylist()
+    ['1000000000000000', '0.5', None]
+    """
+    numbers = values.to_numpy(zero_copy_only=False)
+    present = ~np.isnan(numbers)
+    # Beyond 2 ** 53 neighbouring whole numbers share one float, so such ids are already damaged: leave them visible.
+    whole = np.isfinite(numbers) & (np.trunc(numbers) == numbers) & (np.abs(numbers) < 2.0**53)
+    texts = pc.if_else(pa.array(present), pa.array(numbers + 0, values.type).cast(pa.string()), None)
+    if not whole.any():
+        return texts
+    plain = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
+    return pc.if_else(pa.array(whole), plain, texts)
+
+
 def _from_floats(vocabulary: pa.Array) -> pa.Array:
     values = vocabulary.to_numpy(zero_copy_only=False)
     present = ~np.isnan(values)
@@ -103,7 +120,7 @@ def _from_floats(vocabulary: pa.Array) -> pa.Array:
     whole = np.isfinite(values) & (np.trunc(values) == values) & (np.abs(values) < 2.0**53)
     if np.all(whole | ~present):
         return pa.array(np.where(present, values, 0).astype(np.int64), mask=~present)
-    return pc.if_else(pa.array(present), pa.array(values + 0, vocabulary.type).cast(pa.string()), None)
+    return float_text(vocabulary)
 
 
 def _follow(codes: Codes, renamed: pa.DictionaryArray) -> tuple[Codes, pa.Array]:

@@ -30,7 +30,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "time", "timestamp", "datetime", "createdat", "created", "submittedat", "submittime", "annotatedat", "labeledat",
         "labelledat", "updatedat", "completedat", "date",
     ),
+    "duration": (
+        "duration", "leadtime", "worktimeinseconds", "worktime", "timespent", "timespentinseconds", "secondstolabel",
+        "elapsedseconds", "responsetime", "timetaken",
+    ),
     "weight": (),  # never guessed: it may well be what an object weighs
+    "text": (),
 }  # fmt: skip
 # Tried when none of the words above is there: they name other things as well.
 LAST: Mapping[str, tuple[str, ...]] = {
@@ -40,7 +45,7 @@ LAST: Mapping[str, tuple[str, ...]] = {
     "truth": ("score", "grade", "preference"),
 }
 SUFFIXES = {"item": ("url", "name"), "worker": ("email", "name")}  # for the words above too, when nothing better is there
-OPTIONAL = frozenset({"time", "weight"})  # roles that may stay empty
+OPTIONAL = frozenset({"time", "duration", "weight", "text"})  # roles that may stay empty
 
 
 def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
@@ -53,7 +58,7 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
     ----------
     names : sequence of str
         The columns there are.
-    roles : sequence of {'item', 'worker', 'label', 'truth', 'time', 'weight'}
+    roles : sequence of {'item', 'worker', 'label', 'truth', 'time', 'duration', 'weight', 'text'}
     given : mapping
         Columns chosen by the user, by role; they override.
 
@@ -73,6 +78,8 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
     free = [name for name in names if name not in chosen.values()]
     for role in roles:
         if role not in chosen and (best := _best(role, free)):
+            if len(best) > 1 and role in OPTIONAL:
+                continue
             if len(best) > 1 and len(set(best)) == 1:
                 raise ColumnError(f"There are several columns named {shown(best[0])}; rename all but one.")
             if len(best) > 1:

@@ -6,6 +6,7 @@ decide that there are no quotes.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -13,18 +14,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
 from crowdassay.errors import DataError
-from crowdassay.io.raw import opened, refuse_bad_bytes
+from crowdassay.io.raw import Open, refuse_bad_bytes
 from crowdassay.io.values import shown_file
 
 SEPARATORS = (",", ";", "\t", "|")
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern}', re.IGNORECASE)
-SAMPLE_CHARACTERS, SAMPLE_RECORDS = 1 << 18, 50
+SAMPLE, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
 LISTED_LINES = 20
+LONGEST = 1 << 28  # characters of a field
+BATCH = 1 << 16  # rows handed over at a time
+
+
+@dataclass
+class Lenient:
+    """What an annotation tool's table may be like though a plain one may not, and how often it was.
+
+    Rows may end early, once they have reached the column ``reach``: what they lack is empty. Bytes that are no UTF-8 may stand
+    in columns that are not read.
+    """
+
+    reach: int
+    short: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,10 +64,10 @@ class Dialect:
     skip: int = 0
 
 
-def sniff(path: Path) -> Dialect:
+def sniff(stream: BinaryIO, path: Path) -> Dialect:
     """Choose the separator under which the first records agree best with the header."""
-    with opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="") as reader:
-        text = reader.read(SAMPLE_CHARACTERS)
+    raw = stream.read(SAMPLE)
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)  # the last character may be cut
     named = SEPARATOR_LINE.match(text)
     blank = BLANK_LINES.match(text)
     lead = named.group() if named else blank.group() if blank else ""
@@ -62,26 +78,39 @@ def sniff(path: Path) -> Dialect:
     separator = max(SEPARATORS, key=lambda candidate: scores[candidate][:2])
     header = [name.strip() for name in scores[separator][2]]
     if any("�" in name or "\0" in name for name in header):
-        refuse_bad_bytes(path)
+        refuse_bad_bytes(path, raw)
         if any("\0" in name for name in header):
             raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
     return Dialect(separator, header, bool(lead) and not named, skip=len(lead.splitlines()))
 
 
-def read_slowly(path: Path, dialect: Dialect, positions: Sequence[int]) -> pa.Table:
-    """Read columns ``c0``, ``c1``... record by record, and say what is wrong with the file if something is.
+def read_slowly(
+    open_it: Open, path: Path, dialect: Dialect, positions: Sequence[int], *, lenient: Lenient | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Read columns ``c0``, ``c1``... record by record, in batches, and say what is wrong with the file if something is.
 
-    Mixed line ends, which the fast reader refuses, are read here.
+    Mixed line ends, which the fast reader refuses, are read here. What `lenient` allows, and counts, is read too.
     """
-    columns: list[list[str | None]] = [[] for _ in positions]
-    bad: list[tuple[int, int]] = []
     width = len(dialect.header)
-    for line, record in _records(path, dialect):
-        if len(record) == width or (len(record) == width + 1 and not record[-1]):
-            for column, position in zip(columns, positions, strict=True):
-                column.append(record[position] or None)
-        elif "".join(record).strip():
+    bad: list[tuple[int, int]] = []
+    columns: list[list[str | None]] = [[] for _ in positions]
+    for line, record in _records(open_it, path, dialect, lenient):
+        if len(record) < width:
+            if not "".join(record).strip():
+                continue  # a blank line
+            if lenient is None or len(record) <= lenient.reach:
+                bad.append((line, len(record)))
+                continue
+            record.extend([""] * (width - len(record)))
+            lenient.short += 1
+        elif any(record[width:]):  # empty fields at the end do no harm
             bad.append((line, len(record)))
+            continue
+        for column, position in zip(columns, positions, strict=True):
+            column.append(record[position] or None)
+        if len(columns[0]) == BATCH and not bad:
+            yield _batch(columns, path, open_it)
+            columns = [[] for _ in positions]
     if bad:
         line, found = bad[0]
         lines = ", ".join(str(line) for line, _ in bad[:LISTED_LINES]) + (", ..." if len(bad) > LISTED_LINES else "")
@@ -90,7 +119,15 @@ def read_slowly(path: Path, dialect: Dialect, positions: Sequence[int]) -> pa.Ta
             f"Line {line} of {shown_file(path.name)} has {found} fields, not the {width} of the header{more}; "
             "correct it, or quote fields that hold the separator."
         )
-    return pa.table({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(columns)})
+    yield _batch(columns, path, open_it)
+
+
+def _batch(columns: list[list[str | None]], path: Path, open_it: Open) -> pa.RecordBatch:
+    try:
+        return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(columns)})
+    except UnicodeEncodeError:  # bytes that are no UTF-8, in a column that is needed
+        refuse_bad_bytes(path, open_it=open_it)
+        raise
 
 
 def _score(text: str, separator: str) -> tuple[float, int, list[str]]:
@@ -109,8 +146,10 @@ def _score(text: str, separator: str) -> tuple[float, int, list[str]]:
     return (agree if len(header) > 1 else 0.0), len(header), header
 
 
-def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    with opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | None) -> Iterator[tuple[int, list[str]]]:
+    errors = "strict" if lenient is None else "surrogateescape"
+    csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
+    with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors=errors, newline="") as text:
         reader = csv.reader(text, delimiter=dialect.separator, strict=True)
         line, headed = 1, False
         try:
@@ -120,8 +159,13 @@ def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
                 headed = headed or bool("".join(record).strip())
                 line = reader.line_num + 1
         except UnicodeDecodeError:
-            refuse_bad_bytes(path)
-        except csv.Error:
+            refuse_bad_bytes(path, open_it=open_it)
+        except csv.Error as error:
+            if "field larger" in str(error):
+                raise DataError(
+                    f"A field at line {line} of {shown_file(path.name)} has more than {LONGEST:,} characters; is a quote "
+                    "not closed?"
+                ) from None
             raise DataError(
                 f"The record that starts at line {line} of {shown_file(path.name)} has a quote that is not closed, or text "
                 "after a closing quote; close it, or double the quotes inside a field."

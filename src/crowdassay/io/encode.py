@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.data.labels import LONG, ImportReport, Labels
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.io.classes import arrange_classes, check_classes
+from crowdassay.io.classes import arrange_classes, check_classes, many_classes
 from crowdassay.io.coding import Codes, code_column, recode
 from crowdassay.io.repeats import POLICIES, Repeats, any_repeats, find_repeats
 from crowdassay.io.similar import similar_workers
@@ -30,7 +31,9 @@ def encode(
     classes: Iterable[Any] | None = None,
     repeats: str = "keep",
     allow_drops: bool = False,
-    time: FloatArray | None = None,
+    time: NDArray[Any] | None = None,
+    extras: Mapping[str, FloatArray] | None = None,
+    text: pa.Array | pa.ChunkedArray | None = None,
     source: str = "arrays",
     columns: Mapping[str, str] | None = None,
     frame: str = "pyarrow",
@@ -50,6 +53,10 @@ def encode(
         Go on even if more than half of the rows miss a value.
     time : ndarray of shape (n_rows,), optional
         By which the first and last judgement are told; otherwise by row.
+    extras : mapping, optional
+        Numbers of shape (n_rows,) that go with the labels: ``time`` and ``duration`` of `Labels`.
+    text : pyarrow.Array or pyarrow.ChunkedArray, length n_rows, optional
+        What the item of each row shows; the first of an item is kept.
     source, columns, frame
         Recorded in the result.
 
@@ -68,13 +75,8 @@ def encode(
     rows_read = len(item)
     if not rows_read == len(worker) == len(label):
         raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
-    if rows_read >= LONG:  # a long column takes all cores, and much memory, by itself
-        coded = [code_column(*column) for column in zip((item, worker, label), ROLES, strict=True)]
-    else:
-        with ThreadPoolExecutor(len(ROLES)) as pool:
-            coded = list(pool.map(code_column, (item, worker, label), ROLES))
-    pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
-    coded, dropped, kept = _drop_missing(coded)
+    coded, dropped, kept = _drop_missing(_coded(item, worker, label))
+    beside = {name: values if kept is None else values[kept] for name, values in (extras or {}).items()}
     time = time if time is None or kept is None else time[kept]
     (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
     if len(item_codes) == 0:
@@ -93,9 +95,11 @@ def encode(
             )
         notes.insert(0, f"More than half of the rows were dropped ({_counts(dropped)}); check the file and the column names.")
     notes.extend(similar_workers(workers))
+    notes.extend(many_classes(class_values, given=classes is not None))
     vocabularies = {"items": items, "workers": workers, "classes": class_values}
     labels = Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, frame=frame)
-    found = None
+    found: Repeats | None = None
+    rows: Any = slice(None)
     if any_repeats(labels.starts, labels.worker):
         found = find_repeats(item_codes, worker_codes, class_codes, len(workers), time)
     if found:
@@ -105,6 +109,7 @@ def encode(
             keep = np.ones(len(item_codes), bool)
             keep[found.not_first if repeats == "first" else found.not_last] = False
             labels = Labels.from_codes(item_codes[keep], worker_codes[keep], class_codes[keep], **vocabularies, frame=frame)
+            rows = keep
             dropped["repeated judgement"] = found.count
     report = ImportReport(
         source=source,
@@ -118,7 +123,29 @@ def encode(
         notes=tuple(notes),
         order="given" if classes is not None else "natural" if labels.numeric or not is_text(values.type) else "alphabetical",
     )
+    if beside:
+        order = np.argsort(item_codes[rows], kind="stable")  # as the labels themselves were sorted
+        labels = replace(labels, **{name: values[rows][order] for name, values in beside.items()})
+    if text is not None:
+        shows = text if kept is None else text.filter(pa.array(kept))
+        labels = replace(labels, item_text=_first_texts(shows, item_codes, len(items)))
     return replace(labels, report=report)
+
+
+def _coded(*columns: pa.Array | pa.ChunkedArray) -> list[tuple[Codes, pa.Array]]:
+    if len(columns[0]) >= LONG:  # a long column takes all cores, and much memory, by itself
+        coded = [code_column(*column) for column in zip(columns, ROLES, strict=True)]
+    else:
+        with ThreadPoolExecutor(len(ROLES)) as pool:
+            coded = list(pool.map(code_column, columns, ROLES))
+    pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
+    return coded
+
+
+def _first_texts(text: pa.Array | pa.ChunkedArray, item_codes: Codes, n_items: int) -> pa.Array:
+    first = np.zeros(n_items, np.int64)
+    first[item_codes[::-1]] = np.arange(len(item_codes))[::-1]
+    return text.take(pa.array(first)).combine_chunks() if isinstance(text, pa.ChunkedArray) else text.take(pa.array(first))
 
 
 def check_options(classes: Iterable[Any] | None, repeats: str) -> None:

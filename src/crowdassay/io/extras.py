@@ -1,44 +1,86 @@
-"""Columns beside item, worker and label: when a judgement was given, and what it weighs."""
+"""Columns beside item, worker and label: when a judgement was given, how long it took, and what it weighs."""
 
 from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError
 from crowdassay.io.native import Column
-from crowdassay.io.values import as_text, shown, shown_file
+from crowdassay.io.values import as_text, number_of, shown, shown_file
+
+WHOLE = r"^[0-9]{1,19}$"
+NUMBER = r"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+KINDS = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))  # dates with and without a zone are two types
+AMERICAN = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M")  # as Appen and spreadsheets write them
+UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (np.inf, 1e9))  # numbers up to which times are seconds, and so on
 
 
-def read_times(column: Column, source: str) -> FloatArray:
-    """Return times as numbers that only serve to order; each is a number of at least 0 or an ISO 8601 date.
+@dataclass(frozen=True, eq=False)
+class Times:
+    """When judgements were given.
 
-    >>> read_times(pa.array(["2024-05-01 10:00", "2024-05-01"]), "a.csv").argsort().tolist()
+    Attributes
+    ----------
+    order : ndarray of int64 or float64, shape (n_rows,)
+        Exact, to tell earlier from later: whole numbers keep all their digits.
+    seconds : ndarray of float64, shape (n_rows,)
+        Since 1970, NaN where unknown. Numbers too large for seconds are taken as milli-, micro- or nanoseconds.
+    """
+
+    order: NDArray[Any]
+    seconds: FloatArray
+
+
+def read_times(column: Column, source: str) -> Times:
+    """Read times: each is a number of at least 0 or a date, and none may be missing.
+
+    >>> read_times(pa.array(["2024-05-01 10:00", "2024-05-01"]), "a.csv").order.argsort().tolist()
+    [1, 0]
+    >>> read_times(pa.array(["1700000000000000001", "1700000000000000000"]), "a.csv").order.argsort().tolist()
     [1, 0]
     """
-    values = _numbers(column)
-    if values is not None:
-        _refuse(column, ~(np.isfinite(values) & (values >= 0)), "time", source)
-        return values
-    text = pc.utf8_trim_whitespace(as_text(_whole(column)))
-    _refuse(column, text.is_null().to_numpy(zero_copy_only=False), "time", source)
-    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
-        try:
-            return text.cast(kind).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float)
-        except pa.ArrowException:
-            pass  # dates with and without a zone are two types
-    _refuse(column, np.array([not _is_date(value) for value in text.to_pylist()]), "time", source)
+    found = _times(column)
+    if found is not None and not np.isnan(found.seconds).any():
+        return found
+    texts = _texts(column).to_pylist()
+    kinds = ["number" if text is not None and _is_number(text) else _date_kind(text) for text in texts]
+    _refuse(column, np.array([kind is None for kind in kinds]), "time", source)
+    if "number" in kinds:
+        which = kinds.index(min(set(kinds), key=kinds.count))
+        raise DataError(
+            f"Some times in {shown_file(source)} are numbers and some are dates (data row {which + 1}: {shown(texts[which])}); "
+            "write them all one way."
+        )
     raise DataError(f"Some times in {shown_file(source)} have a time zone and some have none; write them all one way.")
+
+
+def find_times(column: Column) -> FloatArray | None:
+    """Read times as seconds where they can be read, NaN where one is missing; None where they cannot be read as times."""
+    found = _times(column)
+    return None if found is None else found.seconds
+
+
+def find_durations(column: Column) -> FloatArray | None:
+    """Read how many seconds judgements took, NaN where that is missing; None where these are no numbers of at least 0."""
+    texts = _texts(column)
+    seconds = np.array([np.nan if text is None else number_of(text) for text in texts.to_pylist()], dtype=float)
+    known = ~texts.is_null().to_numpy(zero_copy_only=False)
+    if not known.any() or np.isnan(seconds[known]).any() or (seconds[known] < 0).any():
+        return None
+    return seconds
 
 
 def read_weights(column: Column, source: str) -> BoolArray:
     """Return which labels count: weights are 0 or one common number, since a method takes a label once or not at all."""
-    values = _numbers(column)
-    if values is None:
-        texts = as_text(_whole(column)).to_pylist()
-        values = np.array([_number(text) for text in texts])
+    values = np.array([np.nan if text is None else _float(text) for text in _texts(column).to_pylist()], dtype=float)
     _refuse(column, ~(np.isfinite(values) & (values >= 0)), "weight", source)
     used = values[values > 0]
     if len(used) and used.max() > used.min():
@@ -49,32 +91,89 @@ def read_weights(column: Column, source: str) -> BoolArray:
     return np.asarray(values > 0)
 
 
-def _whole(column: Column) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _numbers(column: Column) -> FloatArray | None:
-    """Return a column as floats, missing ones as NaN; None if it holds other text."""
-    try:
-        return np.asarray(_whole(column).cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False))
-    except pa.ArrowException:
+def _times(column: Column) -> Times | None:
+    whole = _whole(column)
+    if pa.types.is_temporal(whole.type):
+        whole = whole.cast(pa.timestamp("ns"))
+        return _from_nanoseconds(whole.cast(pa.int64()))
+    if pa.types.is_integer(whole.type) and (pc.min(whole).as_py() or 0) >= 0:
+        return _from_numbers(whole)
+    text = _texts(whole)
+    if text.null_count == len(text):
         return None
+    if _all_match(text, WHOLE):
+        with suppress(pa.ArrowInvalid):  # more than 64 bits hold
+            return _from_numbers(text.cast(pa.int64()))
+    if _all_match(text, NUMBER):
+        return _from_numbers(text.cast(pa.float64()))
+    return _dates(text)
 
 
-def _number(text: str | None) -> float:
+def _dates(text: pa.Array) -> Times | None:
+    for kind in KINDS:
+        try:
+            return _from_nanoseconds(text.cast(kind).cast(pa.int64()))
+        except pa.ArrowException:
+            pass
+    for form in AMERICAN:
+        read = pc.strptime(text, form, "s", error_is_null=True)
+        if read.null_count == text.null_count:
+            return _from_nanoseconds(read.cast(pa.timestamp("ns")).cast(pa.int64()))
+    return None
+
+
+def _from_numbers(values: pa.Array) -> Times | None:
+    order = values.fill_null(0).to_numpy(zero_copy_only=False)
+    if not np.isfinite(order).all():
+        return None
+    seconds = order.astype(float)
+    seconds /= next(unit for most, unit in UNITS if seconds.max(initial=0) < most)
+    seconds[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return Times(order, seconds)
+
+
+def _from_nanoseconds(values: pa.Array) -> Times:
+    order = values.fill_null(0).to_numpy(zero_copy_only=False)
+    seconds = order / 1e9
+    seconds[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return Times(order, seconds)
+
+
+def _all_match(text: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(text, pattern), skip_nulls=True).as_py())
+
+
+def _texts(column: Column) -> pa.Array:
+    """Return a column as text, blank cells as null."""
+    text = pc.utf8_trim_whitespace(as_text(_whole(column)))
+    return pc.if_else(pc.equal(text, ""), None, text)
+
+
+def _whole(column: Column) -> pa.Array:
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+
+
+def _is_number(text: str) -> bool:
+    number = number_of(text)
+    return number is not None and number >= 0
+
+
+def _float(text: str) -> float:
     try:
-        return float(text or "nan")
+        return float(text)
     except ValueError:
         return float("nan")
 
 
-def _is_date(text: str | None) -> bool:
-    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+def _date_kind(text: str | None) -> str | None:
+    for kind in KINDS:
         try:
-            return pa.scalar(text).cast(kind).is_valid
+            if pa.scalar(text, pa.string()).cast(kind).is_valid:
+                return str(kind)
         except pa.ArrowException:
             pass
-    return False
+    return None
 
 
 def _refuse(column: Column, bad: BoolArray, what: str, source: str) -> None:

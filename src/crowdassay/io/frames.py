@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,71 +10,73 @@ import pyarrow as pa
 
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, MissingExtraError, ParameterError
-from crowdassay.io.encode import ROLES, encode
-from crowdassay.io.files import read_labels
-from crowdassay.io.native import frame_columns, ordered_values, sequence_column
+from crowdassay.io.assemble import assemble, check
+from crowdassay.io.encode import ROLES
+from crowdassay.io.files import read_files
+from crowdassay.io.formats.record import Import
+from crowdassay.io.native import frame_columns, ordered_values, sequence_column, wide_columns
+from crowdassay.io.reader import TIMED
 from crowdassay.io.values import shown
+from crowdassay.read_options import ReadOptions, takes_reading_options
+
+BESIDE = ("time", "duration", "weight", "text")
 
 
-def as_labels(
-    data: Any,
-    *,
-    item_column: str | None = None,
-    worker_column: str | None = None,
-    label_column: str | None = None,
-    classes: Iterable[Any] | None = None,
-    repeats: str = "keep",
-    allow_drops: bool = False,
-) -> Labels:
+@takes_reading_options
+def as_labels(data: Any, **options: Any) -> Labels:
     """Make `Labels` from a frame, a file or three sequences; `Labels` are returned as they are.
 
     Parameters
     ----------
     data : frame, str, Path, Labels or tuple
-        A pandas, Polars, PyArrow, DuckDB or other frame that Narwhals knows, with one row per label; the path of a file;
-        or a tuple (items, workers, labels) of sequences of equal length.
-    item_column, worker_column, label_column : str, optional
-        Found by name (``task``, ``annotator``, ``answer``...) when not given.
-    classes : iterable, optional
-        All classes in order. An ordered categorical label column gives its own order.
-    repeats : {'keep', 'first', 'last', 'error'}
-        What to do when a worker judged an item again.
-    allow_drops : bool
-        Go on even if more than half of the rows miss a value.
+        A pandas, Polars, PyArrow, DuckDB or other frame that Narwhals knows, with one row per label, or with ``worker_columns``
+        one row per item; the path of a file or a list of paths; or a tuple (items, workers, labels) of sequences of equal
+        length. An ordered categorical label column gives the classes their order.
+    {options}
 
     Examples
     --------
     >>> as_labels((["a", "a", "b"], ["ann", "bob", "ann"], [1, 0, 1]))
     Labels(3 labels, 2 items, 2 workers, 2 classes: 0, 1)
     """
-    given = {"item": item_column, "worker": worker_column, "label": label_column}
-    named = [name for name in given.values() if name is not None]
-    classes = None if classes is None else list(classes)
+    asked = ReadOptions.of(options)
     if isinstance(data, Labels):
-        if named or classes is not None or repeats != "keep":
+        if asked.set():
             raise ParameterError("These labels are encoded already; give columns, classes and repeats where they are read.")
         return data
     if isinstance(data, str | Path):
-        return read_labels(
-            data,
-            item_column=item_column,
-            worker_column=worker_column,
-            label_column=label_column,
-            classes=classes,
-            repeats=repeats,
-            allow_drops=allow_drops,
-        )
-    if taken := frame_columns(data, ROLES, given):
+        return read_files([data], asked)
+    if isinstance(data, list | tuple) and data and all(isinstance(one, Path) for one in data):
+        return read_files(list(data), asked)
+    if reason := asked.refusal("frame"):
+        raise ParameterError(reason)
+    check(asked)
+    rows, frame, source = _rows(data, asked)
+    classes = ordered_values(rows.label) if asked.classes is None and not asked.bins else asked.classes
+    if classes is not None and asked.classes is None:
+        asked = ReadOptions.of({**{name: getattr(asked, name) for name in asked.set()}, "classes": classes})
+    return assemble(rows, asked, source=source, frame=frame)
+
+
+def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str]:
+    if asked.worker_columns:
+        wide = wide_columns(data, asked.worker_columns, asked.item_column)
+        if wide is None:
+            raise ParameterError("--worker-columns needs a frame or a file.")
+        item, worker, label, frame = wide
+        return Import(item, worker, label, {"item": asked.item_column or "index", "worker": "column"}), frame, f"{frame} frame"
+    named = [name for name in asked.columns.values() if name is not None]
+    # Times are looked for where repeats go by them; whoever wants them with the labels names their column.
+    wanted = [role for role in BESIDE if asked.columns[role] is not None or (role == "time" and asked.repeats in TIMED)]
+    if taken := frame_columns(data, (*ROLES, *wanted), asked.columns):
         columns, names, frame = taken
-        source = f"{frame} frame"
-    else:
-        columns, names, frame, source = _three(data), {}, "pyarrow", "arrays"
-        if named:
-            raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
-    classes = ordered_values(columns[2]) if classes is None else classes
-    return encode(
-        *columns, classes=classes, repeats=repeats, allow_drops=allow_drops, source=source, columns=names, frame=frame
-    )
+        found: dict[str, Any] = dict(zip(names, columns, strict=True))
+        return Import(**found, columns=names), frame, f"{frame} frame"
+    three = _three(data)
+    if named:
+        raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
+    item, worker, label = three
+    return Import(item, worker, label, {}), "pyarrow", "arrays"
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:

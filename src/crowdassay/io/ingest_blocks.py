@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,15 +32,16 @@ class Repeated:
     """What was found of judgements that a worker gave again on the same item, block after block."""
 
     policy: str
+    columns: Mapping[str, str] = field(default_factory=dict)  # with the time column, where repeats go by it
     count: int = 0
     conflicts: int = 0
     left_out: int = 0
     places: list[tuple[int, int, int]] = field(default_factory=list)  # block, item and worker of pairs in conflict
     earliest: tuple[int, int, int] | None = None
 
-    def take(self, number: int, item: IntArray, worker: Any, label: Any, n_workers: int) -> Any:
+    def take(self, number: int, item: IntArray, worker: Any, label: Any, n_workers: int, time: Any) -> Any:
         """Look at a block and return which of its labels to keep; None for all."""
-        found = find_repeats(item, worker, label, n_workers)
+        found = find_repeats(item, worker, label, n_workers, time if self.columns else None)
         if found is None:
             return None
         place = [(number, int(item[row]), int(worker[row])) for row in (found.earliest, *found.conflict_rows)]
@@ -69,7 +70,8 @@ class Repeated:
                 f"A worker may judge an item once, but {pair(self.earliest)} comes again ({self.count} such rows in all); "
                 "remove the repeats or choose --repeats keep, first or last."
             )
-        notes = [] if self.policy == "keep" else [f"Of repeated judgements the {self.policy} in row order was kept."]
+        by = f"by the time column {shown(self.columns['time'])}" if self.columns else "in row order"
+        notes = [] if self.policy == "keep" else [f"Of repeated judgements the {self.policy} {by} was kept."]
         if self.conflicts:
             named = ", ".join(map(pair, self.places))
             notes.append(f"Pairs of worker and item judged again with another label: {self.conflicts}, for example {named}.")
@@ -77,7 +79,7 @@ class Repeated:
 
 
 def blocks_of(batches: Any, size: int, n_workers: int, repeated: Repeated) -> Iterator[Block]:
-    """Yield blocks of at least ``size`` labels from batches of (first row of the item, worker, label), sorted by the first."""
+    """Yield blocks of at least ``size`` labels from batches of (item's first row, worker, label, time), sorted by the first."""
     held: list[tuple[Any, ...]] = []
     number, waiting = 0, 0
     for batch in batches:
@@ -96,11 +98,11 @@ def blocks_of(batches: Any, size: int, n_workers: int, repeated: Repeated) -> It
 
 
 def _block(columns: list[Any], number: int, n_workers: int, repeated: Repeated) -> Block:
-    first, worker, label = columns
+    first, worker, label, time = columns
     begins = np.flatnonzero(np.append(True, first[1:] != first[:-1]))
     n_labels = np.diff(np.append(begins, len(first)))
     item = np.repeat(np.arange(len(begins)), n_labels)
-    keep = repeated.take(number, item, worker, label, n_workers)
+    keep = repeated.take(number, item, worker, label, n_workers, time)
     if keep is not None:
         n_labels, worker, label = np.bincount(item[keep], minlength=len(begins)), worker[keep], label[keep]
     return Block(first[begins], n_labels, worker, label)

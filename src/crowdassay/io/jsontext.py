@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NoReturn
 
 from crowdassay.errors import DataError
 from crowdassay.io.raw import BOM, is_gzipped, opened, refuse_bad_bytes
 from crowdassay.io.values import shown_file
-
-LINES = frozenset({".jsonl", ".ndjson"})
 
 
 def check_whole(path: Path) -> None:
@@ -43,11 +42,11 @@ def good_lines(path: Path) -> Iterator[tuple[Path, list[int]]]:
         yield copy, bad
 
 
-def explain(path: Path, by_line: bool) -> NoReturn:
-    """Raise `DataError` saying where a file is no valid JSON."""
-    refuse_bad_bytes(path)
+def explain(path: Path, by_line: bool, data: bytes | None = None) -> NoReturn:
+    """Raise `DataError` saying where a file, or its bytes, are no valid JSON."""
+    refuse_bad_bytes(path, data)
     remedy = "correct it, or export the file again"
-    with opened(path) as stream:
+    with opened(path) if data is None else nullcontext(io.BytesIO(data)) as stream:
         fault = None if by_line else _fault(stream.read().removeprefix(BOM))
         if by_line or (fault and fault[1].startswith("extra data")):  # records that follow each other without a list
             stream.seek(0)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
-from crowdassay.io.values import shown, text_of
+from crowdassay.io.values import listed, shown, text_of
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 
@@ -43,6 +45,46 @@ def frame_columns(
         narwhal = narwhal.collect()
     columns = [series_column(narwhal.get_column(there[name])) for name in names.values()]
     return columns, names, implementation if implementation in {"pandas", "polars"} else "pyarrow"
+
+
+def wide_columns(
+    frame: Any, patterns: Sequence[str], item: str | None
+) -> tuple[pa.Array, pa.Array, pa.ChunkedArray, str] | None:
+    """Take items, workers and labels from a frame with a column for each worker; None if `frame` is no frame.
+
+    An item is named by a column, else by pandas' index, else by its row. Cells without a value are no labels.
+    """
+    narwhal: Any = nw.from_native(frame, pass_through=True)
+    if isinstance(narwhal, nw.LazyFrame):
+        narwhal = narwhal.collect()
+    if not isinstance(narwhal, nw.DataFrame):
+        return None
+    names = [str(name) for name in narwhal.columns]
+    chosen = [name for name in narwhal.columns if any(fnmatchcase(str(name), pattern) for pattern in patterns)]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ColumnError(f"No column is named {shown(pattern)}; the columns are {listed(names)}.")
+    index = nw.maybe_get_index(narwhal)
+    if item is not None:
+        if item not in names:
+            raise ColumnError(f"There is no column {shown(item)} for the item; the columns are {listed(names)}.")
+        items = series_column(narwhal.get_column(narwhal.columns[names.index(item)]))
+    else:
+        items = pa.array(range(len(narwhal))) if index is None else sequence_column(list(index), "item")
+    whole = items.combine_chunks() if isinstance(items, pa.ChunkedArray) else items
+    cells = [series_column(narwhal.get_column(name)) for name in chosen]
+    if len({cell.type for cell in cells}) > 1:
+        numbers = all(pa.types.is_integer(cell.type) or pa.types.is_floating(cell.type) for cell in cells)
+        cells = [cell.cast(pa.float64()) if numbers else _mixed(cell.to_pylist()) for cell in cells]
+    flat = [cell.combine_chunks() if isinstance(cell, pa.ChunkedArray) else cell for cell in cells]
+    label = pa.chunked_array(flat)
+    item_column = pa.concat_arrays([whole] * len(chosen))
+    worker = pa.array([str(name) for name in chosen for _ in range(len(narwhal))], pa.string())
+    present = pc.invert(pc.is_null(label, nan_is_null=True))
+    kept = present.combine_chunks()
+    implementation = str(narwhal.implementation)
+    kind = implementation if implementation in {"pandas", "polars"} else "pyarrow"
+    return item_column.filter(kept), worker.filter(kept), label.filter(present), kind
 
 
 def sequence_column(values: Any, role: str) -> Column:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
-import shutil
 import stat
-import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from crowdassay.errors import CrowdassayError, DataError, FileError
 from crowdassay.io.values import shown, shown_file
 
+Open = Callable[[], AbstractContextManager[BinaryIO]]
 BOM = b"\xef\xbb\xbf"
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
 SMALL = 1 << 20  # bytes below which the ratio says nothing
@@ -84,10 +84,11 @@ def check_text(path: Path) -> bool:
     return start.startswith(BOM)
 
 
-def refuse_bad_bytes(path: Path) -> None:
-    """Raise `DataError` with line and byte where a file stops being UTF-8; return if it never does."""
+def refuse_bad_bytes(path: Path, data: bytes | None = None, *, open_it: Open | None = None) -> None:
+    """Raise `DataError` with line and byte where a file, its bytes or what is opened stop being UTF-8; else return."""
     offset = 0
-    with opened(path) as stream:
+    stand_in = nullcontext(cast(BinaryIO, io.BytesIO(data or b"")))
+    with open_it() if open_it else opened(path) if data is None else stand_in as stream:
         for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")
@@ -149,14 +150,3 @@ def refuse_bomb(path: Path) -> None:
                     f"{shown_file(path.name)} was not read: it unpacks to more than {MAX_RATIO} times its size; "
                     "if it is no trap, unpack it yourself."
                 )
-
-
-@contextmanager
-def without_bom(path: Path) -> Iterator[Path]:
-    """Copy a file without its BOM, for readers that cannot skip one."""
-    with tempfile.TemporaryDirectory() as folder, opened(path) as source:
-        copy = Path(folder, path.with_suffix("").name if is_gzipped(path) else path.name)
-        source.read(len(BOM))
-        with copy.open("wb") as target:
-            shutil.copyfileobj(source, target)
-        yield copy

@@ -1,4 +1,4 @@
-"""Read UTF-16 text, which spreadsheets save as "Unicode text", by way of a copy in UTF-8."""
+"""Read UTF-16 text, which spreadsheets save as "Unicode text", and JSON with a byte order mark, by way of a copy in UTF-8."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from crowdassay.errors import DataError, FileError
-from crowdassay.io.raw import CHUNK, is_gzipped, opened, refuse_bomb
+from crowdassay.io.kinds import DELIMITED, RECORDS, kind_of
+from crowdassay.io.raw import BOM, CHUNK, is_gzipped, opened, refuse_bomb
 from crowdassay.io.values import shown_file
 
 MARKS = {  # the longer ones first: UTF-32 begins as UTF-16 does
@@ -22,7 +23,8 @@ MARKS = {  # the longer ones first: UTF-32 begins as UTF-16 does
     codecs.BOM_UTF16_BE: "utf-16",
 }
 START = 8  # bytes by which an encoding is told
-TEXT = frozenset({".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".manifest"})
+TEXT = DELIMITED | RECORDS
+MARKED = "utf-8-sig"
 
 
 def encoding_of(start: bytes) -> str | None:
@@ -62,15 +64,17 @@ def utf8_copy(path: Path, folder: Path) -> tuple[Path, list[str]]:
     copy = Path(tempfile.mkdtemp(dir=folder), path.name)
     name = encoding[:6].upper()
     _transcode(path, copy, codecs.getincrementaldecoder(encoding)(), name)
-    return copy, [f"{shown_file(path.name)} was read as {name} text."]
+    return copy, [] if encoding == MARKED else [f"{shown_file(path.name)} was read as {name} text."]
 
 
 def _encoding_in(path: Path) -> str | None:
-    kind = (path.with_suffix("") if is_gzipped(path) else path).suffix.lower()
+    kind = kind_of(path)
     if not path.is_file() or kind not in TEXT:
         return None
     with opened(path) as stream:
-        return encoding_of(stream.read(START))
+        start = stream.read(START)
+    # DuckDB's reader of JSON takes a byte order mark for a part of the text.
+    return MARKED if kind not in DELIMITED and start.startswith(BOM) else encoding_of(start)
 
 
 def _transcode(path: Path, copy: Path, decoder: codecs.IncrementalDecoder, name: str) -> None:

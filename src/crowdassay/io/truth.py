@@ -17,7 +17,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
 from crowdassay.io.classes import class_coder
 from crowdassay.io.coding import code_column
-from crowdassay.io.files import read_truth
+from crowdassay.io.known import read_truth
 from crowdassay.io.native import Column, frame_columns, sequence_column
 from crowdassay.io.values import as_text, listed, shown
 

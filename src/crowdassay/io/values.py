@@ -96,10 +96,19 @@ def as_text(values: pa.Array) -> pa.Array:
     return values.cast(pa.string())
 
 
+def mapping(value: Any) -> dict[str, Any]:
+    """Return an object as it is, and anything else as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def without(values: pa.Array, texts: Sequence[str]) -> pa.Array:
     """Return an array in which values that read like one of some texts are null."""
     if not texts:
         return values
+    if pa.types.is_floating(values.type):  # -1 is meant, whatever the column's type
+        written = [number_key(text) or text for text in texts]
+        numbers = pa.array([float(text) for text in written if number_of(text) is not None], values.type)
+        return pc.if_else(pc.is_in(values, value_set=numbers), None, values)
     return pc.if_else(pc.is_in(as_text(values), value_set=pa.array(texts, pa.string())), None, values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -16,6 +17,8 @@ from crowdassay.io.values import shown_file
 
 PREFIX = "crowdassay-"
 LOCK = ".lock"
+NAME = re.compile(rf"{PREFIX}\d+-[0-9a-f]{{8}}")  # of our folders
+MARKER = ".crowdassay-workspace"  # a file in each: what has none is not ours, whatever its name
 
 
 @contextmanager
@@ -51,7 +54,11 @@ def remove_stale(place: Path) -> None:
         if not _locked(lock):
             lock.close()
             continue
-        shutil.rmtree(path.with_name(path.name.removesuffix(LOCK)), ignore_errors=True)
+        folder = path.with_name(path.name.removesuffix(LOCK))
+        if not NAME.fullmatch(folder.name) or (folder.exists() and not (folder / MARKER).is_file()):
+            lock.close()  # somebody's own
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
         _drop(path, lock)
 
 
@@ -63,6 +70,7 @@ def _claim(place: Path) -> tuple[Path, BinaryIO]:
         # Between these two lines another process may take the lock for one left behind; then try another name.
         if _locked(lock) and path.exists():
             folder.mkdir(mode=0o700)
+            (folder / MARKER).touch()
             return folder, lock
         lock.close()
 

@@ -22,8 +22,11 @@ from crowdassay.io.values import is_text, shown, shown_file
 from crowdassay.threads import available_cores
 
 # OWASP: spreadsheets run cells that begin so. A plain number, such as the class -1, is harmless and stays as it is.
-FORMULA = r"^[=+\-@\t\r\x00]"
-RISKY, SPECIAL = b"=+-@\t\r\0", b'",\r\n'
+# Spreadsheets take the full-width forms of these signs for the signs.
+FORMULA = r"^[=+\-@\t\r\n\x00\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
+RISKY = (b"=", b"+", b"-", b"@", b"\t", b"\r", b"\n", b"\0", b"\xef\xbc")
+# Where a spreadsheet separates by other signs than commas, what follows these would be a cell of its own.
+SPECIAL = b'",\r\n;\t'
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 CHUNK_ROWS, AT_ONCE = 1 << 14, 32
 
@@ -151,7 +154,7 @@ def _cells(column: pa.Array, raw: bool) -> pa.Array:
         text = pc.if_else(risky, pc.binary_join_element_wise("'", text, ""), text)
     if not any(mark in data for mark in SPECIAL) and pc.min(pc.binary_length(text)).as_py() != 0:
         return text
-    special = pc.or_(pc.match_substring_regex(text, '[",\r\n]'), pc.equal(text, ""))  # "" is text, nothing is null
+    special = pc.or_(pc.match_substring_regex(text, '[",\r\n;\t]'), pc.equal(text, ""))  # "" is text, nothing is null
     quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
     return pc.if_else(special, quoted, text)
 

@@ -16,15 +16,15 @@ BIN_LABELS, BIN_RIGHT, BIN_WRONG, BIN_EXPECTED, BIN_VARIANCE = range(5)
 
 @_jit
 def add_behaviour(  # noqa: PLR0915
-    starts, workers, labels, weight, gold, counted, log_p, log_prior, habit, crowd, share, right, bins,
+    starts, workers, labels, weight, gold, counted, log_p, log_prior, habit, crowd, share, posterior, bins,
     sums, cells, answers, paces,
 ):  # fmt: skip
     """Add up what the verdicts are made of; q are the class weights of an item without the worker's own label.
 
     ``crowd`` (n_classes, n_classes) is a typical worker's table and ``habit`` (n_workers, n_classes) the shares of a worker's
-    answers. Par is a worker who answers as is typical with probability ``share`` and by habit else. ``right`` (n_labels,) is
-    the probability that a label is right, and ``bins`` (n_labels,) says in which part of the worker's time it was given, -1 if
-    that is not known.
+    answers. Par is a worker who answers as is typical with probability ``share`` and by habit else. ``posterior``
+    (n_items, n_classes) are the class probabilities, and ``bins`` (n_labels,) says in which part of the worker's time a label
+    was given, -1 if that is not known; it is empty where no time is known.
 
     Adds to ``sums`` (n_workers, 9): labels; the weight of classes other than the answer, its mean and its variance at par; the
     probability that a typical worker is right; and, on items of known class, labels, wrong ones, their mean and variance at
@@ -80,7 +80,7 @@ def add_behaviour(  # noqa: PLR0915
             answers[i, x, SEEN] += 1.0
             for s in range(size):
                 cells[i, held[s], x, SEEN] += q[held[s]]
-            if bins[n] >= 0:
+            if len(bins) and bins[n] >= 0:
                 own[:] = 0.0
                 for s in range(size):
                     for t in range(size):
@@ -91,7 +91,7 @@ def add_behaviour(  # noqa: PLR0915
                     square += own[held[s]] * q[held[s]] ** 2
                 pace = paces[i, bins[n]]  # a view
                 pace[BIN_LABELS] += 1.0
-                pace[BIN_RIGHT] += right[n]
+                pace[BIN_RIGHT] += posterior[j, x]
                 pace[BIN_WRONG] += 1.0 - q[x]
                 pace[BIN_EXPECTED] += 1.0 - mean
                 pace[BIN_VARIANCE] += square - mean * mean

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
@@ -98,17 +97,17 @@ class Structure:
 
     name: str
     n_classes: int
-    features: sparse.csr_array
+    features: scipy.sparse.csr_array
 
     def basis(self) -> Basis:
         """Reduce the features to the coordinates a softmax can see, block by block."""
         n_classes = self.n_classes
         rows, columns = self.features.nonzero()
-        links = sparse.coo_array(
+        links = scipy.sparse.coo_array(
             (np.ones(len(rows)), (rows // n_classes, n_classes + columns)),
             shape=(n_classes + self.features.shape[1],) * 2,
         )
-        _, component = connected_components(links, directed=False)
+        _, component = scipy.sparse.csgraph.connected_components(links, directed=False)
         parts: list[tuple[np.ndarray, FloatArray]] = []
         known: dict[tuple[Any, ...], FloatArray] = {}  # of many classes the blocks are alike
         for block in dict.fromkeys(component[:n_classes].tolist()):
@@ -127,7 +126,11 @@ class Structure:
 
 
 def _visible(
-    features: sparse.csr_array, members: np.ndarray, used: np.ndarray, n_classes: int, known: dict[tuple[Any, ...], FloatArray]
+    features: scipy.sparse.csr_array,
+    members: np.ndarray,
+    used: np.ndarray,
+    n_classes: int,
+    known: dict[tuple[Any, ...], FloatArray],
 ) -> FloatArray:
     """Centre a block's features over the observed class and rotate them onto their principal axes."""
     rows = (members[:, None] * n_classes + np.arange(n_classes)).ravel()
@@ -145,7 +148,7 @@ def _visible(
 
 def nominal(n_classes: int) -> Structure:
     """One feature for each pair (c, k): a free confusion table, section 2 of the paper."""
-    return Structure("nominal", n_classes, sparse.csr_array(sparse.eye_array(n_classes * n_classes)))
+    return Structure("nominal", n_classes, scipy.sparse.csr_array(scipy.sparse.eye_array(n_classes * n_classes)))
 
 
 def reference_sets(n_classes: int, sets: Iterable[Sequence[int]], name: str = "reference-sets") -> Structure:
@@ -170,7 +173,7 @@ def reference_sets(n_classes: int, sets: Iterable[Sequence[int]], name: str = "r
                 columns.append(np.outer(of_true, of_observed).ravel())
     if not columns:
         raise ParameterError("A reference-set structure needs at least one set of classes.")
-    return Structure(name, n_classes, sparse.csr_array(np.array(columns, dtype=float).T))
+    return Structure(name, n_classes, scipy.sparse.csr_array(np.array(columns, dtype=float).T))
 
 
 def ordinal(n_classes: int) -> Structure:
@@ -180,25 +183,25 @@ def ordinal(n_classes: int) -> Structure:
 
 def agreement(n_classes: int) -> Structure:
     """One feature, 1[c = k]: how often the worker is right, whatever the class (one coin)."""
-    return Structure("agreement", n_classes, sparse.csr_array(np.eye(n_classes).reshape(-1, 1)))
+    return Structure("agreement", n_classes, scipy.sparse.csr_array(np.eye(n_classes).reshape(-1, 1)))
 
 
 def class_accuracy(n_classes: int) -> Structure:
     """One feature for each class r, 1[c = k = r]: how often the worker is right on that class (two coins)."""
     table = np.zeros((n_classes, n_classes, n_classes))
     table[np.arange(n_classes), np.arange(n_classes), np.arange(n_classes)] = 1.0
-    return Structure("class-accuracy", n_classes, sparse.csr_array(table.reshape(-1, n_classes)))
+    return Structure("class-accuracy", n_classes, scipy.sparse.csr_array(table.reshape(-1, n_classes)))
 
 
 def response(n_classes: int) -> Structure:
     """One feature for each observed class r, 1[k = r], whatever the truth: a worker's or an item's leaning."""
-    return Structure("response", n_classes, sparse.csr_array(np.tile(np.eye(n_classes), (n_classes, 1))))
+    return Structure("response", n_classes, scipy.sparse.csr_array(np.tile(np.eye(n_classes), (n_classes, 1))))
 
 
 def distance(n_classes: int) -> Structure:
     """One feature, -|c - k|: answers fall off with the distance from the truth."""
     codes = np.arange(n_classes, dtype=float)
-    return Structure("distance", n_classes, sparse.csr_array(-np.abs(codes[:, None] - codes).reshape(-1, 1)))
+    return Structure("distance", n_classes, scipy.sparse.csr_array(-np.abs(codes[:, None] - codes).reshape(-1, 1)))
 
 
 STRUCTURES = {

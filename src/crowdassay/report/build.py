@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.text import distinct, short
+from crowdassay.arrays import FloatArray
+from crowdassay.data.text import short
 from crowdassay.errors import FileError
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.money import count_money
@@ -19,16 +16,12 @@ from crowdassay.io.values import counted
 from crowdassay.io.write import check_writable, write_bytes
 from crowdassay.metrics.calibration import calibration_error
 from crowdassay.report import overview, sections
-from crowdassay.report.chart import Chart, converter
-from crowdassay.report.charts import calibration_chart, classes_chart, confusion_chart
-from crowdassay.report.contents import Content, Contents, as_contents
+from crowdassay.report.chart import converter
+from crowdassay.report.contents import shown_contents
 from crowdassay.report.downloads import downloads
 from crowdassay.report.gallery import Gallery
 from crowdassay.report.html import asset, render, templates
-from crowdassay.report.records import class_records, common_classes
 from crowdassay.version import VERSION
-
-FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 
 
 def check_report(path: Path) -> None:
@@ -92,13 +85,13 @@ def build_report(
         notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
     labels, found, totals = insight.record.labels, insight, insight.totals
     money = None if cost is None else count_money(found, cost)
-    held = _contents(contents or {}, folder)
+    held = shown_contents(insight, contents or {}, folder)
     flagged, flagged_note = sections.flagged_workers(insight)
     workers, workers_note = sections.all_workers(insight)
     worth, worth_note = sections.worth_items(insight, held)
     return render(
         asset("report.html"),
-        _charts(insight, against),
+        Gallery(insight).page(against),
         title=short(title or f"Report on {labels.report.source}", 120),
         subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
@@ -120,64 +113,6 @@ def build_report(
         files=downloads(insight),
         version=VERSION,
     )
-
-
-def _contents(contents: Mapping[Any, Any], folder: Path | None) -> Contents:
-    ready = {item: value for item, value in contents.items() if isinstance(value, Content)}
-    return {**as_contents({item: value for item, value in contents.items() if item not in ready}, folder), **ready}
-
-
-def _charts(insight: Insight, against: Against | None) -> dict[str, Chart]:
-    chart = Gallery(insight)
-    rows, classes, note = class_records(insight, None if against is None else against.cells.sum(axis=1))
-    found = {"confidence": chart.confidence(), "confusion": chart.confusion()}
-    found["classes"] = Chart(classes_chart(rows, classes), note)
-    if insight.estimable.any():
-        found["workers"] = chart.workers()
-    disputed = chart.items()
-    if disputed.records:
-        found["items"] = disputed
-    if len(insight.record.history) > 1:
-        found["convergence"] = chart.convergence()
-    if insight.record.selection is not None:
-        found["selection"] = chart.selection()
-    if against is not None:
-        found["calibration"] = Chart(calibration_chart(against.records))
-        found["truth"] = _truth_chart(insight, against.cells)
-    found["confusion"] = _say_whose(found["confusion"])
-    for name, one in found.items():
-        bare = {key: value for key, value in one.spec.items() if key != "title" or isinstance(value, dict)}
-        found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
-    return found
-
-
-def _say_whose(chart: Chart) -> Chart:
-    """Put the name of the worker chosen above the chart, which paper shows without the box to choose from."""
-    chosen = chart.spec.get("params")
-    if not chosen:
-        return chart
-    names = [f"Answers of {name}" for name in chosen[0]["bind"]["labels"]]
-    return Chart({**chart.spec, "title": {"text": {"expr": f"{json.dumps(names)}[chosen]"}}}, chart.note)
-
-
-def _truth_chart(insight: Insight, counts: IntArray) -> Chart:
-    labels = insight.record.labels
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    classes = common_classes(insight)
-    names = distinct([labels.class_names[c] for c in classes])
-    records = [
-        {
-            "worker": 0,
-            "true": names[a],
-            "observed": names[b],
-            "share": round(float(shares[c, k]), 4),
-            "labels": int(counts[c, k]),
-        }
-        for a, c in enumerate(classes)
-        for b, k in enumerate(classes)
-        if counts[c].any()
-    ]
-    return Chart(confusion_chart(records, names, [], axes=("label found", "true class"), unit="items", largest=360))
 
 
 def _beside(against: Against) -> str:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from crowdassay.arrays import IntArray
+from crowdassay.data.text import distinct
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.insight.describe import Insight
+from crowdassay.insight.totals import Against
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import without_gold
+from crowdassay.planning.job import assess, curve_records
+from crowdassay.planning.state import State
 from crowdassay.report import charts, records
 from crowdassay.report.chart import Chart
+from crowdassay.report.curves import curve_chart
+
+FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +98,39 @@ class Gallery:
             raise DataError("The truth holds no item of these labels that was not given as gold; there is nothing to compare.")
         return Chart(charts.calibration_chart(calibration(self.insight.record, codes)))
 
+    def curve(self, *, cost: float = 1.0, target: float | None = None, fit: Any = None) -> Chart:
+        """Show the expected error against what further labels cost each; ``fit``, of labels, checks items of known class."""
+        if self.insight.partial:
+            raise DataError("The curve needs all labels in memory; here only some items are.")
+        standing = assess(State.of(self.insight.record, crowd=self.insight.crowd), method=self.insight.record.method, fit=fit)
+        return Chart(curve_chart(curve_records(standing, cost=cost), target), " ".join(standing.notes))
+
+    def page(self, against: Against | None) -> dict[str, Chart]:
+        """Return the charts of the report by the name of their place on the page; ``against`` compares with a truth."""
+        insight, chart = self.insight, self
+        rows, classes, note = records.class_records(insight, None if against is None else against.cells.sum(axis=1))
+        found = {"confidence": chart.confidence(), "confusion": chart.confusion()}
+        found["classes"] = Chart(charts.classes_chart(rows, classes), note)
+        if insight.estimable.any():
+            found["workers"] = chart.workers()
+        disputed = chart.items()
+        if disputed.records:
+            found["items"] = disputed
+        if insight.totals.known and insight.connection.identified.any() and not insight.chance and not insight.partial:
+            found["curve"] = chart.curve()
+        if len(insight.record.history) > 1:
+            found["convergence"] = chart.convergence()
+        if insight.record.selection is not None:
+            found["selection"] = chart.selection()
+        if against is not None:
+            found["calibration"] = Chart(charts.calibration_chart(against.records))
+            found["truth"] = _truth_chart(insight, against.cells)
+        found["confusion"] = _say_whose(found["confusion"])
+        for name, one in found.items():
+            bare = {key: value for key, value in one.spec.items() if key != "title" or isinstance(value, dict)}
+            found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
+        return found
+
     def match(self, truth: Any) -> np.ndarray | None:
         """Return known classes as codes (n_items,), -1 where unknown, or None where nothing is given."""
         labels = self.insight.record.labels
@@ -99,3 +141,32 @@ class Gallery:
         if isinstance(truth, np.ndarray) and truth.shape == (labels.n_items,) and truth.dtype.kind == "i":
             return truth
         return None if truth is None else match_truth(labels, truth)[0]
+
+
+def _say_whose(chart: Chart) -> Chart:
+    """Put the name of the worker chosen above the chart, which paper shows without the box to choose from."""
+    chosen = chart.spec.get("params")
+    if not chosen:
+        return chart
+    names = [f"Answers of {name}" for name in chosen[0]["bind"]["labels"]]
+    return Chart({**chart.spec, "title": {"text": {"expr": f"{json.dumps(names)}[chosen]"}}}, chart.note)
+
+
+def _truth_chart(insight: Insight, counts: IntArray) -> Chart:
+    labels = insight.record.labels
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    classes = records.common_classes(insight)
+    names = distinct([labels.class_names[c] for c in classes])
+    rows = [
+        {
+            "worker": 0,
+            "true": names[a],
+            "observed": names[b],
+            "share": round(float(shares[c, k]), 4),
+            "labels": int(counts[c, k]),
+        }
+        for a, c in enumerate(classes)
+        for b, k in enumerate(classes)
+        if counts[c].any()
+    ]
+    return Chart(charts.confusion_chart(rows, names, [], axes=("label found", "true class"), unit="items", largest=360))

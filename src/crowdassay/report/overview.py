@@ -87,19 +87,22 @@ def listed(names: Sequence[str], more: int = 0) -> str:
 
 def _cost(insight: Insight, money: Money | None) -> dict[str, str]:
     needed, experts = further_labels(insight)
-    expert = f" {counted(experts, 'item')} {'is' if experts == 1 else 'are'} better shown to an expert." if experts else ""
-    if money is None:
-        if not needed:
-            return _card("What will it cost?", "nothing", f"No further labels are worth asking for.{expert}")
-        return _card("What will it cost?", f"{needed:,} labels", f"About that many would settle the rest.{expert}")
+    title, items = "What will it cost?", counted(experts, "item")
+    spent = "" if money is None else _spent(money)
+    if needed:
+        value = f"{needed:,} labels" if money is None else f"{money.to_settle:,.2f}"
+        expert = f" Show {items} to an expert." if experts else ""
+        return _card(title, value, f"About {needed:,} more labels would settle what labels can settle.{expert}{spent}")
+    if experts:
+        text = f"Further labels like these would hardly settle the rest. Show {'it' if experts == 1 else 'them'} to an expert."
+        return _card(title, items, text + spent)
+    return _card(title, "nothing", f"No further labels are worth asking for.{spent}")
+
+
+def _spent(money: Money) -> str:
     settled = "" if money.per_settled_item is None else f", {money.per_settled_item:,.2f} for each settled item"
     vain = f" {money.spent_on_removed:,.2f} of it went to workers to remove." if money.spent_on_removed else ""
-    spent = f"Spent so far: {money.spent:,.2f}{settled}.{vain}"
-    if not needed:
-        return _card("What will it cost?", "nothing", f"{spent} No further labels are worth asking for.{expert}")
-    return _card(
-        "What will it cost?", f"{money.to_settle:,.2f}", f"About {needed:,} more labels to settle the rest. {spent}{expert}"
-    )
+    return f" Spent so far: {money.spent:,.2f}{settled}.{vain}"
 
 
 def agreement_note(insight: Insight) -> str:
@@ -162,13 +165,15 @@ def next_steps(insight: Insight, money: Money | None) -> list[str]:
 def _labels_to_ask(insight: Insight, money: Money | None) -> list[str]:
     needed, experts = further_labels(insight)
     totals, steps = insight.totals, []
+    open_items = f"{counted(totals.unsettled, 'item')} {'is' if totals.unsettled == 1 else 'are'} not certain yet. "
+    errors = f"Expect about {totals.wrong:,.0f} errors among all items. "
     if needed:
         price = "" if money is None else f", at a cost of about {money.to_settle:,.2f},"
-        steps.append(
-            f"{counted(totals.unsettled, 'item')} {'is' if totals.unsettled == 1 else 'are'} not certain yet; expect about "
-            f"{totals.wrong:,.0f} errors among all items. About {counted(needed, 'more label')}{price} would fix most of that. "
-            "The list of items below says where to begin."
+        more = (
+            f"About {counted(needed, 'more label')}{price} would fix most of that. The list of items below says where to begin."
         )
+        steps.append(open_items + errors + more)
     if experts:
-        steps.append(f"Ask an expert about {counted(experts, 'item')} that more labels would hardly settle.")
+        before = "" if needed else open_items + errors
+        steps.append(f"{before}Ask an expert about {counted(experts, 'item')} that more labels like these would hardly settle.")
     return steps

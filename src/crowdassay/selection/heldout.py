@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
@@ -39,7 +39,7 @@ def heldout_log_likelihood(result: Record, labels: Labels, chosen: np.ndarray, r
         item, worker, label = labels.label_item[part], labels.worker[part], labels.label[part]
         log_p = _log_tables(result, item, worker)[np.arange(len(part)), :, label]
         weights = result.posterior[item] if reading == "predictive" else np.full(log_p.shape, 1 / labels.n_classes)
-        total += float(logsumexp(log_p, axis=1, b=weights).sum())
+        total += float(scipy.special.logsumexp(log_p, axis=1, b=weights).sum())
     return total / len(where)
 
 
@@ -53,4 +53,4 @@ def _log_tables(result: Record, item: np.ndarray, worker: np.ndarray) -> FloatAr
     tables = result.sigma[worker]
     if result.phi is not None and result.expand is not None:
         tables = tables + result.expand(result.phi[item])
-    return log_softmax(tables, axis=2)
+    return scipy.special.log_softmax(tables, axis=2)

@@ -1,7 +1,7 @@
 import pytest
 
-from crowdassay.errors import DataError, ParameterError
-from crowdassay.io import scan
+from crowdassay.errors import DataError
+from crowdassay.io import source
 from crowdassay.io.files import read_labels
 from exports import APPEN, appen_csv, csv_text, rows_of, write
 
@@ -18,26 +18,30 @@ ROWS = [
 
 
 def test_tainted_and_missed_are_left_out(tmp_path):
-    labels = read_labels(appen_csv(ROWS, tmp_path))
+    labels = read_labels(appen_csv(ROWS, tmp_path), allow_drops=True)
     assert rows_of(labels) == [("1", "ann", "warm"), ("1", "bob", "cold"), ("2", "ann", "warm"), ("4", "ann", "cold")]
     assert labels.report.dropped == {"tainted": 1, "missed test question": 1, "more than one choice": 1}
     assert (labels.report.rows_read, labels.report.format, labels.report.question) == (7, "appen", "tone")
 
 
 def test_test_questions_are_gold_when_they_have_one_answer(tmp_path):
-    labels = read_labels(appen_csv(ROWS, tmp_path))
+    labels = read_labels(appen_csv(ROWS, tmp_path), allow_drops=True)
     assert labels.report.gold == 1
     assert "several answers are not counted as gold: 1" in " ".join(labels.report.notes)
     assert "--use-gold" in labels.report.notes[-1]
-    assert read_labels(appen_csv(ROWS, tmp_path), use_gold=True).gold.tolist() == [-1, 1, -1]
+    assert read_labels(appen_csv(ROWS, tmp_path), allow_drops=True, use_gold=True).gold.tolist() == [-1, 1, -1]
 
 
 def test_personal_columns_are_never_read(tmp_path, monkeypatch):
     queries = []
-    run = scan._run
-    monkeypatch.setattr(scan, "_run", lambda query, path, finish: queries.append(query) or run(query, path, finish))
-    labels = read_labels(appen_csv(ROWS, tmp_path))
-    read = {name.strip() for query in queries for name in query.split(" FROM ")[0].removeprefix("SELECT ").split(",")}
+    run = source.ask
+    monkeypatch.setattr(source, "ask", lambda query, *rest: queries.append(query) or run(query, *rest))
+    labels = read_labels(appen_csv(ROWS, tmp_path), allow_drops=True)
+    read = {
+        name.strip().split(" AS ")[0]
+        for query in queries
+        for name in query.split(" FROM ")[0].removeprefix("SELECT ").split(",")
+    }
     personal = {f"c{APPEN.index(name)}" for name in ("_city", "_ip")}
     assert f"c{APPEN.index('_worker_id')}" in read
     assert not personal & read
@@ -60,12 +64,11 @@ def test_an_aggregated_report_is_refused(tmp_path):
         read_labels(path)
 
 
-def test_without_gold_columns_the_question_is_asked_for(tmp_path):
+def test_without_gold_columns_the_question_is_what_differs_within_a_unit(tmp_path):
     path = write(
         tmp_path / "a.csv", csv_text(["_unit_id", "_worker_id", "text", "tone"], [["1", "a", "t", "x"], ["1", "b", "t", "y"]])
     )
-    with pytest.raises(ParameterError, match=r"'text', 'tone'"):
-        read_labels(path)
+    assert read_labels(path).report.question == "tone"  # which differs within a unit
     named = write(tmp_path / "b.csv", path.read_text().replace("tone", "category"))
     assert read_labels(named).report.question == "category"
     assert rows_of(read_labels(path, question="tone")) == [("1", "a", "x"), ("1", "b", "y")]

@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from crowdassay.errors import DataError
+from crowdassay.io import archive
 from crowdassay.io.files import read_labels
-from crowdassay.io.formats import archive
 from exports import doccano_zip
 
 LINE = '{"id": 1, "text": "x", "label": ["a"]}\n'
@@ -84,7 +84,7 @@ def test_damaged(tmp_path):
         read_labels(path)
 
 
-@pytest.mark.parametrize("files", [{}, {"inner.zip": "PK"}, {"notes.txt": "x"}, {"a.json": '{"x": 1}'}])
+@pytest.mark.parametrize("files", [{}, {"inner.zip": "PK"}, {"notes.txt": "x"}])
 def test_a_zip_that_holds_no_export(tmp_path, files):
     with pytest.raises(DataError, match=r"not recognised.*`format`"):
         read_labels(doccano_zip(tmp_path / "a.zip", files))

@@ -57,7 +57,7 @@ def test_many_items_in_a_hit_are_taken_apart(tmp_path):
 def test_which_numbered_input_is_asked_for(tmp_path):
     extra = ["Input.url1", "Input.url2", "Input.text1", "Input.text2", "Answer.q1", "Answer.q2"]
     path = mturk_csv([("H1", "A", "Approved", "a", "b", "c", "d", "x", "y")], tmp_path, extra)
-    with pytest.raises(ParameterError, match=r"'url', 'text' could name them; choose one with `item_column`"):
+    with pytest.raises(ParameterError, match=r"several, name what tells them with `item_column`: 'url', 'text'"):
         read_labels(path)
     for name in ("text", "Input.text"):
         assert rows_of(read_labels(path, item_column=name)) == [("c", "A", "x"), ("d", "A", "y")]

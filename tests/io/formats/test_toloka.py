@@ -50,5 +50,5 @@ def test_an_output_left_empty_is_a_missing_label(tmp_path):
     header = ["INPUT:a", "OUTPUT:x", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"]
     rows = [["1", "p", "w", "APPROVED"], ["1", "q", "v", "APPROVED"], ["1", "", "u", "APPROVED"], ["1", "q", "t", "REJECTED"]]
     report = read_labels(other(tmp_path, header, *rows)).report
-    assert report.dropped == {"rejected": 1, "missing label": 1}
+    assert report.dropped == {"rejected": 1, "no answer": 1}
     assert (report.rows_read, report.rows_kept) == (4, 2)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from crowdassay.io.formats.look import DECODER
+from crowdassay.io.look import DECODER
 
 NAMED = ("label", "labels")  # what Amazon's form elements call the choice
 

@@ -1,56 +1,108 @@
-"""Appen, formerly Figure Eight and CrowdFlower: the full report CSV."""
+"""Appen, formerly Figure Eight and CrowdFlower: the full report as CSV, alone or in a zip, or JSON."""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections import defaultdict
+from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.io.formats.look import Look, is_named
-from crowdassay.io.formats.record import SEVERAL, Import, Wanted, choose_question, gold_table
-from crowdassay.io.formats.table import is_filled, is_true, item_column, leave_out, one_choice, read_columns
+from crowdassay.io.formats.record import Rows, as_list, choose_question, mapping, objects
+from crowdassay.io.formats.table import each_row, is_filled, is_true, item_column, read_columns
+from crowdassay.io.look import Look, is_named, records
 from crowdassay.io.values import shown_file
+from crowdassay.read_options import ReadOptions
 
 UNIT, WORKER, GOLD = "_unit_id", "_worker_id", "_gold"
 AGGREGATED = ("_unit_state", "_trusted_judgments")
 LEFT_OUT = {"_tainted": "tainted", "_missed": "missed test question"}
+MISSED = "Judgements that missed a test question were left out; workers may look better than they are."
+OWN = frozenset({"unit_id", "worker_id", "id", "created_at", "started_at", "trust", "city", "country", "region", "ip"})
 
 
 def recognise(seen: Look) -> bool:
-    """Tell whether the header has units and workers, or is that of an aggregated report."""
+    """Tell whether the header has units and workers, or is that of an aggregated report, or units hold judgements."""
+    if seen.kind == "records":
+        return bool(_judgements(seen.first))
     return seen.has(UNIT) and (seen.has(WORKER) or bool(set(AGGREGATED) & seen.keys))
 
 
-def read(seen: Look, wanted: Wanted) -> Import:
-    """Read one question; tainted and missed judgements are left out, and personal columns are never read."""
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the questions; tainted and missed judgements are left out, and personal columns are never read."""
+    if seen.kind == "records":
+        return _read_json(seen, wanted)
     if not seen.has(WORKER):
         raise DataError(
             f"{shown_file(seen.path.name)} is an aggregated report: it holds one label per unit and not who gave which; "
             "download the full report of the same job instead."
         )
-    # Every question has a column of its test answers; columns of the uploaded data have none.
+    item = item_column(seen, wanted.item_column, "", UNIT)
+    rows = Rows({"item": item, "worker": WORKER, "label": "*"})
     own = [name for name in seen.header if not name.startswith(("_", "orig_")) and not name.endswith((GOLD, "_gold_reason"))]
-    asked = [name for name in own if name + GOLD in seen.header] or [name for name in own if is_named(name, "label")]
-    question = choose_question(asked if wanted.question is None and asked else own, wanted.question, seen.path.name)
-    item = item_column(seen, wanted.item, "", UNIT)
-    marks = [name for name in LEFT_OUT if name in seen.header]
-    golden = [name for name in ("_golden", question + GOLD) if name in seen.header]
-    table = read_columns(seen, [item, WORKER, question, *marks, *golden])
-    labels, several = one_choice(table[question], _lines)
-    rows = pa.table({"item": table[item], "worker": table[WORKER], "label": labels})
-    reasons = {LEFT_OUT[name]: is_true(table[name]) for name in marks}
-    rows, dropped = leave_out(rows, {**reasons, SEVERAL: several})
-    gold, notes = None, []
-    if question + GOLD in golden:
-        known = table.filter(is_true(table["_golden"]) if "_golden" in golden else is_filled(table[question + GOLD]))
-        only, many = one_choice(known[question + GOLD], _lines)
-        gold = gold_table(zip(known[item].to_pylist(), only.to_pylist(), strict=True), seen.path.name)
-        if units := set(known[item].filter(many).to_pylist()):
-            notes.append(f"Test questions that accept several answers are not counted as gold: {len(units)}.")
-    if "missed test question" in dropped:
-        notes.append("Judgements that missed a test question were left out; workers may look better than they are.")
-    columns = {"item": item, "worker": WORKER, "label": question}
-    return Import(rows["item"], rows["worker"], rows["label"], columns, question, dropped, gold, tuple(notes))
+    asked = own if wanted.question is None else [choose_question(own, wanted.question, seen.path.name)]
+    # Every question of a job with test questions has a column of their answers; columns of the uploaded data have none.
+    if wanted.question is None and (tested := [name for name in own if name + GOLD in seen.header]):
+        asked = tested
+    optional = [*LEFT_OUT, "_golden", "_created_at", "_started_at", *(name + GOLD for name in asked)]
+    names = [item, WORKER, *asked, *(name for name in optional if name in seen.header)]
+    columns = read_columns(seen, names, [item, WORKER], rows)
+    found = list(each_row(columns))
+    if wanted.question is None and asked is own:
+        asked = _varying(found, item, asked) or [name for name in own if is_named(name, "label")] or own
+    tested_units: set[Any] = set()
+    for row in found:
+        answers = {name: _lines(row[name]) for name in asked}
+        known = {name: _lines(row.get(name + GOLD)) for name in asked}
+        if (is_true(row["_golden"]) if "_golden" in row else any(known.values())) and any(known.values()):
+            if any(len(several) > 1 for several in known.values()):
+                tested_units.add(row[item])
+            rows.add_gold(row[item], {name: given for name, given in known.items() if len(given) == 1})
+        if reason := next((why for mark, why in LEFT_OUT.items() if is_true(row.get(mark))), None):
+            rows.drop(reason)
+            if reason == LEFT_OUT["_missed"]:
+                rows.note(MISSED)
+            continue
+        rows.add(row[item], row[WORKER], answers, time=row.get("_created_at"))
+    if tested_units:
+        rows.note(f"Test questions that accept several answers are not counted as gold: {len(tested_units)}.")
+    return rows
 
 
-def _lines(cell: str) -> list[str]:
-    return [line for line in cell.splitlines() if line.strip()]  # several answers stand on several lines
+def _varying(found: list[dict[str, str | None]], item: str, names: list[str]) -> list[str]:
+    """Tell questions from uploaded data: only answers differ between the judgements of one unit."""
+    seen: dict[tuple[str, Any], set[str]] = defaultdict(set)
+    for row in found:
+        for name in names:
+            seen[name, row[item]].add((row[name] or "").strip())
+    varying = {name for (name, _), different in seen.items() if len(different) > 1}
+    return [name for name in names if name in varying]
+
+
+def _read_json(seen: Look, wanted: ReadOptions) -> Rows:
+    rows = Rows({"item": wanted.item_column or "id", "worker": "worker_id", "label": "results.judgments.data.*"})
+    for _, unit in records(seen):
+        item = mapping(unit.get("data")).get(wanted.item_column) if wanted.item_column else unit.get("id")
+        for judgement in _judgements(unit):
+            if reason := next((why for mark, why in LEFT_OUT.items() if judgement.get(mark.strip("_")) is True), None):
+                rows.drop(reason)
+                if reason == LEFT_OUT["_missed"]:
+                    rows.note(MISSED)
+                continue
+            answers = {
+                name: [choice for choice in as_list(value) if is_filled(str(choice))]
+                for name, value in mapping(judgement.get("data")).items()
+                if not any(isinstance(choice, dict) for choice in as_list(value))
+            }
+            rows.add(item, judgement.get("worker_id"), answers, time=judgement.get("created_at"))
+        known = {name: as_list(value) for name, value in mapping(unit.get("gold_data", unit.get("gold_answers"))).items()}
+        if unit.get("state") == "golden" and known:
+            rows.add_gold(item, known)
+    return rows
+
+
+def _judgements(unit: Any) -> list[dict[str, Any]]:
+    results = mapping(mapping(unit).get("results"))
+    return [entry for entry in objects(results.get("judgments")) if "worker_id" in entry]
+
+
+def _lines(cell: str | None) -> list[str]:
+    return [line for line in (cell or "").splitlines() if line.strip()]  # several answers stand on several lines

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from crowdassay.io.formats.look import Look, records
-from crowdassay.io.formats.record import Import, Rows, Wanted, as_list, as_name, mapping, objects
+from crowdassay.io.formats.record import Rows, as_list, as_name, mapping, objects
+from crowdassay.io.look import Look, records
+from crowdassay.read_options import ReadOptions
 
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
 LEFT_OUT = ("discarded", "draft")
@@ -19,11 +20,11 @@ def recognise(seen: Look) -> bool:
     return nested or any(name.endswith(f"{RESPONSES}.users") for name in seen.keys)
 
 
-def read(seen: Look, wanted: Wanted) -> Import:
+def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the responses to one question; discarded ones and drafts are left out where the export tells."""
-    rows, silent = Rows(), False
+    rows, silent = Rows({"item": wanted.item_column or "id", "worker": "user_id", "label": "responses.*"}), False
     for _, record in records(seen):
-        item = _item(record, wanted.item)
+        item = _item(record, wanted.item_column)
         answers: dict[Any, dict[str, list[Any]]] = defaultdict(dict)
         states: dict[Any, set[Any]] = defaultdict(set)
         for question, user, value, status in _responses(record):
@@ -40,14 +41,12 @@ def read(seen: Look, wanted: Wanted) -> Import:
             agents[as_name(agent)][question] = _classes(value)
         for agent, given in agents.items():
             rows.add_prediction(item, agent, given)
-    notes = []
     if silent:
-        notes.append(
+        rows.note(
             "This export does not say which responses are drafts or were discarded, so all were kept; "
             "to_list(flatten=True) and to_datasets() do say."
         )
-    columns = {"item": wanted.item or "id", "worker": "user_id", "label": "responses"}
-    return rows.finish(seen.path.name, wanted, columns, notes)
+    return rows
 
 
 def _item(record: dict[str, Any], field: str | None) -> Any:

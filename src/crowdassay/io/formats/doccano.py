@@ -7,9 +7,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.io.formats.look import Look, is_named, records
-from crowdassay.io.formats.record import Import, Rows, Wanted, as_list, as_name, objects
+from crowdassay.io.formats.record import Rows, as_list, as_name, objects
+from crowdassay.io.look import Look, is_named, records
 from crowdassay.io.values import shown_file
+from crowdassay.read_options import ReadOptions
 
 ANSWERS = ("label", "labels", "cats")
 CONTENT = frozenset({"text", "data", "filename"})
@@ -27,18 +28,19 @@ def recognise(seen: Look) -> bool:
     return (users or lists) and not any(is_named(name, "worker") for name in seen.keys - {"username"})
 
 
-def read(seen: Look, wanted: Wanted) -> Import:
+def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the labels; the worker is the file's name, or `username` or `annotations[].user` in old exports."""
-    rows = Rows()
+    rows = Rows({"item": wanted.item_column or "id", "worker": "file name", "label": "*"})
     for name, record in records(seen):
-        item = record.get(wanted.item) if wanted.item else record.get("id", record.get("doc_id"))
+        item = record.get(wanted.item_column) if wanted.item_column else record.get("id", record.get("doc_id"))
+        rows.add_text(item, record.get("text", record.get("data")))
         if isinstance(record.get("annotations"), list):
             for user, labels in _by_user(record["annotations"]).items():
                 rows.add(item, user, {"label": labels})
             continue
         worker = record.get("username")
         if worker is None:
-            worker = _user_of(seen, name)
+            worker = _user_of(seen, name, wanted)
         answers: dict[str, list[Any]] = {}
         for field in ANSWERS:
             if field in record:
@@ -53,17 +55,17 @@ def read(seen: Look, wanted: Wanted) -> Import:
             rows.add(item, worker, answers)
         else:
             rows.drop("spans, not classes")
-    columns = {"item": wanted.item or "id", "worker": "file name", "label": "label"}
-    return rows.finish(seen.path.name, wanted, columns)
+    return rows
 
 
-def _user_of(seen: Look, name: str) -> str:
-    user = PurePosixPath(name).stem
-    if seen.kind in {"zip", "folder"} and user.lower() != "all":
+def _user_of(seen: Look, name: str, wanted: ReadOptions) -> str:
+    user = PurePosixPath(name).name.removesuffix(".gz").rsplit(".", 1)[0]
+    if wanted.worker_from_filename or (seen.kind in {"zip", "folder"} and user.lower() != "all"):
         return user
     raise DataError(
         f"{shown_file(name)} does not say who gave which label: doccano writes each user's labels to a file of their own only "
-        "when the project does not share annotations across all users; export such a project and give its whole zip."
+        "when the project does not share annotations across all users; export such a project and give its whole zip. If this "
+        "file holds the labels of one user, after whom it is named, say --worker-from-filename."
     )
 
 

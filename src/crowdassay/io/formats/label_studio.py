@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.formats.answers import parsed
-from crowdassay.io.formats.look import Look, records
-from crowdassay.io.formats.record import (
-    NO_ANSWER,
-    SEVERAL,
-    Import,
-    Rows,
-    Wanted,
-    as_list,
-    as_name,
-    choose_question,
-    mapping,
-    objects,
-    text_column,
-)
-from crowdassay.io.formats.table import is_filled, leave_out, one_choice, read_columns
+from crowdassay.io.formats.record import Rows, as_list, as_name, choose_question, mapping, objects
+from crowdassay.io.formats.table import each_row, read_columns
+from crowdassay.io.look import Look, records
 from crowdassay.io.values import shown, shown_file
+from crowdassay.read_options import ReadOptions
 
 CLASSES = ("choices", "rating", "number", "taxonomy")  # kinds of answer that can be classes; text only when asked for
 REGION = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  # an answer about a part of the item
 SMALL = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
+SHOWN = ("text", "image", "url", "audio", "video")  # data that people see
 OWN = frozenset({*SMALL, "id", "created_at", "updated_at", "agreement", "history"})
 
 
@@ -42,29 +30,31 @@ def recognise(seen: Look) -> bool:
     return tasks or (seen.has("result", "completed_by") and isinstance(seen.first.get("task"), dict))
 
 
-def read(seen: Look, wanted: Wanted) -> Import:
-    """Read the answers to one control tag; skipped annotations and drafts are left out."""
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the answers to all control tags; skipped annotations and drafts are left out."""
     if seen.has(*SMALL):
         return _read_small(seen, wanted)
-    rows = Rows()
+    rows = Rows({"item": wanted.item_column or "id", "worker": "completed_by", "label": "*"})
     for _, record in records(seen):
         task, annotations = record, record.get("annotations", record.get("completions"))
         if annotations is None and isinstance(record.get("task"), dict):  # one annotation per file, its task inside
             task, annotations = record["task"], [record]
-        item = _item(task, wanted.item)
+        item = _item(task, wanted.item_column)
+        shows = mapping(task.get("data"))
+        rows.add_text(item, next((shows[name] for name in SHOWN if name in shows), None))
         for annotation in objects(annotations):
             if annotation.get("was_cancelled") or annotation.get("skipped"):
                 rows.drop("skipped")
                 continue
             answers = _answers(annotation, wanted.question)
-            rows.add(item, _annotator(annotation.get("completed_by")), answers)
+            times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
+            rows.add(item, _annotator(annotation.get("completed_by")), answers, **times)
             if annotation.get("ground_truth"):
                 rows.add_gold(item, answers)
         rows.drop("draft", len(objects(task.get("drafts"))))
         for prediction in objects(task.get("predictions")):
             rows.add_prediction(item, prediction.get("model_version"), _answers(prediction, wanted.question))
-    columns = {"item": wanted.item or "id", "worker": "completed_by", "label": "result"}
-    return rows.finish(seen.path.name, wanted, columns)
+    return rows
 
 
 def choices(value: Any) -> list[Any]:
@@ -112,50 +102,45 @@ def _item(task: dict[str, Any], field: str | None) -> Any:
     return next(iter(data.values())) if len(data) == 1 else data or None
 
 
-def _read_small(seen: Look, wanted: Wanted) -> Import:
+def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read JSON_MIN, CSV or TSV, which have a record for each annotation."""
     if wanted.predictions:
         raise DataError("CSV and JSON_MIN exports of Label Studio hold no predictions; export JSON for --predictions.")
-    item, source = wanted.item or "id", seen.path.name
-    tags = [name for name in seen.header if name not in OWN and not name.startswith("_data_")]
-    names = tags if wanted.question is None else [wanted.question]
+    item, source = wanted.item_column or "id", seen.path.name
+    rows = Rows({"item": item, "worker": "annotator", "label": "*"})
+    found: list[dict[str, Any]]
     if seen.kind == "delimited":
-        if wanted.question is not None:
-            choose_question(tags, wanted.question, source)
-        if item not in seen.header:
+        keys = seen.header
+        if item not in keys:
             raise ColumnError(
                 f"There is no column {shown(item)} for the item in {shown_file(source)}; name one with --item-column."
             )
-        table = read_columns(seen, [item, "annotator", *names])
+        names = [name for name in keys if name not in OWN - {"created_at", "lead_time", "id"}]
+        found = list(each_row(read_columns(seen, [item, "annotator", *names], [item, "annotator"], rows)))
     else:
-        table = _table_of([record for _, record in records(seen)], item, wanted.question, source)
-    question = wanted.question or _varying(table, item, source)
-    labels, several = one_choice(table[question], lambda text: choices(parsed(text)))
-    worker = table["annotator"]
-    rows = pa.table({"item": table[item], "worker": worker, "label": labels})
-    reasons = {"no annotation": pc.invert(is_filled(worker)), SEVERAL: several, NO_ANSWER: pc.invert(is_filled(labels))}
-    rows, dropped = leave_out(rows, {reason: pc.fill_null(mask, True) for reason, mask in reasons.items()})
-    columns = {"item": item, "worker": "annotator", "label": question}
-    return Import(rows["item"], rows["worker"], rows["label"], columns, question, dropped)
+        found = [record for _, record in records(seen)]
+        keys = list(dict.fromkeys(key for record in found for key in record))
+    tags = [name for name in keys if name not in OWN and name != item and not name.startswith("_data_")]
+    if wanted.question is not None:
+        tags = [choose_question(tags, wanted.question, source)]
+    elif len(tags) > 1:
+        tags = _varying(found, item, tags) or tags
+    for record in found:
+        if as_name(record.get("annotator")) in {None, ""}:
+            rows.drop("no annotation")
+            continue
+        answers = {name: choices(parsed(record.get(name))) for name in tags}
+        times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
+        rows.add(record.get(item), _annotator(record["annotator"]), answers, **times)
+    return rows
 
 
-def _table_of(found: list[dict[str, Any]], item: str, question: str | None, source: str) -> pa.Table:
-    keys = dict.fromkeys(key for record in found for key in record if key not in OWN and not key.startswith("_data_"))
-    tags = list(keys) if question is None else [choose_question(list(keys), question, source)]
-    names = dict.fromkeys([item, "annotator", *tags])
-    # The worker may be an object with an email, as in the full export.
-    cells = {
-        name: [_annotator(record.get(name)) if name == "annotator" else record.get(name) for record in found] for name in names
-    }
-    return pa.table({name: text_column(map(as_name, column), source) for name, column in cells.items()})
-
-
-def _varying(table: pa.Table, item: str, source: str) -> str:
+def _varying(found: list[dict[str, Any]], item: str, tags: list[str]) -> list[str]:
     """Tell answers from data: only answers can differ between the annotations of one task."""
-    tags = [name for name in table.column_names if name not in {item, "annotator"}]
-    if len(tags) == 1:
-        return tags[0]
-    # Columns are numbered here: Arrow takes a name that begins with a dot for a path.
-    plain = pa.Table.from_arrays([table[name] for name in (item, *tags)], names=[str(n) for n in range(1 + len(tags))])
-    counts = plain.group_by("0").aggregate([(str(n), "count_distinct") for n in range(1, 1 + len(tags))])
-    varying = [name for n, name in enumerate(tags, 1) if (pc.max(counts[f"{n}_count_distinct"]).as_py() or 0) > 1]
-    return choose_question(varying or tags, None, source)
+    different: dict[tuple[str, Any], set[str | None]] = defaultdict(set)
+    for record in found:
+        for name in tags:
+            if (cell := as_name(record.get(name))) not in {None, ""}:
+                different[name, as_name(record.get(item))].add(cell)
+    varying = {name for (name, _), cells in different.items() if len(cells) > 1}
+    return [name for name in tags if name in varying]

@@ -1,10 +1,13 @@
-"""Matrices and triples: cleanlab's wide table, Snorkel's label matrix, nltk's coder, item, label."""
+"""Matrices and triples: a column for each worker (cleanlab, MACE), Snorkel's label matrix, nltk's coder, item, label."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -13,27 +16,40 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.io.columns import WORDS
-from crowdassay.io.formats.look import Look, is_named, values
-from crowdassay.io.formats.record import Import, Wanted, as_name, text_column
-from crowdassay.io.raw import check_text, opened, refuse_bad_bytes
+from crowdassay.io.delimited import LONGEST
+from crowdassay.io.formats.record import Import, as_name, text_column
+from crowdassay.io.look import Look, is_named, values
+from crowdassay.io.raw import refuse_bad_bytes
 from crowdassay.io.values import listed, number_key, number_of, shown, shown_file
+from crowdassay.read_options import ReadOptions
 
 ABSTAIN = "-1"
 NOTHING = frozenset({"", "nan", "none", "null", "na", "<na>"})
 INDEX = frozenset({"", "unnamed: 0", "index", "id"}) | {word + suffix for word in WORDS["item"] for suffix in ("", "_id", "id")}
+# Columns beside the workers' own: what is known or was made of their labels.
+KNOWN = re.compile(r"(gold|truth|true|ground|gt$|majority|consensus|final|adjudicat|aggregat|target)", re.IGNORECASE)
+NUMBERED = re.compile(rf"(?:{'|'.join(WORDS['worker'])})[\s_\-]*(?:\d+|[a-z])", re.IGNORECASE)
+FEW = 50  # classes up to which a table without a header is taken for labels only
+SAMPLE = 200  # rows that are looked at
+LONG_ENOUGH = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 
 
 def recognise_wide(seen: Look) -> bool:
-    """Tell whether the header is that of a frame's unnamed index and annotators, and the cells are small integers."""
-    if seen.kind != "delimited" or len(seen.header) < 3 or seen.header[0].lower() not in {"", "unnamed: 0"}:
+    """Tell whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
+    if seen.kind != "delimited" or len(seen.header) < 2:
         return False
-    if any(is_named(name, role) for name in seen.header for role in WORDS):
-        return False  # a plain file that was written with its index
-    sample = _cells(seen, limit=50)[1:]
-    return bool(sample) and all(
-        len(row) == len(seen.header) and all(cell.strip().lower() in NOTHING or _is_code(cell) for cell in row[1:])
-        for row in sample
-    )
+    if all(any(is_named(name, role) for name in seen.header) for role in ("item", "worker", "label")):
+        return False
+    if sum(bool(NUMBERED.fullmatch(name)) for name in seen.header) > 1:
+        return True
+    rows = _cells(seen, limit=SAMPLE)
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    if not any(is_named(name, role) for name in seen.header for role in WORDS):
+        indexed = len(seen.header) > 2 and seen.header[0].lower() in {"", "unnamed: 0"}
+        if indexed and all(_is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
+            return True
+    return _is_headless(rows)
 
 
 def recognise_triples(seen: Look) -> bool:
@@ -43,11 +59,12 @@ def recognise_triples(seen: Look) -> bool:
     )
 
 
-def read_matrix(seen: Look, wanted: Wanted) -> Import:
+def read_matrix(seen: Look, wanted: ReadOptions) -> Import:
     """Read a matrix of items by workers; empty cells and NaN are no label, and of -1 the user must say what it is."""
-    names, workers, cells = _array(seen) if seen.kind == "array" else _wide(seen, wanted.item)
+    wide = _array(seen) if seen.kind == "array" else _wide(seen, wanted)
+    cells = text_column((cell for row in wide.rows for cell in row), seen.path.name) if wide.cells is None else wide.cells
     present = pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), pa.array(sorted(NOTHING))))
-    row, column = np.divmod(np.flatnonzero(present.to_numpy(zero_copy_only=False)), len(workers))
+    row, column = np.divmod(np.flatnonzero(present.to_numpy(zero_copy_only=False)), len(wide.workers))
     label = cells.filter(present)
     unique = pc.unique(label)
     plain = pa.array([number_key(text.strip()) or text for text in unique.to_pylist()], pa.string())
@@ -58,13 +75,14 @@ def read_matrix(seen: Look, wanted: Wanted) -> Import:
         given = pc.invert(pc.is_in(label, value_set=none))
         kept = given.to_numpy(zero_copy_only=False)
         label, row, column = label.filter(given), row[kept], column[kept]
-    item = pa.array(row).cast(pa.string()) if names is None else text_column(names, seen.path.name).take(pa.array(row))
-    notes = () if names is not None else ("Items are numbered by row, from 0.",)
-    columns = {"item": "row" if names is None else wanted.item or "first column", "worker": "column", "label": "cell"}
-    return Import(item, text_column(workers, seen.path.name).take(pa.array(column)), label, columns, notes=notes)
+    source = seen.path.name
+    item = pa.array(row).cast(pa.string()) if wide.items is None else text_column(wide.items, source).take(pa.array(row))
+    notes = [*wide.notes, *(["Items are numbered by row, from 0."] if wide.items is None else [])]
+    columns = {"item": wide.item_name, "worker": "column", "label": "cell"}
+    return Import(item, text_column(wide.workers, source).take(pa.array(column)), label, columns, notes=tuple(notes))
 
 
-def read_triples(seen: Look, wanted: Wanted) -> Import:
+def read_triples(seen: Look, wanted: ReadOptions) -> Import:
     """Read nltk's triples, coder, item and label in this order, from JSON or lines without a header."""
     triples = _lists(seen) if seen.kind == "records" else _cells(seen)
     for number, triple in enumerate(triples, 1):
@@ -78,7 +96,19 @@ def read_triples(seen: Look, wanted: Wanted) -> Import:
     return Import(item, worker, label, {"item": "second", "worker": "first", "label": "third"}, notes=(note,))
 
 
-def _check_abstentions(label: pa.Array, wanted: Wanted, seen: Look) -> None:
+@dataclass
+class Wide:
+    """A table with a column for each worker: the names of the items, if it has any, and of the workers, and the cells."""
+
+    items: list[str] | None
+    workers: list[str]
+    rows: Sequence[Sequence[str]]
+    item_name: str = "row"
+    notes: tuple[str, ...] = ()
+    cells: pa.Array | None = None
+
+
+def _check_abstentions(label: pa.Array, wanted: ReadOptions, seen: Look) -> None:
     if not wanted.missing and pc.any(pc.equal(label, ABSTAIN)).as_py():
         raise ParameterError(
             f"{shown_file(seen.path.name)} holds -1, which is a label in some data and means that none was given in others; "
@@ -86,42 +116,105 @@ def _check_abstentions(label: pa.Array, wanted: Wanted, seen: Look) -> None:
         )
 
 
-def _array(seen: Look) -> tuple[None, list[str], pa.Array]:
+def _array(seen: Look) -> Wide:
     try:
         matrix = np.load(seen.path, allow_pickle=False)
     except (ValueError, OSError, EOFError):
         raise DataError(f"{shown_file(seen.path.name)} is not a complete array of numbers; save it with numpy.save.") from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
         raise DataError(f"{shown_file(seen.path.name)} must hold a matrix of numbers, items by workers.")
-    return None, [str(n) for n in range(matrix.shape[1])], pa.array(matrix.ravel()).cast(pa.string())
+    return Wide(None, [str(n) for n in range(matrix.shape[1])], [], cells=pa.array(matrix.ravel()).cast(pa.string()))
 
 
-def _wide(seen: Look, item: str | None) -> tuple[list[str] | None, list[str], pa.Array]:
-    rows = _cells(seen)
-    header, width = [cell.strip() for cell in rows[0]], len(rows[0])
+def _wide(seen: Look, wanted: ReadOptions) -> Wide:
+    rows, source = _cells(seen), shown_file(seen.path.name)
+    first, width = [cell.strip() for cell in rows[0]], max(len(row) for row in rows)
     numbers = [str(n) for n in range(width)]
-    if header == numbers and item is None:
+    named = bool(wanted.worker_columns or wanted.item_column)
+    if first == numbers and not named and not wanted.no_header:
         raise DataError(
-            f"The first line of {shown_file(seen.path.name)} ({', '.join(numbers)}) may be a header or "
-            "the labels of the first item; name the columns, keep the index column, or save the matrix with numpy.save."
+            f"The first line of {source} ({', '.join(numbers)}) may be a header or the labels of the first item; say "
+            "--no-header, name the columns, keep the index column, or save the matrix with numpy.save."
         )
-    headed = item is not None or not all(cell.lower() in NOTHING - {""} or number_of(cell) is not None for cell in header)
-    body = rows[1:] if headed else rows
+    headed = not wanted.no_header and (named or not (_are_labels(first, rows[1:]) or _is_headless(rows)))
+    header, body = (first, rows[1:]) if headed else (numbers, rows)
     for number, row in enumerate(body, 1 + headed):
-        if len(row) != width:
-            raise DataError(f"Row {number} of {shown_file(seen.path.name)} has {len(row)} values, not {width}.")
+        if len(row) != width and "".join(row).strip():
+            raise DataError(f"Row {number} of {source} has {len(row)} values, not {width}.")
+    body = [row for row in body if len(row) == width]
     if not body:
-        raise DataError(f"There were no labels found: {shown_file(seen.path.name)} holds a header only.")
+        raise DataError(f"There were no labels found: {source} holds a header only.")
+    if not headed:
+        note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
+        return Wide(None, numbers, body, notes=(note,))
+    return _chosen(header, body, wanted, source)
+
+
+def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, source: str) -> Wide:
+    """Tell the workers' columns from the item's and from others, which are named in a note."""
+    item, notes = wanted.item_column, []
     if item is not None and item not in header:
         raise ColumnError(f"There is no column {shown(item)} for the item; the columns are {listed(header)}.")
-    index = header.index(item) if item is not None else 0 if headed and header[0].lower() in INDEX else None
-    names = None if index is None else [row[index] for row in body]
-    cells = text_column((cell for row in body for n, cell in enumerate(row) if n != index), seen.path.name)
-    return names, [name for n, name in enumerate(header if headed else numbers) if n != index], cells
+    index = header.index(item) if item is not None else 0 if header[0].lower() in INDEX else None
+    columns = {n: [row[n].strip() for row in body] for n in range(len(header))}
+    if wanted.worker_columns:
+        chosen = [n for n, name in enumerate(header) if any(fnmatchcase(name, part) for part in wanted.worker_columns)]
+        for part in wanted.worker_columns:
+            if not any(fnmatchcase(name, part) for name in header):
+                raise ColumnError(f"No column is named {shown(part)}; the columns are {listed(header)}.")
+    else:
+        chosen = [n for n in columns if n != index]
+        numbered = [n for n in chosen if NUMBERED.fullmatch(header[n])]
+        others = [n for n in chosen if _is_other(header[n], columns[n], [columns[m] for m in chosen if m != n])]
+        chosen = numbered if len(numbered) > 1 else [n for n in chosen if n not in others]
+        left = [header[n] for n in columns if n not in {index, *chosen}]
+        if index is None and others and others[0] == 0 and len(set(columns[0])) == len(columns[0]):
+            index, left = 0, left[1:]
+        if left:
+            notes.append(
+                f"Not taken as workers: the columns {listed(left)}; if they are, name all workers with --worker-columns."
+            )
+    if not chosen:
+        raise ColumnError(f"No column of {source} looks like a worker's ({listed(header)}); name them with --worker-columns.")
+    items = None if index is None else [row[index] for row in body]
+    name = "row" if index is None else header[index] or "first column"
+    return Wide(items, [header[n] for n in chosen], [[row[n] for n in chosen] for row in body], name, tuple(notes))
+
+
+def _is_other(name: str, cells: list[str], rest: list[list[str]]) -> bool:
+    """Tell whether a column holds something else than one worker's labels: known classes by name, or texts of its own."""
+    if KNOWN.match(name):
+        return True
+    given = [cell for cell in cells if not _is_nothing(cell)]
+    shared = {cell for column in rest for cell in column}
+    different = set(given)
+    own = sum(cell not in shared for cell in given)
+    if len(given) < LONG_ENOUGH:
+        return len(given) > 1 and len(different) == len(given) == own
+    return len(different) > 0.5 * len(given) and own > 0.5 * len(given)
+
+
+def _are_labels(first: list[str], body: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a first line holds numbers and empty cells only, as labels and hardly any names do."""
+    if all(_is_nothing(cell) for cell in first):
+        return False
+    return all(_is_nothing(cell) or number_of(cell) is not None for cell in first) and first[0] != ""
+
+
+def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether every cell, the first line's too, is one of a few classes: a matrix of labels without names."""
+    first, body = [cell.strip() for cell in rows[0]], rows[1:]
+    given = {cell for cell in first if not _is_nothing(cell)}
+    below = {cell.strip() for row in body for cell in row if not _is_nothing(cell)}
+    cells = sum(not _is_nothing(cell) for row in body for cell in row)
+    if not given or not given <= below or len(below) > min(FEW, cells / 2) or len(first) < 2:
+        return False
+    gaps = any(_is_nothing(cell) for row in rows for cell in row)
+    return gaps or len(first) > 3  # three full columns may well be item, worker and label
 
 
 def _lists(seen: Look) -> list[Sequence[Any]]:
-    found = list(values(seen.path))
+    found = list(values(seen))
     if not found or not all(isinstance(value, list) for value in found):
         raise DataError(f"{shown_file(seen.path.name)} must hold a list of lists [coder, item, label].")
     return found
@@ -129,23 +222,27 @@ def _lists(seen: Look) -> list[Sequence[Any]]:
 
 def _cells(seen: Look, limit: int | None = None) -> list[list[str]]:
     """Read every row of delimited text; without a separator, white space separates."""
-    check_text(seen.path)
-    with opened(seen.path) as stream:
+    with seen.opened() as stream:
         raw = stream.read() if limit is None else b"".join(line for _, line in zip(range(limit), stream, strict=False))
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         if limit is None:
-            refuse_bad_bytes(seen.path)
+            refuse_bad_bytes(seen.path, raw)
         return []
     first = text.lstrip("\r\n").split("\n", 1)[0]
     separator = max((",", ";", "\t", "|"), key=first.count)
     if not first.count(separator):
         return [line.split() for line in text.splitlines() if line.strip()]
+    csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
     try:
         return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
     except csv.Error:
         raise DataError(f"{shown_file(seen.path.name)} is not a table of separated values; export it again.") from None
+
+
+def _is_nothing(cell: str) -> bool:
+    return cell.strip().lower() in NOTHING
 
 
 def _is_code(cell: str) -> bool:

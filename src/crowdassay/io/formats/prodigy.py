@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.io.formats.look import Look, records
-from crowdassay.io.formats.record import Import, Rows, Wanted, as_list, as_name, mapping
+from crowdassay.io.formats.record import Rows, as_list, as_name, mapping
+from crowdassay.io.look import Look, records
 from crowdassay.io.values import shown_file
+from crowdassay.read_options import ReadOptions
 
 UNNAMED = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
 
@@ -18,11 +19,15 @@ def recognise(seen: Look) -> bool:
     return seen.has("answer") and bool({"_task_hash", "_input_hash"} & seen.keys)
 
 
-def read(seen: Look, wanted: Wanted) -> Import:
+def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the options chosen, or accept and reject in binary tasks; ignored tasks are left out."""
-    rows, unnamed = Rows(), set()
-    for _, record in records(seen):
+    rows, unnamed = Rows({"item": "_input_hash or _task_hash", "worker": "_annotator_id", "label": "*"}), set()
+    if wanted.item_column is not None:
+        rows.columns["item"] = wanted.item_column
+    for name, record in records(seen):
         worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
+        if worker is None and wanted.worker_from_filename:
+            worker = name.rsplit(".", 1)[0]
         if worker and UNNAMED.search(worker):
             unnamed.add(worker)
         manual = "options" in record or "accept" in record
@@ -32,25 +37,28 @@ def read(seen: Look, wanted: Wanted) -> Import:
             # A rejected manual task is a remark on the task: Prodigy's own review leaves it out too.
             if record.get("answer") == "reject":
                 rows.drop("rejected")
-            else:
-                rows.add(_item(record, wanted.item, "_input_hash"), worker, {"accept": as_list(record.get("accept"))})
+                continue
+            item = _item(record, wanted.item_column, "_input_hash")
+            rows.add(item, worker, {"accept": as_list(record.get("accept"))}, time=record.get("_timestamp"))
+            rows.add_text(item, record.get("text"))
         elif str(record.get("_view_id", "")).endswith("_manual") or record.get("_view_id") == "relations":
             rows.drop("spans, not classes")
         else:
-            rows.add(_item(record, wanted.item, "_task_hash"), worker, {"answer": as_list(record.get("answer"))})
+            item = _item(record, wanted.item_column, "_task_hash")
+            rows.add(item, worker, {"answer": as_list(record.get("answer"))}, time=record.get("_timestamp"))
+            rows.add_text(item, record.get("text"))
     if not rows.has_workers() and not rows.dropped:
         raise DataError(
             f"{shown_file(seen.path.name)} does not say who gave which answer: no record has _annotator_id or _session_id; "
-            "annotate in named sessions (add ?session=name to the address) and export with db-out again."
+            "annotate in named sessions (add ?session=name to the address) and export with db-out again, or, if every worker "
+            "has a file, say --worker-from-filename."
         )
-    notes = []
     if unnamed:
-        notes.append(
+        rows.note(
             f"Sessions without a name: {len(unnamed)}; their workers are named after the time they began, so that one person "
             "may look like many. Name sessions with ?session=name."
         )
-    columns = {"item": wanted.item or "_input_hash or _task_hash", "worker": "_annotator_id", "label": "accept or answer"}
-    return rows.finish(seen.path.name, wanted, columns, notes)
+    return rows
 
 
 def _item(record: dict[str, Any], field: str | None, own: str) -> Any:

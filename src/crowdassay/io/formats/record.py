@@ -1,4 +1,4 @@
-"""What every reader of an export returns, and the builder that most of them use."""
+"""What every reader of an export returns: judgements with their answers to every question, of which one is chosen."""
 
 from __future__ import annotations
 
@@ -7,43 +7,24 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.native import Column
-from crowdassay.io.values import listed, shown, shown_file, text_of
+from crowdassay.io.values import counted, listed, mapping, shown, shown_file, text_of
+from crowdassay.read_options import ReadOptions
 
 NO_ANSWER = "no answer"
 SEVERAL = "more than one choice"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the user asked of an export.
-
-    Attributes
-    ----------
-    question : str, optional
-        Which question to take when there are several.
-    item : str, optional
-        Which field names the item, instead of the tool's own id.
-    predictions : bool
-        Whether to take model predictions as workers.
-    missing : tuple of str
-        Labels that stand for none given.
-    """
-
-    question: str | None = None
-    item: str | None = None
-    predictions: bool = False
-    missing: tuple[str, ...] = ()
+YES, NO = "yes", "no"
+JOINED = "|"  # between the choices of a set that is one class
 
 
 @dataclass(frozen=True)
 class Import:
-    """Rows taken from a file, before they are encoded.
+    """Rows taken from files, before they are encoded.
 
     Attributes
     ----------
@@ -57,7 +38,9 @@ class Import:
     gold : pyarrow.Table, optional
         Columns ``item`` and ``label``: known classes that the export carries.
     notes : tuple of str
-    time, weight : pyarrow.Array or pyarrow.ChunkedArray, optional
+    time, duration, weight : pyarrow.Array or pyarrow.ChunkedArray, optional
+    text : pyarrow.Array or pyarrow.ChunkedArray, optional
+        What the item of each row shows: a text or an address.
     """
 
     item: Column
@@ -69,71 +52,176 @@ class Import:
     gold: pa.Table | None = None
     notes: tuple[str, ...] = ()
     time: Column | None = None
+    duration: Column | None = None
     weight: Column | None = None
+    text: Column | None = None
+
+
+class Judgement(NamedTuple):
+    """One judgement with its answers, and when it was given and how many seconds it took where that is known."""
+
+    item: Any
+    worker: Any
+    answers: Mapping[str, Sequence[Any]]
+    time: Any = None
+    duration: Any = None
 
 
 class Rows:
-    """Gather judgements one by one, each with its answers to every question, and choose the question at the end.
+    """Gather judgements one by one, each with its answers to every question.
 
-    >>> rows = Rows()
+    >>> rows = Rows({"item": "id", "worker": "who", "label": "answers.*"})
     >>> rows.add("t1", "ann", {"tone": ["warm"], "topic": ["cats", "dogs"]})
-    >>> rows.finish("export.json", Wanted(question="tone"), {}).label.to_pylist()
+    >>> finish([rows], ReadOptions(question="tone"), "export.json").label.to_pylist()
     ['warm']
     """
 
-    def __init__(self) -> None:
-        self._judgements: list[tuple[Any, Any, Mapping[str, Sequence[Any]]]] = []
-        self._predictions: list[tuple[Any, Any, Mapping[str, Sequence[Any]]]] = []
-        self._gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self.columns = dict(columns)
+        self.judgements: list[Judgement] = []
+        self.predictions: list[Judgement] = []
+        self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
         self.dropped: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.texts: dict[str | None, str] = {}
 
-    def add(self, item: Any, worker: Any, answers: Mapping[str, Sequence[Any]]) -> None:
+    def add(
+        self, item: Any, worker: Any, answers: Mapping[str, Sequence[Any]], *, time: Any = None, duration: Any = None
+    ) -> None:
         """Add one judgement: for each question the list of what was chosen."""
-        self._judgements.append((item, worker, answers))
+        self.judgements.append(Judgement(item, worker, answers, time, duration))
 
     def add_prediction(self, item: Any, version: Any, answers: Mapping[str, Sequence[Any]]) -> None:
         """Add what a model said; it counts only on request."""
-        self._predictions.append((item, f"model:{as_name(version) or 'unnamed'}", answers))
+        self.predictions.append(Judgement(item, f"model:{as_name(version) or 'unnamed'}", answers))
 
     def add_gold(self, item: Any, answers: Mapping[str, Sequence[Any]]) -> None:
         """Add known answers."""
-        self._gold.append((item, answers))
+        self.gold.append((item, answers))
+
+    def add_text(self, item: Any, text: Any) -> None:
+        """Remember what an item shows."""
+        if isinstance(text, str) and text.strip():
+            self.texts.setdefault(as_name(item), text)
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count judgements left out."""
         if count:
             self.dropped[reason] += count
 
+    def note(self, sentence: str) -> None:
+        """Add what the user should know."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
     def has_workers(self) -> bool:
         """Tell whether any judgement says who gave it."""
-        return any(worker is not None for _, worker, _ in self._judgements)
+        return any(judgement.worker is not None for judgement in self.judgements)
 
-    def finish(self, source: str, wanted: Wanted, columns: Mapping[str, str], notes: Iterable[str] = ()) -> Import:
-        """Choose the question and return its answers; judgements without exactly one answer are counted as dropped."""
-        notes, judgements = list(notes), self._judgements
-        if wanted.predictions:
-            if not self._predictions:
-                raise DataError(f"There are no model predictions in {shown_file(source)}; leave out --predictions.")
-            judgements = judgements + self._predictions
-        elif self._predictions:
-            count = f"{len(self._predictions):,}"
-            notes.append(f"Model predictions were left out: {count}; --predictions takes each model as a worker.")
-        questions = dict.fromkeys(question for _, _, answers in judgements for question in answers)
-        question = choose_question(list(questions), wanted.question, source)
-        dropped, kept = Counter(self.dropped), []
-        for item, worker, answers in judgements:
-            chosen = answers.get(question, ())
-            if len(chosen) == 1:
-                kept.append((as_name(item), as_name(worker), as_name(chosen[0])))
-            else:
-                dropped[SEVERAL if chosen else NO_ANSWER] += 1
-        known = [
-            (as_name(item), as_name(answers[question][0]))
-            for item, answers in self._gold
-            if len(answers.get(question, ())) == 1
-        ]
-        item, worker, label = (text_column(values, source) for values in (zip(*kept, strict=True) if kept else ([], [], [])))
-        return Import(item, worker, label, dict(columns), question, dict(dropped), gold_table(known, source), tuple(notes))
+
+def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
+    """Choose the question, over all files of an export, and return its answers.
+
+    Judgements without an answer are counted as dropped. So are those with several, unless ``wanted.options`` says what to make
+    of them; where these are more than half, or all that an item has, that is an error.
+    """
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    judgements = [judgement for part in parts for judgement in part.judgements]
+    predictions = [judgement for part in parts for judgement in part.predictions]
+    if wanted.predictions:
+        if not predictions:
+            raise DataError(f"There are no model predictions in {shown_file(source)}; leave out --predictions.")
+        judgements += predictions
+    elif predictions:
+        notes.append(f"Model predictions were left out: {len(predictions):,}; --predictions takes each model as a worker.")
+    asked = wanted.question
+    if asked is not None and asked not in _questions(judgements):  # as the column is named
+        asked = asked.removeprefix(parts[0].columns["label"].split("*")[0])
+    question = choose_question(_questions(judgements), asked, source)
+    dropped: Counter[str] = sum((part.dropped for part in parts), Counter())
+    chosen = [judgement.answers.get(question, ()) for judgement in judgements]
+    every = list(dict.fromkeys(as_name(choice) for choices in chosen for choice in choices if choice is not None))
+    if not wanted.options:
+        _refuse_losses(judgements, chosen, question, source, allow=wanted.allow_drops)
+    kept: list[tuple[Any, ...]] = []
+    for judgement, choices in zip(judgements, chosen, strict=True):
+        found = labels_of(judgement.item, choices, wanted.options, every)
+        if not found:
+            dropped[SEVERAL if choices else NO_ANSWER] += 1
+        kept += [(item, as_name(judgement.worker), label, judgement.time, judgement.duration) for item, label in found]
+    known = [
+        pair
+        for part in parts
+        for item, answers in part.gold
+        for pair in labels_of(item, answers.get(question, ()), wanted.options, every)
+    ]
+    if wanted.options == "each":
+        notes.append(
+            f"Each of the {counted(len(every), 'option')} of {shown(question)} became a yes/no question: an item is named "
+            "after the item and the option."
+        )
+    item, worker, label, time, duration = (list(column) for column in zip(*kept, strict=True)) if kept else ([],) * 5
+    texts = {name: text for part in parts for name, text in part.texts.items()}
+    columns = {role: name.replace("*", question) for role, name in parts[0].columns.items()}
+    return Import(
+        text_column(item, source),
+        text_column(worker, source),
+        text_column(label, source),
+        columns,
+        question,
+        dict(dropped),
+        gold_table(known, source),
+        tuple(notes),
+        time=_column(time, source),
+        duration=_column(duration, source),
+        text=_column([texts.get(name) for name in item] if texts and wanted.options != "each" else [], source),
+    )
+
+
+def labels_of(item: Any, choices: Sequence[Any], options: str | None, every: Sequence[str | None]) -> list[tuple[Any, Any]]:
+    """Return item and label of a judgement: of its only choice, of its set of choices, or yes or no for each option.
+
+    >>> labels_of("t", ["a", "b"], None, ["a", "b", "c"]), labels_of("t", ["b", "a"], "set", ["a", "b", "c"])
+    ([], [('t', 'a|b')])
+    >>> labels_of("t", ["a"], "each", ["a", "b"])
+    [('t / a', 'yes'), ('t / b', 'no')]
+    """
+    name, names = as_name(item), [as_name(choice) for choice in choices]
+    if not names:
+        return []
+    if options == "each":
+        return [(None if name is None else f"{name} / {one}", YES if one in names else NO) for one in every]
+    if options == "set":
+        return [(name, JOINED.join(sorted({one for one in names if one is not None})) or None)]
+    return [(name, names[0])] if len(names) == 1 else []
+
+
+def _questions(judgements: Sequence[Judgement]) -> list[str]:
+    """List the questions that somebody answered; all of them if nobody answered any."""
+    every = dict.fromkeys(question for judgement in judgements for question in judgement.answers)
+    answered = {question for judgement in judgements for question, chosen in judgement.answers.items() if chosen}
+    return [question for question in every if question in answered] or list(every)
+
+
+def _refuse_losses(
+    judgements: Sequence[Judgement], chosen: Sequence[Sequence[Any]], question: str, source: str, *, allow: bool
+) -> None:
+    """Stop where leaving out judgements with several choices would lose more than half of them, or all that an item has."""
+    if allow:
+        return
+    several = [as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) > 1]
+    if not several:
+        return
+    single = {as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) == 1}
+    answered, gone = sum(bool(choices) for choices in chosen), set(several) - single
+    if len(several) * 2 <= answered and not gone:
+        return
+    items = f", and {counted(len(gone), 'item')} would be lost with them" if gone else ""
+    raise DataError(
+        f"In {shown_file(source)}, {len(several):,} of {counted(answered, 'answer')} to {shown(question)} name several choices"
+        f"{items}; --options each asks yes or no of each option, --options set takes the set as a class, and --allow-drops "
+        "leaves them out."
+    )
 
 
 def choose_question(questions: Sequence[str], wanted: str | None, source: str) -> str:
@@ -176,11 +264,6 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """Return an object as it is, and anything else as an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
 def text_column(values: Iterable[str | None], source: str) -> pa.Array:
     """Make an Arrow column of texts."""
     try:
@@ -198,3 +281,16 @@ def gold_table(pairs: Iterable[tuple[str | None, str | None]], source: str) -> p
         return None
     items, labels = zip(*pairs, strict=True)
     return pa.table({"item": text_column(items, source), "label": text_column(labels, source)})
+
+
+def _column(values: Sequence[Any], source: str) -> pa.Array | None:
+    """Make an Arrow column of texts; None where no value is known."""
+    if all(value is None for value in values):
+        return None
+    return text_column([as_name(value) for value in values], source)
+
+
+__all__ = [
+    "NO_ANSWER", "SEVERAL", "Import", "Rows", "as_list", "as_name", "choose_question", "finish", "gold_table", "mapping",
+    "objects", "text_column",
+]  # fmt: skip

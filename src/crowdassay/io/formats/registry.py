@@ -9,21 +9,33 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.formats import (
     appen,
     argilla,
+    deepeval,
     doccano,
+    inspect_log,
     label_studio,
     labelbox,
+    langfuse,
+    lm_eval,
     matrices,
+    mlflow,
     mturk,
+    openai_evals,
     prodigy,
+    promptfoo,
+    reward_bench,
     sagemaker,
     toloka,
+    zooniverse,
 )
-from crowdassay.io.formats.look import Look
-from crowdassay.io.formats.record import Import, Wanted
+from crowdassay.io.formats.foreign import refuse_foreign
+from crowdassay.io.formats.record import Import, Rows
+from crowdassay.io.look import Look
 from crowdassay.io.values import no_such, shown_file
+from crowdassay.read_options import ReadOptions
 
 PLAIN = "plain"
 PREDICTING = ("label-studio", "argilla")
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse")  # tables that are nothing without their columns
 
 
 @dataclass(frozen=True)
@@ -38,12 +50,13 @@ class Format:
     recognise : callable
         Tells by content whether a file is one; None if only the user can.
     read : callable
+        Returns the judgements with their answers to every question, or the rows themselves where there is one question.
     """
 
     summary: str
     kinds: tuple[str, ...]
     recognise: Callable[[Look], bool] | None
-    read: Callable[[Look, Wanted], Import]
+    read: Callable[[Look, ReadOptions], Rows | Import]
 
 
 JSON, TABLE, ARCHIVES = ("records",), ("delimited",), ("zip", "folder")
@@ -54,14 +67,23 @@ FORMATS = {
     ),
     "prodigy": Format("Prodigy: JSONL from db-out", JSON, prodigy.recognise, prodigy.read),
     "argilla": Format("Argilla: records as JSON, JSONL or Parquet", (*JSON, "parquet"), argilla.recognise, argilla.read),
-    "labelbox": Format("Labelbox: NDJSON", JSON, labelbox.recognise, labelbox.read),
+    "labelbox": Format("Labelbox: NDJSON (v2) or JSON (v1)", JSON, labelbox.recognise, labelbox.read),
     "sagemaker": Format("SageMaker Ground Truth: worker-response folder", JSON + ARCHIVES, sagemaker.recognise, sagemaker.read),
     "doccano": Format("doccano: zip with one file per user", JSON + ARCHIVES, doccano.recognise, doccano.read),
     "mturk": Format("Mechanical Turk or Turkle: batch results CSV", TABLE, mturk.recognise, mturk.read),
     "toloka": Format("Toloka: assignments TSV", TABLE, toloka.recognise, toloka.read),
-    "appen": Format("Appen or Figure Eight: full report CSV", TABLE, appen.recognise, appen.read),
+    "appen": Format("Appen or Figure Eight: full report as CSV or JSON", JSON + TABLE, appen.recognise, appen.read),
+    "zooniverse": Format("Zooniverse: classifications CSV", TABLE, zooniverse.recognise, zooniverse.read),
+    "promptfoo": Format("promptfoo: results JSON", JSON, promptfoo.recognise, promptfoo.read),
+    "inspect": Format("Inspect: logs as JSON or .eval", (*JSON, "zip"), inspect_log.recognise, inspect_log.read),
+    "lm-eval": Format("lm-evaluation-harness: samples JSONL", JSON, lm_eval.recognise, lm_eval.read),
+    "deepeval": Format("DeepEval: test run JSON", JSON, deepeval.recognise, deepeval.read),
+    "openai-evals": Format("OpenAI evals: the run's JSONL", JSON, openai_evals.recognise, openai_evals.read),
+    "mlflow": Format("MLflow: evaluation table or traces as JSON", JSON, mlflow.recognise, mlflow.read),
+    "langfuse": Format("Langfuse: scores as CSV, JSON or JSONL", JSON + TABLE, langfuse.recognise, langfuse.read),
+    "reward-bench": Format("RewardBench: verdicts on pairs as JSON", JSON, reward_bench.recognise, reward_bench.read),
     "cleanlab": Format(
-        "cleanlab: wide table, a row per item, a column per worker",
+        "a table with a row per item and a column per worker, as cleanlab and MACE have it",
         (*TABLE, "array"),
         matrices.recognise_wide,
         matrices.read_matrix,
@@ -69,28 +91,29 @@ FORMATS = {
     "snorkel": Format("Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), None, matrices.read_matrix),
     "nltk": Format("nltk: triples of coder, item, label", JSON + TABLE, matrices.recognise_triples, matrices.read_triples),
 }
-ALIASES = {"wide": "cleanlab"}
+ALIASES = {"wide": "cleanlab", "mace": "cleanlab"}
 
 
 def recognise(seen: Look) -> str:
-    """Return the name of the format, 'plain' if none is recognised."""
+    """Return the name of the format, 'plain' if none is recognised; refuse what a known tool wrote that is not read."""
     for name, form in FORMATS.items():
         if form.recognise is not None and seen.kind in form.kinds and form.recognise(seen):
             return name
+    refuse_foreign(seen)
     return PLAIN
 
 
-def read(name: str, seen: Look, wanted: Wanted) -> Import:
+def read(name: str, seen: Look, wanted: ReadOptions) -> Rows | Import:
     """Read an export of the tool that is named."""
     form = FORMATS[name]
     if seen.kind not in form.kinds:
         raise DataError(f"{shown_file(seen.path.name)} cannot come from {name}; what can be read is {form.summary}.")
     if wanted.predictions and name not in PREDICTING:
         raise ParameterError(f"What {name} exports holds no model predictions; leave out --predictions.")
+    if name in HEADED and seen.kind == "delimited" and form.recognise is not None and not form.recognise(seen):
+        raise DataError(f"{shown_file(seen.path.name)} has not the columns of {name}; what can be read is {form.summary}.")
     found = form.read(seen, wanted)
-    if wanted.question is not None and found.question is None:
-        raise ParameterError(f"What {name} exports holds one question only; leave out --question.")
-    if wanted.item is not None and wanted.item not in found.columns["item"]:
+    if wanted.item_column is not None and wanted.item_column not in found.columns["item"]:
         raise ParameterError(
             f"In {shown_file(seen.path.name)} items are told by their {found.columns['item']}; leave out --item-column."
         )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from crowdassay.io.formats.look import Look
-from crowdassay.io.formats.record import Import, Wanted, choose_question, gold_table
-from crowdassay.io.formats.table import is_filled, item_column, leave_out, read_columns
+from crowdassay.errors import ColumnError
+from crowdassay.io.formats.answers import parsed
+from crowdassay.io.formats.record import Rows, as_list, choose_question
+from crowdassay.io.formats.table import each_row, is_filled, item_column, read_columns
+from crowdassay.io.look import Look
+from crowdassay.io.values import shown_file
+from crowdassay.read_options import ReadOptions
 
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
-WORKER, STATUS, HINT = "ASSIGNMENT:worker_id", "ASSIGNMENT:status", "HINT:text"
+WORKER, STATUS, HINT, TASK = "ASSIGNMENT:worker_id", "ASSIGNMENT:status", "HINT:text", "ASSIGNMENT:task_id"
+STARTED, SUBMITTED = "ASSIGNMENT:started", "ASSIGNMENT:submitted"
 LEFT_OUT = ("rejected", "skipped", "expired")
+BETWEEN = " | "  # inputs that tell an item together
 
 
 def recognise(seen: Look) -> bool:
@@ -19,25 +22,49 @@ def recognise(seen: Look) -> bool:
     return seen.has(WORKER) and any(name.startswith(OUTPUT) for name in seen.header)
 
 
-def read(seen: Look, wanted: Wanted) -> Import:
-    """Read one output; rejected, skipped and expired assignments and training tasks are left out."""
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the outputs; rejected, skipped and expired assignments and training tasks are left out."""
     outputs = [name.removeprefix(OUTPUT) for name in seen.header if name.startswith(OUTPUT)]
-    asked = None if wanted.question is None else wanted.question.removeprefix(OUTPUT)
-    question = choose_question(outputs, asked, seen.path.name)
-    item = item_column(seen, wanted.item, INPUT, "ASSIGNMENT:task_id")
-    optional = [name for name in (STATUS, HINT, GOLDEN + question) if name in seen.header]
-    table = read_columns(seen, [item, WORKER, OUTPUT + question, *optional])
-    gold = None
-    if GOLDEN + question in optional:
-        known = table.filter(is_filled(table[GOLDEN + question])).select([item, GOLDEN + question])
-        gold = gold_table(zip(*known.to_pydict().values(), strict=True), seen.path.name)
-    reasons = {}
-    if STATUS in optional:
-        status = pc.utf8_lower(pc.utf8_trim_whitespace(table[STATUS]))
-        reasons = {reason: pc.fill_null(pc.equal(status, reason), False) for reason in LEFT_OUT}
-    if HINT in optional:
-        reasons["training task"] = is_filled(table[HINT])
-    rows = pa.table({"item": table[item], "worker": table[WORKER], "label": table[OUTPUT + question]})
-    rows, dropped = leave_out(rows, reasons)
-    columns = {"item": item, "worker": WORKER, "label": OUTPUT + question}
-    return Import(rows["item"], rows["worker"], rows["label"], columns, question, dropped, gold)
+    if wanted.question is not None:
+        outputs = [choose_question(outputs, wanted.question.removeprefix(OUTPUT), seen.path.name)]
+    items = _item_columns(seen, wanted.item_column)
+    rows = Rows({"item": ", ".join(items), "worker": WORKER, "label": f"{OUTPUT}*"})
+    golden = [GOLDEN + name for name in outputs if GOLDEN + name in seen.header]
+    optional = [name for name in (STATUS, HINT, SUBMITTED, *golden) if name in seen.header]
+    names = [*items, WORKER, *(OUTPUT + name for name in outputs), *optional]
+    columns = read_columns(seen, names, [*items, WORKER, OUTPUT + outputs[0]], rows)
+    for row in each_row(columns):
+        cells = [row[name] for name in items]
+        item = BETWEEN.join(cell or "" for cell in cells) if any(map(is_filled, cells)) else None
+        known = {name: _choices(row.get(GOLDEN + name)) for name in outputs}
+        if any(known.values()):
+            rows.add_gold(item, known)
+        status = (row.get(STATUS) or "").strip().lower()
+        if status in LEFT_OUT:
+            rows.drop(status)
+        elif is_filled(row.get(HINT)):
+            rows.drop("training task")
+        else:
+            rows.add(item, row[WORKER], {name: _choices(row[OUTPUT + name]) for name in outputs}, time=row.get(SUBMITTED))
+    return rows
+
+
+def _item_columns(seen: Look, wanted: str | None) -> list[str]:
+    """Return what tells an item: the only input, else the task's id, else all inputs together."""
+    item = item_column(seen, wanted, INPUT, TASK)
+    if item in seen.header:
+        return [item]
+    inputs = [name for name in seen.header if name.startswith(INPUT)]
+    if not inputs:
+        raise ColumnError(
+            f"{shown_file(seen.path.name)} has neither {TASK} nor {INPUT} columns; name the item's with --item-column."
+        )
+    return inputs
+
+
+def _choices(cell: str | None) -> list[str]:
+    """Return what a cell holds: a JSON list of several choices, or one."""
+    if not is_filled(cell):
+        return []
+    value = parsed(cell)
+    return [str(choice) for choice in as_list(value)] if isinstance(value, list) else [str(cell)]

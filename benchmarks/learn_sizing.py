@@ -1,0 +1,192 @@
+"""Learn from public crowds how the error falls with labels per item, and how far estimated errors are off.
+
+Every dataset is thinned to 1, 2, 3, ... labels per item, and replayed as a plan would label it. What ships is a handful of
+means and spreads over groups of datasets, with the names of the groups; no label, item or worker.
+
+Run: python benchmarks/learn_sizing.py [--records records.json] [--reuse] [--out src/crowdassay/planning/population.json]
+     (CROWDASSAY_DATA names the folder of the data)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from crowdassay import Assay
+from crowdassay.planning.stop import FEWEST, GRID_OF_KNOWN, fit_law, limit_of
+from replay import DATA, Replay, load, ours
+
+KINDS = {
+    "relevance": ("trec_rf10", "web_search"),
+    "sentiment": ("barzan_mozafari", "sentiment_popularity", "tweet_sentiment", "weather", "face_sentiment", "snow_affect"),
+    "images": ("dog", "dog_breeds", "bluebirds", "ducks", "flowers", "labelme", "flags", "fashion10000",
+               "geirhos_vision", "textures"),
+    "medical": ("crowdtruth_medical", "medical_exam", "radiology_mrmc"),
+    "facts": ("fact_eval", "roitero_truth", "heads_of_countries", "state_capitals", "trivia", "dtype"),
+    "text": ("rte", "temp", "wsd", "wordsim", "reuters", "zencrowd"),
+    "moderation": ("adult_content", "hitspam_crowdflower"),
+    "language-models": ("css_llm", "judgebench", "judges_triviaqa", "numersense"),
+}  # fmt: skip
+LABELS = (1, 2, 3, 5, 8, 12, 20)
+ADAPTIVE = (0.25, 0.45, 0.65)
+SEED = 0
+TARGETS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+LEAST_ITEMS = 50  # of known class, for an error rate to mean something
+
+
+def kind_of(group: str) -> str:
+    return next((kind for kind, groups in KINDS.items() if group in groups), "other")
+
+
+def measure(name: str) -> list[dict[str, Any]]:
+    """Return what was estimated and what was true, at several numbers of labels."""
+    labels, truth, meta = load(name)
+    found = []
+    job = Replay(labels, truth, SEED)
+    order = np.argsort(job.item, kind="stable")
+    rank = np.empty(len(order), int)
+    sizes = np.bincount(job.item)
+    rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    facts = {"name": name, "group": meta["group"], "kind": kind_of(meta["group"]), "classes": labels.n_classes}
+    for n in LABELS:
+        if n > 1 and np.mean(sizes >= n) < 0.5:
+            break
+        job.seen = rank < n
+        found.append({**facts, "how": "even", "n": n, **_note(job)})
+    job = Replay(labels, truth, SEED + 1)
+    stops = [share for share in ADAPTIVE if share > job.share]
+    while stops and len(job.truth) >= 50:
+        job.fit()
+        job.turn(ours()(job), max(1, int(0.1 * len(job.seen))))
+        if job.share >= stops[0] or job.seen.all():
+            found.append({**facts, "how": "planned", "n": float(job.share * len(job.seen) / len(job.truth)), **_note(job)})
+            stops.pop(0)
+    return found
+
+
+def _note(job: Replay) -> dict[str, float]:
+    error = job.fit(Assay)
+    return {
+        "estimated": float(1 - job.result.probability.mean()),
+        "error": error,
+        "items": len(job.truth),
+    }
+
+
+def sizing(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean fall of the error with the number of labels, and how datasets differ, on the logit of the error's share of chance."""  # noqa: E501
+    rows: dict[str, dict[int, list[float]]] = {}
+    kinds = {}
+    for row in records:
+        if row["how"] == "even":
+            most = 1 - 1 / row["classes"]
+            share = np.clip((row["error"] * row["items"] + 0.5) / (row["items"] + 1) / most, 1e-3, 1 - 1e-3)
+            rows.setdefault(row["group"], {}).setdefault(row["n"], []).append(float(logit(share)))
+            kinds[row["group"]] = row["kind"]
+    means = {group: {n: float(np.mean(z)) for n, z in by.items()} for group, by in rows.items()}
+    steps = [[by[b] - by[a] for by in means.values() if a in by and b in by] for a, b in pairwise(LABELS)]
+    falls = np.append(0.0, np.cumsum([min(float(np.mean(step)), 0.0) for step in steps]))  # labels do not mislead on average
+    scatter = {n: [by[n] - by[3] for by in means.values() if n in by and 3 in by] for n in LABELS}
+    level = {group: by[3] for group, by in means.items() if 3 in by}
+    of_kind = {kind: [level[g] for g in level if kinds[g] == kind] for kind in sorted(set(kinds.values()))}
+    inside = [z - np.mean(part) for part in of_kind.values() if len(part) > 1 for z in part]
+    spare = len(inside) - sum(len(part) > 1 for part in of_kind.values())
+    return {
+        "labels": list(LABELS),
+        "fall": [round(float(fall), 4) for fall in falls - falls[LABELS.index(3)]],
+        "fall_sd": [round(float(np.std(scatter[n], ddof=1)), 4) for n in LABELS],
+        "mean": round(float(np.mean(list(level.values()))), 4),
+        "sd": round(float(np.std(list(level.values()), ddof=1)), 4),
+        "within_kind_sd": round(float(np.sqrt(np.sum(np.square(inside)) / spare)), 4),
+        "kinds": {k: {"mean": round(float(np.mean(z)), 4), "groups": len(z)} for k, z in of_kind.items() if k != "other" and z},
+    }
+
+
+def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how often the upper limit held, its constants learned without the group it is tried on; means over groups."""
+    groups = sorted({row["group"] for row in records})
+    generator = np.random.default_rng(SEED)
+    held: dict[str, list[list[float]]] = {}
+    for group in groups:
+        law = fit_law([row for row in records if row["group"] != group])
+        for row in (row for row in records if row["group"] == group):
+            cells = []
+            for most in GRID_OF_KNOWN:
+                known = min(most, row["items"] // 2)
+                wrong = int(generator.hypergeometric(round(row["error"] * row["items"]),
+                            row["items"] - round(row["error"] * row["items"]), known)) if known else 0  # fmt: skip
+                limit = limit_of(row["estimated"], law, wrong=wrong, known=known)
+                cells += [float(row["error"] <= limit.high + 0.5 / row["items"]), limit.high - limit.error]
+            held.setdefault(group, []).append(cells)
+    means = np.mean([np.mean(part, axis=0) for part in held.values()], axis=0)
+    sets = np.mean([cell[0] for part in held.values() for cell in part])
+    return {
+        "held_by_known": {str(k): round(float(means[2 * n]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
+        "width_by_known": {str(k): round(float(means[2 * n + 1]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
+        "held_of_replays": round(float(sets), 4),
+        "replays": sum(map(len, held.values())),
+    }
+
+
+def stopped(records: list[dict[str, Any]], known: int = 50) -> dict[str, Any]:
+    """Return how often the target was met where a job was stopped at the first limit within it; groups left out as above."""
+    held = []
+    for group in sorted({row["group"] for row in records}):
+        law = fit_law([row for row in records if row["group"] != group])
+        for name in sorted({row["name"] for row in records if row["group"] == group}):
+            for how in ("even", "planned"):
+                rows = sorted((row for row in records if row["name"] == name and row["how"] == how), key=lambda row: row["n"])
+                for target in TARGETS:
+                    generator = np.random.default_rng(SEED)  # the same known items at every stop
+                    for row in rows:
+                        size = min(known, row["items"] // 2)
+                        wrong = round(row["error"] * row["items"])
+                        found = int(generator.hypergeometric(wrong, row["items"] - wrong, size))
+                        if limit_of(row["estimated"], law, wrong=found, known=size).high <= target:
+                            held.append(row["error"] <= target)
+                            break
+    return {"targets": list(TARGETS), "known": known, "stops": len(held), "held": round(float(np.mean(held)), 4)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=Path, default=Path("records.json"))
+    parser.add_argument("--reuse", action="store_true")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.reuse:
+        records = json.loads(given.records.read_text(encoding="utf-8"))
+    else:
+        records = []
+        for name in sorted(path.name for path in DATA.iterdir() if (path / "meta.json").is_file()):
+            records += measure(name)
+            print(name, len(records), flush=True)
+        given.records.write_text(json.dumps(records), encoding="utf-8")
+    records = [row for row in records if row["items"] >= LEAST_ITEMS]
+    several = [row for row in records if row["n"] >= FEWEST]
+    law = fit_law(several)
+    found = {
+        "provenance": {
+            "made_by": "benchmarks/learn_sizing.py",
+            "method": "assay",
+            "datasets": len({row["name"] for row in records}),
+            "groups": sorted({row["group"] for row in records}),
+            "note": "Means and spreads over groups of public datasets; a group counts once. No label, item or worker is kept.",
+        },
+        "limit": {**law.__dict__, "coverage": coverage(several), "stopped": stopped(several)},
+        "sizing": sizing(records),
+    }
+    text = json.dumps(found, indent=2)
+    print(text)
+    if given.out:
+        given.out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

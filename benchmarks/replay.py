@@ -1,0 +1,247 @@
+"""Real labels replayed: what error a policy reaches with which share of them, and for what money.
+
+A dataset's labels lie face down. Each policy turns over a few at a time, the method is fitted to what it has seen, and the
+error against the truth is noted. `ours` chooses item and worker; the others choose the item and take a worker at random.
+
+Run: python benchmarks/replay.py [--seeds 3] [--full] [--json replay.json] [dataset ...]
+     --full fits the default method instead of its quick form, `Assay(items=False)`
+     CROWDASSAY_DATA names the folder of the data
+     python benchmarks/replay.py --money [dataset ...]   workers of different prices
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay import Assay, Labels, read_labels
+from crowdassay.io.truth import match_truth
+from crowdassay.planning import policies
+from crowdassay.planning.dependence import Dependence
+from crowdassay.planning.gain import label_gain
+from crowdassay.planning.state import State
+
+DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+SHARES = (0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0)
+DATASETS = (
+    "rte", "temp", "dog", "bluebirds", "face_sentiment", "web_search", "weather_sentiment_amt", "tweet_sentiment",
+    "sentiment_popularity_amt", "zencrowd_us", "music_genre", "flowers", "medrel_cause", "ducks", "athlete_dtype", "wsd",
+    "truth_multidim", "vision_sketch", "css_emotion", "numersense", "valence", "barzan_mozafari", "radiology_nico",
+    "fingerprint_hicklin", "trec", "adult_content", "relevance_rf10_ordinal", "judges_triviaqa", "hitspam_crowdflower",
+)  # fmt: skip
+STEP = 0.025  # of the labels, turned over at a time
+MOST_ITEMS = 1500
+
+
+def load(name: str) -> tuple[Labels, np.ndarray, dict[str, Any]]:
+    """Return labels, truth and what meta.json says."""
+    folder = DATA / name
+    labels = read_labels(folder / "labels.csv")
+    meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+    return labels, match_truth(labels, folder / "truth.csv")[0], meta
+
+
+class Replay:
+    """The labels of items of known class, shuffled, some of them seen; no worker labels an item twice."""
+
+    def __init__(self, labels: Labels, truth: np.ndarray, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+        known = np.flatnonzero(truth >= 0)
+        chosen = np.zeros(labels.n_items, bool)
+        chosen[known if len(known) <= MOST_ITEMS else self.generator.choice(known, MOST_ITEMS, replace=False)] = True
+        rows = np.flatnonzero(chosen[labels.label_item])
+        pairs = labels.label_item[rows].astype(np.int64) * labels.n_workers + labels.worker[rows]
+        rows = self.generator.permutation(rows[np.sort(np.unique(pairs, return_index=True)[1])])
+        code = np.cumsum(chosen) - 1
+        self.item, self.worker, self.label = code[labels.label_item[rows]], labels.worker[rows].astype(int), labels.label[rows]
+        self.truth, self.sizes = truth[chosen], (int(chosen.sum()), labels.n_workers, labels.n_classes)
+        self.words = {
+            name: pa.array(np.arange(size)) for name, size in zip(("items", "workers", "classes"), self.sizes, strict=True)
+        }
+        self.seen = np.zeros(len(rows), bool)
+        self.seen[np.unique(self.item, return_index=True)[1]] = True  # one label of each item to begin with
+
+    @property
+    def share(self) -> float:
+        """The share of the labels seen."""
+        return float(self.seen.mean())
+
+    def fit(self, method: Callable[[], Any] | None = None) -> float:
+        """Fit to what has been seen; return the error."""
+        seen = self.seen
+        data = Labels.from_codes(self.item[seen], self.worker[seen], self.label[seen].astype(int), **self.words)
+        self.result = (method or (lambda: Assay(items=False)))().fit(data).result_
+        self.votes = data.votes()
+        return self.error()
+
+    def error(self) -> float:
+        """Return the share of items labelled wrong."""
+        return float((self.result.code != self.truth).mean())
+
+    def turn(self, scores: np.ndarray, size: int) -> np.ndarray:
+        """See the labels of the highest scores (n_labels,), of as many items as possible; return which."""
+        hidden = np.flatnonzero(~self.seen)
+        order = hidden[np.argsort(-scores[hidden], kind="stable")]
+        _, first = np.unique(self.item[order], return_index=True)
+        first = np.sort(first)
+        rest = np.setdiff1d(np.arange(len(order)), first)
+        chosen = order[np.concatenate([first, rest])[:size]]
+        self.seen[chosen] = True
+        return chosen
+
+
+def ours(law: Dependence | None = None, *, choose_workers: bool = True) -> Callable[[Replay], np.ndarray]:
+    """Score labels by what `label_gain` expects of their item and worker."""
+
+    def score(job: Replay) -> np.ndarray:
+        state = State.of(job.result, law=law)
+        hidden = np.flatnonzero(~job.seen)
+        scores = np.full(len(job.seen), -np.inf)
+        workers = job.worker[hidden] if choose_workers else None
+        scores[hidden] = label_gain(state, job.item[hidden], workers)
+        return scores
+
+    return score
+
+
+def by_item(score: Callable[[Replay], np.ndarray]) -> Callable[[Replay], np.ndarray]:
+    """Score labels by their item; ties and workers at random."""
+    return lambda job: score(job)[job.item] + 1e-9 * job.generator.random(len(job.item))
+
+
+def seen_labels(job: Replay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return job.item[job.seen], job.worker[job.seen], job.label[job.seen].astype(int)
+
+
+POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
+    "ours": ours(),
+    "ours, workers at random": ours(choose_workers=False),
+    "uniform": by_item(lambda job: policies.uniform(job.votes.sum(axis=1))),
+    "uncertainty first": by_item(lambda job: policies.uncertainty(job.result.posterior)),
+    "Opt-KG": by_item(lambda job: policies.optimistic_gradient(job.votes)),
+    "ActiveLab": by_item(lambda job: policies.activelab(*seen_labels(job), job.sizes)),
+}
+
+
+def replay(job: Replay, policy: Callable[[Replay], np.ndarray], method: Callable[[], Any] | None = None) -> np.ndarray:
+    """Return the error at each of SHARES, between the shares seen by interpolation."""
+    at, errors = [], []
+    while True:
+        errors.append(job.fit(method))
+        at.append(job.share)
+        if job.seen.all():
+            return np.interp(SHARES, at, errors)
+        job.turn(policy(job), max(1, int(STEP * len(job.seen))))
+
+
+def share_needed(errors: np.ndarray) -> float | None:
+    """Return the least of SHARES at which the error is that of all labels."""
+    enough = np.flatnonzero(errors <= errors[-1] + 1e-9)
+    return float(SHARES[enough[0]]) if len(enough) else None
+
+
+def table(found: dict[str, dict[str, np.ndarray]], groups: dict[str, str]) -> str:
+    """Return two Markdown tables: means over groups by share, and by dataset."""
+    names = list(POLICIES)
+    lines = ["| policy | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | mean | worst against uniform |"]
+    lines.append("|---" * (len(SHARES) + 3) + "|")
+    means = {name: group_mean({d: rows[name] for d, rows in found.items()}, groups) for name in names}
+    for name in names:
+        worst = max(100 * (rows[name] - rows["uniform"]).mean() for rows in found.values())
+        cells = " | ".join(f"{100 * error:.2f}" for error in means[name])
+        lines.append(f"| {name} | {cells} | {100 * means[name].mean():.2f} | {worst:+.2f} |")
+    lines += ["", "| dataset | all labels | " + " | ".join(f"{name} at 45 %" for name in names) + " |"]
+    lines.append("|---" * (len(names) + 2) + "|")
+    at = SHARES.index(0.45)
+    for dataset, rows in found.items():
+        cells = " | ".join(f"{100 * rows[name][at]:.2f}" for name in names)
+        lines.append(f"| {dataset} | {100 * rows['uniform'][-1]:.2f} | {cells} |")
+    return "\n".join(lines)
+
+
+def group_mean(values: dict[str, np.ndarray], groups: dict[str, str]) -> np.ndarray:
+    """Return the mean over groups of the mean within each."""
+    parts: dict[str, list[np.ndarray]] = {}
+    for dataset, value in values.items():
+        parts.setdefault(groups[dataset], []).append(value)
+    return np.mean([np.mean(part, axis=0) for part in parts.values()], axis=0)
+
+
+def money(job: Replay, aware: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Replay with workers who cost 2 to 20 cents a label, drawn at random; return dollars spent and errors left.
+
+    An ``aware`` plan weighs gain against price; the other labels uniformly.
+    """
+    price = np.random.default_rng([seed, 1]).choice([0.02, 0.05, 0.10, 0.20], job.sizes[1])
+    at, errors = [], []
+    spent = float(price[job.worker[job.seen]].sum())
+    while True:
+        errors.append(job.fit() * job.sizes[0])
+        at.append(spent)
+        if job.seen.all():
+            return np.array(at), np.array(errors)
+        scores = POLICIES["ours" if aware else "uniform"](job)
+        if aware:
+            scores = np.where(np.isfinite(scores), scores / price[job.worker], -np.inf)
+        spent += float(price[job.worker[job.turn(scores, max(1, int(STEP * len(job.seen))))]].sum())
+
+
+def money_table(names: list[str], seeds: int) -> str:
+    """Return a Markdown table: dollars for each error removed, until nine tenths of those that all labels remove are gone."""
+    lines = ["| dataset | errors with one label each | with all | all labels cost | ours: dollars | per error removed | "
+             "uniform: dollars | per error removed |", "|---" * 8 + "|"]  # fmt: skip
+    for name in names:
+        labels, truth, _ = load(name)
+        rows = []
+        for seed in range(seeds):
+            runs = [money(Replay(labels, truth, seed), aware, seed) for aware in (True, False)]
+            start, end = runs[0][1][0], runs[0][1][-1]
+            goal = start - 0.9 * (start - end)
+            cost = [float(at[np.flatnonzero(errors <= goal)[0]] - at[0]) if start > end else np.nan for at, errors in runs]
+            rows.append([start, end, runs[0][0][-1] - runs[0][0][0], cost[0], cost[1], 0.9 * (start - end)])
+        start, end, whole, mine, theirs, removed = np.mean(rows, axis=0)
+        cells = f"{start:.0f} | {end:.0f} | ${whole:.0f} | ${mine:.0f} | ${mine / removed:.2f} | ${theirs:.0f}"
+        lines.append(f"| {name} | {cells} | ${theirs / removed:.2f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--money", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("datasets", nargs="*")
+    given = parser.parse_args()
+    names = given.datasets or list(DATASETS)
+    if given.money:
+        print(money_table(given.datasets or ["rte", "temp", "dog", "tweet_sentiment"], given.seeds))
+        return
+    found: dict[str, dict[str, np.ndarray]] = {}
+    groups = {}
+    for name in names:
+        labels, truth, meta = load(name)
+        groups[name] = meta["group"]
+        found[name] = {
+            policy: np.mean(
+                [replay(Replay(labels, truth, seed), score, Assay if given.full else None) for seed in range(given.seeds)],
+                axis=0,
+            )
+            for policy, score in POLICIES.items()
+        }
+        print(name, {policy: share_needed(errors) for policy, errors in found[name].items()}, flush=True)
+    print(table(found, groups))
+    if given.json:
+        rows = {name: {policy: errors.tolist() for policy, errors in one.items()} for name, one in found.items()}
+        given.json.write_text(json.dumps({"shares": SHARES, "errors": rows}, indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

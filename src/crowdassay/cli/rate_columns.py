@@ -1,0 +1,109 @@
+"""What `crowdassay rate` reads besides verdicts: columns of items, orders, known classes and costs."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crowdassay.errors import DataError, FileError, ParameterError
+from crowdassay.io.values import shown, shown_file
+
+if TYPE_CHECKING:
+    from crowdassay.data.labels import Labels
+
+JUDGE, COST = ("judge", "worker", "model"), ("cost", "price")
+
+
+def item_column(labels: Labels, path: Path, column: str | None, option: str) -> dict[str, str] | None:
+    """Return the value of a column for each item, refusing items that have two."""
+    if column is None:
+        return None
+    from crowdassay.io.files import read_truth
+
+    if labels.report.format != "plain" or "item" not in labels.report.columns:
+        raise ParameterError(f"--{option} names a column, and goes with plain tables.")
+    table = read_truth(path, item_column=labels.report.columns["item"], label_column=column)
+    found: dict[str, str] = {}
+    for item, value in zip(table["item"].to_pylist(), table["label"].to_pylist(), strict=True):
+        if found.setdefault(item, value) != value:
+            raise DataError(
+                f"Item {shown(item)} has both {shown(found[item])} and {shown(value)} in column {shown(column)}; an item has "
+                "one of them. If each answer of a system is an item, give it a name of its own (--item-column)."
+            )
+    return found
+
+
+def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str | None] | None:
+    """Return the order in which choices were shown for each label, from the column that says it; None where it is empty."""
+    column = options["order_column"]
+    if column is None:
+        return None
+    from crowdassay.io.files import read_labels
+
+    if labels.report.format != "plain":
+        raise ParameterError("--order-column names a column, and goes with plain tables.")
+    again = read_labels(
+        path,
+        item_column=labels.report.columns["item"],
+        worker_column=labels.report.columns["worker"],
+        label_column=column,
+        repeats=options["repeats"],
+        allow_drops=True,
+        format="plain",
+    )
+    orders: dict[tuple[str, str], list[str]] = {}
+    for key, code in zip(_keys(again), again.label, strict=True):
+        orders.setdefault(key, []).append(again.class_names[code])
+    keys = _keys(labels)
+    for key, times in Counter(keys).items():
+        if len(orders.get(key, [])) not in (0, times):
+            who = f"{shown(key[1])} judged item {shown(key[0])} {times} times"
+            raise DataError(f"{who}, and column {shown(column)} is empty in some of these rows; fill it in all, or in none.")
+    # A worker's verdicts on an item stand in the order of the file, in both.
+    return [orders[key].pop(0) if orders.get(key) else None for key in keys]
+
+
+def _keys(labels: Labels) -> list[tuple[str, str]]:
+    """Return item and worker of every label, as text."""
+    items, workers = ([str(name) for name in names.to_pylist()] for names in (labels.items, labels.workers))
+    return [(items[j], workers[i]) for j, i in zip(labels.label_item, labels.worker, strict=True)]
+
+
+def read_gold(path: Path | None) -> dict[str, str] | None:
+    """Return the known class of items."""
+    if path is None:
+        return None
+    from crowdassay.io.files import read_truth
+
+    table = read_truth(path)
+    found: dict[str, str] = {}
+    for item, value in zip(table["item"].to_pylist(), table["label"].to_pylist(), strict=True):
+        if found.setdefault(item, value) != value:
+            raise DataError(f"The gold gives item {shown(item)} both {shown(found[item])} and {shown(value)}; keep one.")
+    if not found:
+        raise DataError(f"{shown_file(path.name)} holds no item with a label.")
+    return found
+
+
+def read_costs(path: Path | None) -> dict[str, float] | None:
+    """Return the cost of a verdict by each judge, from a CSV file with columns judge and cost."""
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{shown_file(path)} cannot be read as a CSV file of costs: {error}.") from None
+    names = {str(name).strip().lower(): name for name in (rows[0] if rows else {})}
+    judge, cost = (next((names[name] for name in known if name in names), None) for known in (JUDGE, COST))
+    if judge is None or cost is None:
+        raise DataError(f"{shown_file(path.name)} needs the columns judge and cost, a row for each judge.")
+    found = {}
+    for number, row in enumerate(rows, start=2):
+        try:
+            found[str(row[judge]).strip()] = float(row[cost])
+        except (TypeError, ValueError):
+            raise DataError(f"Line {number} of {shown_file(path.name)}: {shown(row[cost])} is no number.") from None
+    return found

@@ -1,0 +1,73 @@
+"""Files of tools that are known but not read: refused by name, with what to export instead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from crowdassay.errors import DataError
+from crowdassay.io.kinds import kind_of
+from crowdassay.io.look import Look
+from crowdassay.io.raw import opened
+from crowdassay.io.values import mapping, shown_file
+
+TABLE = "a table with one row per judgement: item, worker, label"
+START = 1 << 12  # bytes of other files that are looked at
+SPANS = "it marks parts of texts or pictures, which are no classes"
+
+
+def refuse_foreign(seen: Look) -> None:
+    """Raise `DataError` if a file is one that a known tool writes and that we do not read."""
+    found = _table(seen) if seen.header else _records(seen)
+    if found is not None:
+        raise DataError(f"{shown_file(seen.path.name)} is {found[0]}; {found[1]}.")
+
+
+def refuse_other(path: Path) -> None:
+    """Raise `DataError` if a file's extension is one that a known tool uses and that we do not read."""
+    if found := _other(path):
+        raise DataError(f"{shown_file(path.name)} is {found[0]}; {found[1]}.")
+
+
+def _records(seen: Look) -> tuple[str, str] | None:
+    keys = seen.keys
+    if {"images", "annotations", "categories"} <= keys:
+        return "a COCO file", f"{SPANS}. Give {TABLE}"
+    if {"categories", "items", "info"} <= keys or {"version", "tags", "shapes", "tracks"} <= keys:
+        return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"
+    if {"%TYPES", "%FEATURE_STRUCTURES"} & keys or {"%VIEWS"} & keys:
+        return "an export of INCEpTION (UIMA CAS)", f"{SPANS}. For document labels, write {TABLE}"
+    if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(seen)):
+        return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {TABLE}"
+    return None
+
+
+def _holds_responses(seen: Look) -> bool:
+    responses = mapping(seen.first).get("responses")
+    return isinstance(responses, list) and bool(responses) and "responseId" in mapping(responses[0])
+
+
+def _table(seen: Look) -> tuple[str, str] | None:
+    if seen.has("ResponseId", "StartDate") or seen.has("Response ID", "Start Date"):
+        return (
+            "a survey of Qualtrics, with a row per person and a column per question",
+            f"say --from wide after turning rows and columns around, or write the answers as {TABLE}",
+        )
+    if seen.header and seen.header[0].startswith("#FORMAT=WebAnno"):
+        return "a WebAnno TSV of INCEpTION or WebAnno", f"{SPANS}. For document labels, write {TABLE}"
+    return None
+
+
+def _other(path: Path) -> tuple[str, str] | None:
+    suffix = kind_of(path)
+    if suffix == ".ann":
+        return "a brat annotation file", f"{SPANS}. Give {TABLE}"
+    if suffix not in {".xml", ".xmi"}:
+        return None
+    with opened(path) as stream:
+        start = stream.read(START).decode("utf-8", errors="replace")
+    if re.search(r"<annotations>\s*<version>", start):
+        return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"
+    if "http://www.omg.org/XMI" in start:
+        return "an export of INCEpTION (UIMA XMI)", f"{SPANS}. For document labels, write {TABLE}"
+    return "an XML file", f"give {TABLE}, as CSV, JSON or Parquet"

@@ -1,0 +1,172 @@
+"""Each judge against people: confusion table, accuracy, kappa, bias in words, and whether it may replace a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.judges.alternative import Replacement, may_replace
+from crowdassay.judges.answers import Panel
+from crowdassay.judges.people import People
+from crowdassay.judges.ppi import Interval, wilson
+from crowdassay.judges.scores import as_number
+from crowdassay.judges.verdicts import Verdicts
+
+LEAST = 5  # items of a class from which a bias is told
+TOLD = 0.1  # share of a class from which on answering otherwise is told
+GOOD, FAIR = 0.6, 0.2  # kappa, as Landis and Koch name it
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """What is known of a judge.
+
+    Attributes
+    ----------
+    name : str
+    verdicts : int
+        Verdicts it gave.
+    items : int
+        Items it judged that people saw.
+    accuracy : Interval or None
+        Share of those items on which it says what most people say; None where there are none.
+    kappa : float or None
+        The same beyond chance.
+    counts : ndarray, shape (n_classes, n_answers)
+        Answers by the class that people named.
+    abstains : float
+        Share of verdicts that are neither a class nor a score.
+    bias : str
+        In words.
+    replaces : Replacement or None
+    verdict : str
+    """
+
+    name: str
+    verdicts: int
+    items: int
+    accuracy: Interval | None
+    kappa: float | None
+    counts: FloatArray
+    abstains: float
+    bias: str
+    replaces: Replacement | None
+    verdict: str
+
+    def as_dict(self, classes: tuple[str, ...], answers: tuple[str, ...]) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        totals = self.counts.sum(axis=1)
+        table = {
+            name: {answer: round(float(self.counts[c, a] / totals[c]), 4) for a, answer in enumerate(answers)}
+            for c, name in enumerate(classes)
+            if totals[c]
+        }
+        return {
+            "judge": self.name,
+            "verdicts": self.verdicts,
+            "items_seen_by_people": self.items,
+            "accuracy": None if self.accuracy is None else self.accuracy.as_dict(),
+            "kappa": None if self.kappa is None else round(self.kappa, 4),
+            "confusion": table,
+            "abstains": round(self.abstains, 4),
+            "bias": self.bias,
+            "verdict": self.verdict,
+            "replaces_a_person": None if self.replaces is None else dict(self.replaces.__dict__),
+        }
+
+
+def read_judges(verdicts: Verdicts, panel: Panel, people: People) -> IntArray:
+    """Return the class that each judge speaks for on each item that people saw, shape (n, n_judges), -1 where it said nothing.
+
+    Several answers to one item count together; answers that are no class speak for the class they make most probable.
+    """
+    evidence = panel.evidence_of(people.item).transpose(0, 2, 1)
+    if not verdicts.plain:
+        evidence = evidence + np.log(people.share.mean(axis=0) + 1e-3)
+    said = np.zeros((verdicts.n_items, len(verdicts.judges)), bool)
+    said[verdicts.item, verdicts.judge] = True
+    return np.where(said[people.item], evidence.argmax(axis=2), -1)
+
+
+def describe_judges(verdicts: Verdicts, reading: IntArray, people: People) -> list[Judge]:
+    """Return what is known of every judge, in the order of the verdicts."""
+    place = np.full(verdicts.n_items, -1)
+    place[people.item] = np.arange(len(people.item))
+    truth = people.code
+    said = said_by_people(verdicts, people)
+    odd = np.array([a >= verdicts.n_classes and as_number(name) is None for a, name in enumerate(verdicts.answers)])
+    found = []
+    for i, name in enumerate(verdicts.judges):
+        mine = verdicts.judge == i
+        at = place[verdicts.item[mine]]
+        counts = np.zeros((verdicts.n_classes, len(verdicts.answers)))
+        np.add.at(counts, (truth[at[at >= 0]], verdicts.answer[mine][at >= 0]), 1)
+        answered = reading[:, i] >= 0
+        n = int(answered.sum())
+        right = float((reading[answered, i] == truth[answered]).mean()) if n else 0.0
+        accuracy = wilson(right, n) if n else None
+        kappa = cohen_kappa(reading[answered, i], truth[answered], verdicts.n_classes) if n else None
+        bias = bias_in_words(counts, verdicts.classes, verdicts.answers)
+        guess = np.bincount(truth[answered], minlength=verdicts.n_classes).max() / n if n else 1.0
+        verdict = judge_verdict(accuracy, kappa, n, float(guess))
+        replaces = may_replace(said, reading[:, i]) if said.shape[1] > 1 else None
+        abstains = float(odd[verdicts.answer[mine]].mean()) if mine.any() else 0.0
+        found.append(Judge(name, int(mine.sum()), n, accuracy, kappa, counts, abstains, bias, replaces, verdict))
+    return found
+
+
+def said_by_people(verdicts: Verdicts, people: People) -> IntArray:
+    """Return what each person said of each item that people saw, shape (n, n_people), -1 where nothing; the last of several."""
+    place = np.full(verdicts.n_items, -1)
+    place[people.item] = np.arange(len(people.item))
+    said = np.full((len(people.item), len(verdicts.people)), -1)
+    said[place[verdicts.seen], verdicts.person] = verdicts.said
+    return said
+
+
+def cohen_kappa(one: IntArray, other: IntArray, n_classes: int) -> float | None:
+    """Return agreement beyond chance, None where both name one class only.
+
+    >>> cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0]), 2)
+    0.5
+    """
+    chance = float((np.bincount(one, minlength=n_classes) / len(one)) @ (np.bincount(other, minlength=n_classes) / len(one)))
+    return None if chance >= 1 else round((float((one == other).mean()) - chance) / (1 - chance), 12) + 0.0  # no minus zero
+
+
+def bias_in_words(counts: FloatArray, classes: tuple[str, ...], answers: tuple[str, ...]) -> str:
+    """Say which wrong answer a judge gives most, as a share of the class that it is given for.
+
+    >>> bias_in_words(np.array([[9.0, 1.0], [4.0, 9.0]]), ("pass", "fail"), ("pass", "fail"))
+    'says pass for 31 % of what people call fail (4 of 13)'
+    """
+    totals = counts.sum(axis=1, keepdims=True)
+    share = counts / np.maximum(totals, 1)
+    share[np.arange(len(classes)), np.arange(len(classes))] = 0
+    share[totals[:, 0] < LEAST] = 0
+    share[:, len(classes) :] = 0  # a score, or "unsure", is no wrong answer
+    c, a = np.unravel_index(share.argmax(), share.shape)
+    if totals.max(initial=0) < LEAST:
+        return "too few items seen by people"
+    if share[c, a] < TOLD:
+        return "no clear bias"
+    said = f"says {answers[a]} for {100 * share[c, a]:.0f} % of what people call {classes[c]}"
+    return f"{said} ({counts[c, a]:g} of {totals[c, 0]:g})"
+
+
+def judge_verdict(accuracy: Interval | None, kappa: float | None, n: int, guess: float) -> str:
+    """Name how far a judge can be trusted; `guess` is the accuracy of always naming the most common class."""
+    if accuracy is None:
+        return "never seen by people"
+    if n < 2 * LEAST:
+        return "too few items"
+    if kappa is None or guess >= 1:
+        return "cannot be told: one class only"
+    if accuracy.high < guess or kappa < 0:
+        return "worse than always naming the most common class"
+    if kappa < FAIR:
+        return "hardly better than guessing"
+    return "agrees well with people" if kappa >= GOOD else "agrees fairly with people"

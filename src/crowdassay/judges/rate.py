@@ -1,0 +1,238 @@
+"""`rate`: the real rate of each class from many judges and a few people, and what the judges are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray
+from crowdassay.data.labels import Labels
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.estimators.assay import Assay
+from crowdassay.io.frames import as_labels
+from crowdassay.io.values import counted, listed
+from crowdassay.judges.ahead import items_ahead
+from crowdassay.judges.answers import Panel, fit_answers
+from crowdassay.judges.fewer import judges_to_drop
+from crowdassay.judges.groups import rate_groups
+from crowdassay.judges.likeness import find_likeness
+from crowdassay.judges.order import order_bias
+from crowdassay.judges.panel import describe_judges, read_judges
+from crowdassay.judges.people import People, gather_people
+from crowdassay.judges.ppi import FEW
+from crowdassay.judges.proxy import predict_people
+from crowdassay.judges.rated import Rated
+from crowdassay.judges.rates import Evidence, claimed_rates, find_rates
+from crowdassay.judges.strata import choose_strata, disputed_strata, given_strata
+from crowdassay.judges.verdicts import Verdicts, split_verdicts
+
+
+def rate(
+    verdicts: Any,
+    *,
+    people: Sequence[str] = (),
+    gold: Mapping[str, str] | None = None,
+    classes: Sequence[str] | None = None,
+    by: Sequence[str | None] | Mapping[str, str] | None = None,
+    pair: Sequence[str | None] | Mapping[str, str] | None = None,
+    strata: Sequence[str | None] | Mapping[str, str] | None = None,
+    order: Sequence[str | None] | None = None,
+    cost: Mapping[str, float] | None = None,
+    n_next: int = 20,
+    beyond: bool = False,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Rated:
+    """Estimate the share of each class with an interval, and describe the judges.
+
+    Parameters
+    ----------
+    verdicts : Labels, frame or triple of sequences
+        Who said what about which item, judges and people together.
+    people : sequence of str
+        The workers who are people.
+    gold : mapping, optional
+        Known class of some items.
+    classes : sequence of str, optional
+        The true classes; judges may answer other things too.
+    by : mapping or sequence, optional
+        The group of each item, by name or in item order; rates are given for each.
+    pair : mapping or sequence, optional
+        What items of different groups have in common, so that differences are taken in pairs.
+    strata : mapping or sequence, optional
+        The stratum in which each item was drawn for people; otherwise items are taken to be drawn at random, or at random among
+        those on which judges agree or disagree as much.
+    order : sequence, optional
+        The order in which each label's choices were shown, one for each label of `verdicts`.
+    cost : mapping, optional
+        Cost of a verdict by each judge.
+    n_next : int
+        How many items to choose for people.
+    beyond : bool
+        Rate the process that made the items instead of these items.
+    confidence : float
+    seed : int
+        Of the folds, the bootstrap and the next items.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> truth = generator.random(400) < 0.7
+    >>> said = {f"judge {i}": truth ^ (generator.random(400) < 0.2) for i in range(3)} | {"ann": truth[:50]}
+    >>> rows = [(j, who, "pass" if yes else "fail") for who, what in said.items() for j, yes in enumerate(what)]
+    >>> found = rate(tuple(zip(*rows)), people=["ann"])
+    >>> low, high = found.rate["pass"].low, found.rate["pass"].high
+    >>> bool(low < truth.mean() < high)
+    True
+    """
+    labels = verdicts if isinstance(verdicts, Labels) else as_labels(verdicts)
+    if not 0 < confidence < 1:
+        raise ParameterError(f"The confidence must lie between 0 and 1, not be {confidence}.")
+    table = split_verdicts(labels, people, gold, classes)
+    generator = np.random.default_rng(seed)
+    seen = gather_people(table)
+    notes = [*reading_notes(labels), *table.notes, *seen.notes, *_warnings(table, seen)]
+    if not len(seen.item):
+        raise DataError("No item has a label by people, so that nothing is known of the real rate.")
+    names = {name: _in_order(given, table, name) for name, given in (("by", by), ("pair", pair), ("strata", strata))}
+    if names["pair"] is not None and names["by"] is None:
+        raise ParameterError("Pairs are pairs of groups: --pair goes with --by.")
+    proxy = predict_people(table, seen, default_panel(table), generator)
+    if names["strata"] is None:
+        stratum, drawn, told = choose_strata(table, seen)
+        notes += told
+    else:
+        stratum = drawn = given_strata(names["strata"], seen)
+    evidence = Evidence(seen, proxy.blind, proxy.panel, stratum, drawn, confidence, beyond)
+    among = np.ones(table.n_items, bool)
+    groups, differences = None, None
+    if names["by"] is not None:
+        groups, differences, told_groups = rate_groups(evidence, names["by"], table.classes, names["pair"])
+        notes += told_groups
+    panel = _reading_panel(table, seen)
+    reading = read_judges(table, panel, seen)
+    likeness = find_likeness(reading, seen.code, generator)
+    powered, alone = find_rates(evidence, among), find_rates(evidence, among, powered=False)
+    assert powered is not None  # people saw something
+    assert alone is not None
+    return Rated(
+        verdicts=table,
+        people=seen,
+        blind=proxy.blind,
+        rates=powered,
+        alone=alone,
+        claimed=claimed_rates(evidence, among),
+        judges=describe_judges(table, reading, seen),
+        likeness=likeness,
+        dropped=judges_to_drop(table, seen, _costs(cost, table), generator),
+        costed=cost is not None,
+        ahead=items_ahead(proxy.blind, disputed_strata(table), seen, n_next, generator),
+        orders=_orders(table, labels, order, people),
+        groups=groups,
+        differences=differences,
+        confidence=confidence,
+        beyond=beyond,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def default_panel(verdicts: Verdicts) -> FloatArray | None:
+    """Return the default's probabilities from the judges alone; None where tables of answers must be learned from people."""
+    cells = verdicts.item * len(verdicts.judges) + verdicts.judge
+    repeated = len(np.unique(cells)) < len(cells)
+    if not verdicts.plain or repeated or len(verdicts.judges) < 2:
+        return None
+    judged, place = np.unique(verdicts.item, return_inverse=True)
+    labels = Labels.from_codes(
+        place,
+        verdicts.judge,
+        verdicts.answer,
+        items=verdicts.items.take(judged),
+        workers=pa.array(verdicts.judges, pa.string()),
+        classes=pa.array(verdicts.classes, pa.string()),
+    )
+    found = Assay().fit(labels).result_.posterior
+    posterior = np.tile(found.mean(axis=0), (verdicts.n_items, 1))
+    posterior[judged] = found
+    return posterior
+
+
+def _reading_panel(verdicts: Verdicts, people: People) -> Panel:
+    if verdicts.plain:
+        says = np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0)
+        return Panel.of(verdicts, np.zeros((verdicts.n_items, verdicts.n_classes)), says)
+    return fit_answers(verdicts, people.item, people.share)
+
+
+def _costs(cost: Mapping[str, float] | None, verdicts: Verdicts) -> FloatArray:
+    if cost is None:
+        return np.ones(len(verdicts.judges))
+    if unknown := [name for name in cost if name not in verdicts.judges]:
+        raise ParameterError(
+            f"Costs are given for {listed(unknown, 5)}, who are no judges here ({listed(verdicts.judges, 8)})."
+        )
+    if missing := [name for name in verdicts.judges if name not in cost]:
+        raise ParameterError(f"No cost is given for {listed(missing, 5)}; every judge needs one.")
+    found = np.array([float(cost[name]) for name in verdicts.judges])
+    if not np.all(np.isfinite(found) & (found > 0)):
+        raise ParameterError("Costs must be numbers above 0.")
+    return found
+
+
+def _orders(verdicts: Verdicts, labels: Labels, order: Sequence[str | None] | None, people: Sequence[str]) -> list[Any] | None:
+    if order is None:
+        return None
+    if len(order) != labels.n_labels:
+        raise DataError(f"There are {len(order)} orders for {labels.n_labels} labels; every label needs one.")
+    workers = [str(name) for name in labels.workers.to_pylist()]
+    human = np.isin(labels.worker, [workers.index(name) for name in people])
+    names = tuple(dict.fromkeys(str(name) for name in order if name is not None))
+    place = {name: number for number, name in enumerate(names)}
+    codes = np.array([-1 if name is None else place[str(name)] for name in order])[~human]
+    return [order_bias(verdicts, codes, names, i) for i in range(len(verdicts.judges))]
+
+
+def _in_order(given: Any, verdicts: Verdicts, what: str) -> list[str | None] | None:
+    """Return one value for each item, in item order."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        found = [given.get(str(item)) for item in verdicts.items.to_pylist()]
+        return [None if value is None else str(value) for value in found]
+    if len(given) != verdicts.n_items:
+        raise ParameterError(f"`{what}` has {len(given)} entries for {verdicts.n_items} items.")
+    return [None if value is None else str(value) for value in given]
+
+
+def reading_notes(labels: Labels) -> list[str]:
+    """Say what was left out, or found twice, when the verdicts were read."""
+    report = labels.report
+    notes = [f"Rows left out ({reason}): {count:,}." for reason, count in report.dropped.items()]
+    if report.repeats and report.repeats_policy == "keep":
+        many = counted(report.repeats, "label")
+        notes.append(f"{many} repeat a worker and item; several votes of one worker count as hardly more than one.")
+    return [*notes, *report.notes]
+
+
+def _warnings(verdicts: Verdicts, people: People) -> list[str]:
+    """Say what keeps the figures from being precise."""
+    notes, n = [], len(people.item)
+    if 0 < n < FEW:
+        notes.append(
+            f"People saw {counted(n, 'item')} only: the rate is theirs alone, with an exact interval; from {FEW} items on the "
+            "judges help."
+        )
+    if n and len(np.unique(people.code)) == 1:
+        name = verdicts.classes[int(people.code[0])]
+        notes.append(
+            f"Every item that people saw is {name}, so that nothing is known of how judges treat other classes; the rate is "
+            "people's alone."
+        )
+    judged = np.zeros(len(verdicts.judges), bool)
+    judged[verdicts.judge[np.isin(verdicts.item, people.item)]] = True
+    if unseen := [name for name, seen in zip(verdicts.judges, judged, strict=True) if not seen]:
+        notes.append(f"People saw no item of {listed(unseen, 5)}: nothing can be said of how good these judges are.")
+    return notes

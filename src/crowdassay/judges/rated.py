@@ -1,0 +1,172 @@
+"""What `rate` found, as a record that turns into JSON and tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray
+from crowdassay.judges.ahead import KINDS, Ahead
+from crowdassay.judges.fewer import Dropped
+from crowdassay.judges.likeness import Likeness
+from crowdassay.judges.order import OrderBias
+from crowdassay.judges.panel import Judge
+from crowdassay.judges.people import People
+from crowdassay.judges.ppi import Interval
+from crowdassay.judges.rates import Rates, as_rates
+from crowdassay.judges.verdicts import Verdicts
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Rates of the classes and what is known of the judges.
+
+    Attributes
+    ----------
+    verdicts : Verdicts
+    people : People
+    blind : ndarray, shape (n_items, n_classes)
+        Probability that people would name each class, for each item, made without what people said of it.
+    rates, alone, claimed : list of Interval
+        The rate of each class: by people with the judges' help, by people alone, and as the judges alone claim.
+    judges : list of Judge
+    likeness : Likeness
+    dropped : tuple of Dropped
+    costed : bool
+        Whether costs were given.
+    ahead : Ahead
+    orders : list of OrderBias or None
+    groups, differences
+        As `rate_groups` gives them.
+    confidence : float
+    beyond : bool
+    notes : tuple of str
+    """
+
+    verdicts: Verdicts
+    people: People
+    blind: FloatArray
+    rates: Rates
+    alone: Rates
+    claimed: Rates
+    judges: list[Judge]
+    likeness: Likeness
+    dropped: tuple[Dropped, ...]
+    costed: bool
+    ahead: Ahead
+    orders: list[OrderBias | None] | None
+    groups: dict[str, Any] | None
+    differences: list[dict[str, Any]] | None
+    confidence: float
+    beyond: bool
+    notes: tuple[str, ...]
+
+    @property
+    def rate(self) -> dict[str, Interval]:
+        """The rate of each class, by name."""
+        return dict(zip(self.verdicts.classes, self.rates, strict=True))
+
+    @property
+    def droppable(self) -> list[int]:
+        """Judges without whom nothing is lost, in the order of dropping."""
+        return [step.judge for step in self.dropped if step.bearable]
+
+    def items(self) -> pa.Table:
+        """Return for each item the probability that people would name each class, and what people said."""
+        verdicts, people = self.verdicts, self.people
+        best = self.blind.argmax(axis=1)
+        said: list[str | None] = [None] * verdicts.n_items
+        for row, j in enumerate(people.item):
+            said[int(j)] = verdicts.classes[int(people.code[row])]
+        columns: dict[str, Any] = {
+            "item": verdicts.items,
+            "label": pa.array([verdicts.classes[c] for c in best]),
+            "probability": pa.array(self.blind.max(axis=1)),
+            "people": pa.array(said, pa.string()),
+        }
+        for c, name in enumerate(verdicts.classes):
+            columns[f"probability:{name}"] = pa.array(self.blind[:, c])
+        return pa.table(columns)
+
+    def next_items(self) -> pa.Table:
+        """Return the next items for people, those of the most doubtful kind first."""
+        rows, stratum = self.ahead.item, self.ahead.stratum
+        kinds = kind_names(int(stratum.max(initial=0)) + 1 if len(rows) else 1, self)
+        best = self.blind[rows].argmax(axis=1)
+        return pa.table(
+            {
+                "item": self.verdicts.items.take(pa.array(rows, pa.int64())),
+                "judges": pa.array([kinds[h] for h in stratum], pa.string()),
+                "label": pa.array([self.verdicts.classes[c] for c in best], pa.string()),
+                "probability": pa.array(self.blind[rows].max(axis=1)),
+            }
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        verdicts, people, like = self.verdicts, self.people, self.likeness
+        names = verdicts.judges
+        cluster = {i: number for number, group in enumerate(like.clusters) for i in group}
+        judges = []
+        for i, one in enumerate(self.judges):
+            record = one.as_dict(verdicts.classes, verdicts.answers)
+            record["cluster"] = cluster.get(i)
+            record["can_be_dropped"] = i in self.droppable if self.dropped else None
+            if self.orders is not None:
+                record["order_bias"] = _order(self.orders[i])
+            judges.append(record)
+        found: dict[str, Any] = {
+            "rate": as_rates(self.rates, verdicts.classes),
+            "people_only": as_rates(self.alone, verdicts.classes),
+            "panel_only": as_rates(self.claimed, verdicts.classes),
+            "worth": _number(like.worth),
+            "worth_interval": {"low": _number(like.low), "high": _number(like.high)},
+            "judges": judges,
+            "n_people_labels": people.n_labels,
+            "n_people_items": len(people.item),
+            "n_items": verdicts.n_items,
+            "n_judges": len(names),
+            "classes": list(verdicts.classes),
+            "answers": list(verdicts.answers),
+            "confidence": self.confidence,
+            "about": "the process that made the items" if self.beyond else "these items",
+            "people_error": {"rate": round(people.error, 4), "se": round(people.error_se, 4), "pairs": people.pairs},
+            "clusters": [[names[i] for i in group] for group in like.clusters],
+            "error_correlation": [[_number(value) for value in row] for row in like.correlation],
+            "drop": [
+                {"judge": names[step.judge], "loss": round(step.loss, 4), "se": round(step.error, 4),
+                 "cost_saved": round(step.saved, 4), "without_loss": step.bearable}
+                for step in self.dropped
+            ],
+            "next": [str(value) for value in self.next_items()["item"].to_pylist()],
+            "next_width": round(self.ahead.narrower, 4),
+            "notes": list(self.notes),
+        }  # fmt: skip
+        if self.groups is not None:
+            found["by"], found["differences"] = self.groups, self.differences
+        return found
+
+
+def kind_names(count: int, rated: Rated) -> list[str]:
+    """Name the strata by disagreement, from agreed to disputed."""
+    return list(KINDS) if count > 2 else [KINDS[0], KINDS[2]] if count == 2 else ["all"]
+
+
+def _order(bias: OrderBias | None) -> dict[str, Any] | None:
+    if bias is None:
+        return None
+    return {
+        "answer": bias.answer,
+        "orders": list(bias.orders),
+        "shift": bias.shift.as_dict(),
+        "flipped": bias.flipped,
+        "items": bias.items,
+        "text": bias.in_words(),
+    }
+
+
+def _number(value: float) -> float | None:
+    return round(float(value), 4) if np.isfinite(value) else None

@@ -1,0 +1,97 @@
+"""Which items are most worth another label: the one list behind `--next`, `plan` and a server's next item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdassay.arrays import BoolArray, IntArray
+from crowdassay.planning.curve import DRAWS, ROOM, labels_needed, look_further
+from crowdassay.planning.gain import expert_gain, label_gain
+from crowdassay.planning.state import State
+
+
+@dataclass(frozen=True)
+class Worth:
+    """An item, what an expert and what a further label would gain.
+
+    Attributes
+    ----------
+    item : int
+    expert : float
+        Expected number of errors that knowing the class would remove: one less the probability of the label.
+    rate : float
+        Expected fall of the error by one further label of a typical worker, see `crowdassay.planning.gain.spread`.
+    labels : int or None
+        Further labels by typical workers until the expected probability of the label is 0.95; None if more than 25.
+    """
+
+    item: int
+    expert: float
+    rate: float
+    labels: int | None
+
+
+def rank_items(state: State, items: IntArray, *, worker: int | None = None, rate: int | None = None) -> IntArray:
+    """Return items by what one more label gains, the most first, equals as given; of one worker, or of a typical one."""
+    workers = None if worker is None else np.full(len(items), worker)
+    gain = label_gain(state, items, workers, rate=rate)
+    unsure = expert_gain(state, items, rate=rate)
+    return items[np.lexsort((-np.round(unsure, 9), -np.round(gain, 9)))]
+
+
+def next_items(
+    state: State,
+    size: int = 1,
+    *,
+    worker: int | None = None,
+    allowed: BoolArray | None = None,
+    max_per_item: int | None = None,
+    rate: int | None = None,
+) -> IntArray:
+    """Return the codes of the items to label next, the most worthwhile first.
+
+    Parameters
+    ----------
+    state : State
+    size : int
+        How many.
+    worker : int, optional
+        Who asks: items that the worker, or a copy of the worker, has labelled are left out.
+    allowed : ndarray of bool, shape (n_items,), optional
+        Items that may be given out, for example those that nobody is working on.
+    max_per_item : int, optional
+        Labels that an item may have.
+    rate : int, optional
+        A class whose share is to be known, instead of the error.
+
+    Examples
+    --------
+    >>> from crowdassay import MajorityVote
+    >>> data = (list("aaabbb"), list("xyzxyz"), [0, 1, 0, 1, 1, 1])
+    >>> next_items(State.of(MajorityVote().fit(data).result_), 1).tolist()
+    [0]
+    """
+    free = ~state.known
+    if allowed is not None:
+        free &= allowed
+    if max_per_item is not None:
+        free &= state.n_labels < max_per_item
+    if worker is not None:
+        same = [worker, *state.copies[state.copies[:, 0] == worker, 1], *state.copies[state.copies[:, 1] == worker, 0]]
+        free[state.labels.label_item[np.isin(state.labels.worker, same)]] = False
+    return rank_items(state, np.flatnonzero(free), worker=worker, rate=rate)[:size]
+
+
+def worth_of(state: State, items: IntArray, *, seed: int = 0) -> list[Worth]:
+    """Return what labels and an expert would gain on some items, in the order of `rank_items`."""
+    step = max(1, ROOM // (DRAWS * state.posterior.shape[1] * 2))
+    generator = np.random.default_rng(seed)
+    ranked = rank_items(state, items)
+    gain = label_gain(state, ranked)
+    unsure = 1 - state.posterior[ranked].max(axis=1, initial=0.0)
+    needed: list[int | None] = []
+    for first in range(0, len(ranked), step):
+        needed += labels_needed(look_further(state, ranked[first : first + step], generator))
+    return [Worth(int(item), float(unsure[n]), float(gain[n]), needed[n]) for n, item in enumerate(ranked)]

@@ -1,0 +1,110 @@
+"""A job as a whole: where it stands, how wrong it is, and what more labels would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.data.labels import Labels
+from crowdassay.data.record import Record
+from crowdassay.planning.assign import Plan
+from crowdassay.planning.curve import Curve, error_curve
+from crowdassay.planning.gain import label_gain
+from crowdassay.planning.offer import EXPERT
+from crowdassay.planning.state import SETTLED, State
+from crowdassay.planning.stop import FEWEST, Limit, limit_of, shipped_law
+
+LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """How wrong a job is now, and what more labels would bring.
+
+    Attributes
+    ----------
+    limit : Limit
+        Of the error among the items whose class is not known.
+    curve : Curve
+    notes : list of str
+    """
+
+    limit: Limit
+    curve: Curve
+    notes: list[str]
+
+
+def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None = None, seed: int = 0) -> Standing:
+    """Estimate the error of a job, with an upper limit, and draw its curve.
+
+    Parameters
+    ----------
+    state : State
+    method : str
+        What the probabilities come from.
+    fit : callable, optional
+        Fits labels: where some classes are known it is called without them, to see how many it gets wrong.
+    seed : int
+    """
+    unknown = ~state.known
+    raw = float(1 - state.posterior[unknown].max(axis=1).mean()) if unknown.any() else 0.0
+    wrong = known = 0
+    notes = []
+    if state.known.any() and fit is not None:
+        blind = fit(state.labels.with_gold(np.full(state.labels.n_items, -1)))
+        checked = state.known & (state.n_labels > 0)
+        known, wrong = int(checked.sum()), int((blind.code[checked] != state.labels.gold[checked]).sum())
+    if method != LEARNED_FOR:
+        notes.append(
+            f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
+            "there are many known items."
+        )
+    if state.n_labels.mean() < FEWEST:
+        notes.append(
+            f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have {FEWEST} "
+            "or more, so that workers can be compared."
+        )
+    limit = limit_of(raw, shipped_law(), wrong=wrong, known=known)
+    factor = limit.error / raw if raw > 0 else 1.0
+    return Standing(limit, error_curve(state, factor=factor, seed=seed), notes)
+
+
+def curve_records(standing: Standing, *, cost: float = 1.0) -> list[dict[str, Any]]:
+    """Return the curve for a chart: labels, spend, error and its upper limit, which keeps its distance in proportion."""
+    curve, limit = standing.curve, standing.limit
+    above = limit.high / max(limit.error, 1e-9)
+    return [
+        {
+            "labels": round(float(n), 1),
+            "spend": round(float(n) * cost, 2),
+            "error": round(float(error), 5),
+            "high": round(min(float(error) * above, 1.0), 5),
+        }
+        for n, error in zip(curve.labels, curve.error, strict=True)
+    ]
+
+
+def items_table(state: State, plan: Plan, *, max_per_item: int | None = None) -> pa.Table:
+    """Tabulate item, label, probability, n_labels, gain and what to do: stop, label, expert, or wait."""
+    codes = np.where(state.known, state.labels.gold, state.posterior.argmax(axis=1))
+    what = np.where(state.known | (state.probability >= SETTLED), "stop", "wait").astype(object)
+    if max_per_item is not None:
+        what[state.n_labels >= max_per_item] = "stop"
+    real = ~plan.trial
+    what[plan.item[real & (plan.worker != EXPERT)]] = "label"
+    what[plan.item[real & (plan.worker == EXPERT)]] = "expert"
+    gain = label_gain(state, np.arange(state.labels.n_items))
+    return pa.table(
+        {
+            "item": state.labels.items,
+            "label": state.labels.classes.take(pa.array(codes)),
+            "probability": state.probability,
+            "n_labels": state.n_labels,
+            "gain": np.where(state.known, 0.0, gain),
+            "decision": pa.array(what.tolist(), pa.string()),
+        }
+    )

@@ -1,0 +1,104 @@
+"""Where a labelling job stands: all that a plan is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.data.record import Record
+from crowdassay.engines.confusion import observed_counts
+from crowdassay.planning.dependence import Dependence
+
+BORROWED = 4.0  # labels' worth of the crowd's table in every worker's
+SETTLED = 0.95  # probability from which a label counts as settled
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Class probabilities of items, tables of workers, and who has labelled what.
+
+    Attributes
+    ----------
+    posterior : ndarray of shape (n_items, n_classes)
+    log_prior : ndarray of shape (n_classes,)
+    tables : ndarray of shape (n_workers, n_classes, n_classes)
+        What each worker answers to each class: expected counts, drawn towards the crowd's table. A worker of whom little is
+        known has nearly the crowd's.
+    crowd : ndarray of shape (n_classes, n_classes)
+        What a typical worker answers.
+    labels : Labels
+        For the items' names, known classes and who has labelled them.
+    workers : pyarrow.Array
+        The workers of the labels, then any who have not been seen.
+    copies : ndarray of int, shape (n_pairs, 2)
+        Workers who look like copies of one another: neither is asked about what the other has labelled.
+    law : Dependence
+    """
+
+    posterior: FloatArray
+    log_prior: FloatArray
+    tables: FloatArray
+    crowd: FloatArray
+    labels: Labels
+    workers: pa.Array
+    copies: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    law: Dependence = field(default_factory=Dependence)
+
+    @classmethod
+    def of(
+        cls, record: Record, *, crowd: FloatArray | None = None, copies: IntArray | None = None, law: Dependence | None = None
+    ) -> State:
+        """Take the state from what a fit found; without ``crowd`` it is the pooled table of all workers."""
+        labels = record.labels
+        counts = observed_counts(labels, record.posterior)
+        if crowd is None:
+            crowd = counts.sum(axis=0) + 0.5 / labels.n_classes
+        crowd = crowd / crowd.sum(axis=1, keepdims=True)
+        tables = counts
+        tables += BORROWED * crowd
+        tables /= tables.sum(axis=2, keepdims=True)
+        mass = record.posterior.sum(axis=0) + 1.0
+        prior = np.log(mass / mass.sum()) if record.log_prior is None else np.maximum(record.log_prior, -20.0)
+        return cls(
+            record.posterior,
+            prior,
+            tables,
+            crowd,
+            labels,
+            labels.workers,
+            np.empty((0, 2), np.int64) if copies is None else copies,
+            law or Dependence(),
+        )
+
+    @property
+    def n_labels(self) -> IntArray:
+        """Labels that each item has, shape (n_items,)."""
+        return np.diff(self.labels.starts)
+
+    @property
+    def known(self) -> BoolArray:
+        """Whether an item's class is known, shape (n_items,)."""
+        return np.asarray(self.labels.gold >= 0)
+
+    @property
+    def probability(self) -> FloatArray:
+        """Probability of each item's likeliest class, shape (n_items,); 1 where the class is known."""
+        return np.where(self.known, 1.0, self.posterior.max(axis=1, initial=0.0))
+
+    @property
+    def n_seen(self) -> IntArray:
+        """Labels that each worker has given, shape (n_workers,); 0 for those not seen."""
+        return np.bincount(self.labels.worker, minlength=len(self.workers))
+
+    def with_workers(self, names: list[str]) -> State:
+        """Return the state with further workers, of whom nothing is known, after the others."""
+        text = self.workers.cast(pa.string()).to_pylist()
+        new = [name for name in dict.fromkeys(names) if name not in set(text)]
+        if not new:
+            return self
+        strangers = np.repeat(self.crowd[None], len(new), axis=0)
+        return replace(self, workers=pa.array([*text, *new]), tables=np.concatenate([self.tables, strangers]))

@@ -1,0 +1,129 @@
+"""When to stop: the estimated error of a job, and an upper limit that real datasets have held to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, xlog1py, xlogy
+from scipy.stats import t as student
+
+CONFIDENCE = 0.95
+GRID_OF_KNOWN = (0, 20, 50, 100, 200)
+GRID = np.linspace(-9.0, 6.0, 1501)  # logits of the error
+LEAST = 1e-4  # an error below it is not told from it
+FEWEST = 1.4  # labels per item from which on the law was learned: with fewer nobody can be compared
+
+
+@dataclass(frozen=True)
+class Law:
+    """How the true error of a job lies around the estimated one, on the logit scale.
+
+    Attributes
+    ----------
+    bias, slope : float
+        The centre is bias + slope times the logit of the estimated error.
+    spread : float
+        Scale of a Student distribution, such that 95 % of groups of public datasets stay below its upper limit.
+    freedom : float
+        Its degrees of freedom.
+    groups : int
+        Groups of datasets it was learned from.
+    """
+
+    bias: float
+    slope: float
+    spread: float
+    freedom: float
+    groups: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The estimated error of a job and its upper limit.
+
+    Attributes
+    ----------
+    error, high : float
+        Share of items with a wrong label: the median of what is believed, and what it stays below with 95 % confidence.
+    raw : float
+        What the probabilities alone say: one less their mean.
+    known, wrong : int
+        Items of known class that were checked, and how many of them were labelled wrong before their class was told.
+    """
+
+    error: float
+    high: float
+    raw: float
+    known: int
+    wrong: int
+
+    def says(self, target: float | None = None) -> str:
+        """Return a sentence: stop or go on.
+
+        >>> Limit(0.048, 0.056, 0.04, 0, 0).says(0.06)
+        'stop: estimated error 4.8 %, upper limit 5.6 % (target 6.0 %)'
+        """
+        facts = f"estimated error {100 * self.error:.1f} %, upper limit {100 * self.high:.1f} %"
+        if target is None:
+            return facts
+        return f"{'stop' if self.high <= target else 'go on'}: {facts} (target {100 * target:.1f} %)"
+
+
+def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence: float = CONFIDENCE) -> Limit:
+    """Return the error and its upper limit, from the estimated error of the items and from known items.
+
+    What is believed before looking at known items is the law's Student distribution; the known items, of which ``wrong`` were
+    labelled wrong by a fit that had not been told their classes, weigh it by their binomial likelihood.
+
+    >>> law = Law(0.0, 1.0, 0.5, 30.0, 31)
+    >>> unchecked, checked = limit_of(0.05, law), limit_of(0.05, law, wrong=5, known=100)
+    >>> unchecked.high > checked.high > 0.05
+    True
+    """
+    centre = law.bias + law.slope * float(logit(np.clip(raw, LEAST, 1 - LEAST)))
+    errors = expit(GRID)
+    weights = student.logpdf((GRID - centre) / law.spread, law.freedom) + xlogy(wrong, errors) + xlog1py(known - wrong, -errors)
+    weights = np.exp(weights - weights.max())
+    total = np.cumsum(weights) / weights.sum()
+    middle, high = (float(errors[min(int(np.searchsorted(total, level)), len(errors) - 1)]) for level in (0.5, confidence))
+    return Limit(middle, high, raw, known, wrong)
+
+
+def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -> Law:
+    """Learn the law from records of ``group``, ``estimated``, ``error`` and ``items``; every group counts the same.
+
+    The spread is set by the weighted quantile of the residuals, one group's worth of caution added, as in conformal
+    prediction; the shape of the tail is Student's.
+    """
+    groups = [row["group"] for row in records]
+    weight = np.array([1 / groups.count(group) for group in groups])
+    x = np.array([logit(np.clip(row["estimated"], LEAST, 1 - LEAST)) for row in records])
+    y = np.array([logit((row["error"] * row["items"] + 0.5) / (row["items"] + 1)) for row in records])
+    design = np.column_stack([np.ones_like(x), x]) * np.sqrt(weight)[:, None]
+    bias, slope = np.linalg.lstsq(design, y * np.sqrt(weight), rcond=None)[0]
+    residual = y - bias - slope * x
+    n_groups = len(set(groups))
+    order = np.argsort(residual)
+    level = np.cumsum(weight[order]) / n_groups
+    place = min(int(np.searchsorted(level, min(confidence * (1 + 1 / n_groups), 1.0))), len(order) - 1)
+    freedom = float(max(n_groups - 2, 1))
+    spread = float(residual[order[place]] / student.ppf(confidence, freedom))
+    return Law(round(float(bias), 4), round(float(slope), 4), round(spread, 4), freedom, n_groups)
+
+
+@lru_cache(maxsize=1)
+def population() -> dict[str, Any]:
+    """Return what was learned from public crowds, see `benchmarks/learn_sizing.py`."""
+    return dict(json.loads((files("crowdassay.planning") / "population.json").read_text(encoding="utf-8")))
+
+
+def shipped_law() -> Law:
+    """Return the law learned from public crowds."""
+    found = population()["limit"]
+    return Law(**{name: found[name] for name in Law.__dataclass_fields__})

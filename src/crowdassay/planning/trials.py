@@ -1,0 +1,49 @@
+"""A few settled items for workers of whom nothing is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdassay.arrays import IntArray
+from crowdassay.planning.offer import Offer
+from crowdassay.planning.state import SETTLED, State
+
+TRIAL = 5  # settled items that a worker who has not been seen is asked about
+MOST_TRIALS = 0.2  # of the budget
+
+
+def trials(
+    state: State, offer: Offer, budget: float, generator: np.random.Generator
+) -> tuple[list[tuple[int, int, int, float, float, bool]], IntArray, float, dict[int, int], list[str]]:
+    """Give workers who have not been seen a few items that others have settled.
+
+    Returns rows of a plan, the labels pending on each item, the money left, each worker's capacity left, and notes.
+    """
+    capacity = {int(worker): int(size) for worker, size in zip(offer.workers, offer.capacity, strict=True)}
+    pending = np.zeros(state.labels.n_items, np.int64)
+    settled = np.flatnonzero(state.known | ((state.probability >= SETTLED) & (state.n_labels > 1)))
+    seen = state.n_seen
+    new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if seen[w] == 0]
+    rows: list[tuple[int, int, int, float, float, bool]] = []
+    left, tried = budget, 0
+    if not len(settled):
+        new = []
+    for worker, cost in new:
+        size = min(TRIAL, capacity[worker], len(settled))
+        if budget - left + size * cost > MOST_TRIALS * budget + 1e-9:
+            break
+        tried += 1
+        for item in sorted(generator.choice(settled, size, replace=False).tolist()):
+            rows.append((1, item, worker, cost, 0.0, True))
+            pending[item] += 1
+        capacity[worker] = 0  # asked for more once something is known of them
+        left -= size * cost
+    notes = []
+    if tried:
+        notes.append(
+            f"{tried:,} of {len(new):,} workers who have not been seen are asked about up to {TRIAL} settled items each, to "
+            "get to know them."
+        )
+    for worker, _ in new[tried:]:
+        capacity[worker] = 0
+    return rows, pending, left, capacity, notes

@@ -1,0 +1,183 @@
+"""How labels are read: every option once, for the command line, for Python, and for the places labels may be read to.
+
+To add one: a field here, and the code that heeds it. The command line's option with its help, the keyword of `read_labels`,
+`as_labels` and `fit`, the name in messages, and who must refuse it all follow from the field.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+HEADING = "Reading LABELS"
+TOOLS = "reads plain tables; turn an export into one first: crowdassay convert"
+MEMORY = "needs all labels in memory; leave it out, or take --engine local"
+ORDER = "is not for --engine spark, whose labels have no order; do that in Spark first"
+FILE = "goes with files, and these labels are in memory already"
+# Where labels may be read to, and what is refused there.
+PLACES = {"files": "The files engine", "spark": "The Spark engine", "frame": "A frame"}
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def _option(default: Any, help: str, *, without: Mapping[str, str] | None = None, **more: Any) -> Any:  # noqa: A002
+    """Declare an option: what it says, and by place why it cannot be heeded there.
+
+    ``flags`` are the option's names on the command line where they differ from the field's, ``choices`` its possible values,
+    ``several`` says that it may be given again, ``commas`` that commas separate values, ``bare`` what it means without a value.
+    """
+    return field(default=default, metadata={"help": help, "without": dict(without or {}), **more})
+
+
+EXPORTS = {"files": TOOLS, "spark": TOOLS, "frame": FILE}
+HELD = {"files": MEMORY, "spark": MEMORY}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """What was asked of the reader; each field says in its metadata what it means."""
+
+    format: str | None = _option(
+        None, "The tool that exported LABELS, 'plain' or 'wide'; recognised by content otherwise.", flags=("--from",),
+        without=EXPORTS,
+    )  # fmt: skip
+    item_column: str | None = _option(None, "Column that names the item.")
+    worker_column: str | None = _option(None, "Column that names the worker.")
+    label_column: str | None = _option(None, "Column that holds the label.")
+    worker_columns: tuple[str, ...] = _option(
+        (), "Every worker has a column: their names or patterns such as 'rater*', separated by commas.", commas=True,
+        without={**HELD, "frame": ""},
+    )  # fmt: skip
+    worker_from_filename: bool = _option(
+        False, "Every worker has a file, named after the worker.", without={"files": MEMORY, "spark": MEMORY, "frame": FILE}
+    )
+    no_header: bool = _option(
+        False, "The first line holds labels, not names of columns: a row per item, a column per worker.",
+        without={"files": MEMORY, "spark": MEMORY, "frame": FILE},
+    )  # fmt: skip
+    classes: tuple[Any, ...] | None = _option(
+        None, "All classes in order, separated by commas; otherwise numeric or alphabetical order.",
+        flags=("--classes", "--order"), commas=True,
+    )  # fmt: skip
+    missing: tuple[str, ...] = _option(
+        (), "A label that stands for none given, such as -1; may be given again.", several=True, without={"spark": ORDER}
+    )
+    options: str | None = _option(
+        None, "Where several choices are allowed: 'each' asks yes or no of each option, 'set' takes the set as a class.",
+        choices=("each", "set"), bare="each", without=EXPORTS,
+    )  # fmt: skip
+    bins: tuple[str, ...] = _option(
+        (), "Numbers as labels: how many classes to make of them, or the edges of the classes separated by commas.",
+        commas=True, without=HELD,
+    )  # fmt: skip
+    repeats: str = _option(
+        "keep", "What to do when a worker judged an item more than once.", choices=("keep", "first", "last", "error"),
+        without={"spark": ORDER},
+    )  # fmt: skip
+    time_column: str | None = _option(
+        None, "Column that says when a label was given; found by name otherwise.", without={"spark": MEMORY}
+    )
+    duration_column: str | None = _option(None, "Column that says how many seconds a label took.", without=HELD)
+    text_column: str | None = _option(None, "Column with the item's text or address, to show in the report.", without=HELD)
+    weight_column: str | None = _option(None, "Column of weights: labels of weight 0 are left out.", without=HELD)
+    question: str | None = _option(None, "Which question to take from an export that holds several.", without=EXPORTS)
+    predictions: bool = _option(False, "Take model predictions in an export as workers.", without=EXPORTS)
+    use_gold: bool = _option(False, "Keep the classes that an export itself knows.", without=EXPORTS, heading="Known classes")
+    allow_drops: bool = _option(False, "Go on even if more than half of the judgements, or whole items, are left out.")
+    skip_bad: bool = _option(False, "Leave out lines of a JSONL file that are not valid JSON.", without={**HELD, "frame": FILE})
+    pseudonymise: bool = _option(False, "Replace worker ids by salted ones.", without={"spark": ORDER})
+    salt: str | None = _option(None, "--pseudonymise: the same salt gives the same ids again.", without={"spark": ORDER})
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> ReadOptions:
+        """Make options of keywords or of the command line's values; ``None`` and lists are taken as Python users write them.
+
+        >>> ReadOptions.of({"missing": "-1", "classes": ["no", "yes"]}).missing
+        ('-1',)
+        """
+        strange = [name for name in given if name not in OPTIONS]
+        if strange:
+            raise TypeError(f"There is no reading option {strange[0]!r}; the options are {', '.join(OPTIONS)}.")
+        plain = {name: _plain(name, value) for name, value in given.items()}
+        return cls(**plain)
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """The columns that were named, by role."""
+        return {role: getattr(self, f"{role}_column") for role in COLUMNS}
+
+    def set(self) -> list[str]:
+        """List the options that are not at their defaults."""
+        return [name for name, option in OPTIONS.items() if getattr(self, name) != option.default]
+
+    def refusal(self, place: str) -> str | None:
+        """Say which of the options that are set cannot be heeded in a place, and what to do; None if all can."""
+        for name in self.set():
+            reason = OPTIONS[name].metadata["without"].get(place)
+            if name == "format" and self.format == "plain":
+                continue
+            if reason == TOOLS:
+                return f"{flag(name)} is for annotation tools' exports. {PLACES[place]} {TOOLS}."
+            if reason:
+                return f"{flag(name)} {reason}."
+        return None
+
+
+OPTIONS = {option.name: option for option in fields(ReadOptions)}
+COLUMNS = tuple(name.removesuffix("_column") for name in OPTIONS if name.endswith("_column"))
+FLAGS = tuple(name for name, option in OPTIONS.items() if isinstance(option.default, bool))
+
+
+def flag(name: str) -> str:
+    """Return an option as the command line has it.
+
+    >>> flag("item_column"), flag("format")
+    ('--item-column', '--from')
+    """
+    flags: tuple[str, ...] = OPTIONS[name].metadata.get("flags", (f"--{name.replace('_', '-')}",))
+    return flags[0]
+
+
+def under(heading: str) -> tuple[str, ...]:
+    """List the options that stand under a heading of the command line's help."""
+    return tuple(name for name, option in OPTIONS.items() if option.metadata.get("heading", HEADING) == heading)
+
+
+def takes_reading_options(function: C) -> C:
+    """Give a function that takes ``**options`` the options' names in its signature and their meaning in its docstring."""
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.type)
+        for name, option in OPTIONS.items()
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
+    function.__doc__ = (function.__doc__ or "").replace("    {options}\n", _documentation())
+    return function
+
+
+def _documentation() -> str:
+    lines = []
+    for name, option in OPTIONS.items():
+        kind = "bool" if name in FLAGS else "list of str" if _listed(name) else "str"
+        lines += [f"    {name} : {kind}, optional", f"        {option.metadata['help']}"]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(name: str) -> bool:
+    return bool(OPTIONS[name].metadata.get("several") or OPTIONS[name].metadata.get("commas"))
+
+
+def _plain(name: str, value: Any) -> Any:
+    if not _listed(name):
+        return value
+    if value is None or (value == () and name == "classes"):
+        return OPTIONS[name].default
+    if isinstance(value, str | int | float) and name != "classes":
+        return tuple(part.strip() for part in str(value).split(",")) if name != "missing" else (str(value),)
+    if name == "classes" and isinstance(value, str):
+        return value  # which is refused where classes are checked
+    values: Iterable[Any] = value.to_pylist() if hasattr(value, "to_pylist") else value
+    return tuple(values)

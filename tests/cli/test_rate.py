@@ -1,0 +1,194 @@
+"""`crowdassay rate` as a user meets it."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from panels import CLASSES, judged, word
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    """Write a file of verdicts; further columns come from functions of item number and worker."""
+
+    def write(seed=0, rows=None, columns=None, **options):
+        if rows is None:
+            labels, _ = judged(np.random.default_rng(seed), **options)
+            names = labels.items.to_pylist(), labels.workers.to_pylist(), labels.classes.to_pylist()
+            codes = zip(labels.label_item, labels.worker, labels.label, strict=True)
+            rows = [(names[0][j], names[1][i], names[2][k]) for j, i, k in codes]
+        columns = columns or {}
+        path = tmp_path / "verdicts.csv"
+        with open(path, "w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["item", "worker", "label", *columns])
+            writer.writerows([*row, *(of(*row) for of in columns.values())] for row in rows)
+        return path
+
+    return write
+
+
+def facts(run, *arguments):
+    code, out, _ = run("rate", *arguments, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+def test_json_has_the_keys_that_others_rely_on(run, verdicts):
+    found = facts(run, verdicts(), "--people", "person0")
+    for name in ("rate", "people_only", "panel_only"):
+        assert set(found[name]) == set(CLASSES)
+        assert set(found[name]["pass"]) == {"estimate", "low", "high"}
+    assert found["n_people_labels"] == 60
+    assert 1 <= found["worth"] <= 3
+    assert [judge["judge"] for judge in found["judges"]] == ["judge0-0", "judge1-0", "judge2-0"]
+
+
+def test_the_text_leads_with_the_rate(run, verdicts):
+    code, out, err = run("rate", verdicts(copies=2, people=(0.9, 0.9)), "--people", "person0,person1")
+    assert (code, err) == (0, "")
+    assert out.index("Rate") < out.index("Judges")
+    for words in ("judges alone claim", "independent ones", "make the same", "People err on", "narrower"):
+        assert words in " ".join(out.split())
+
+
+def test_the_gate_fails_with_exit_code_one_and_still_prints(run, verdicts):
+    path = verdicts()
+    code, out, err = run("rate", path, "--people", "person0", "--json", "--fail-if", "pass_rate.low < 0.9")
+    assert code == 1
+    assert json.loads(out)["gate"][0]["failed"] is True
+    assert "Failed: pass_rate.low < 0.9" in err
+    assert run("rate", path, "--people", "person0", "--json", "--fail-if", "pass_rate.low < 0.01")[0] == 0
+    code, out, err = run("rate", path, "--people", "person0", "--fail-if", "pass_rate low")
+    assert (code, out) == (2, "")
+    assert "pass_rate.low < 0.9" in err
+
+
+def test_files_are_written(run, verdicts, tmp_path):
+    path = verdicts()
+    ahead, items = tmp_path / "next.csv", tmp_path / "items.csv"
+    found = facts(run, path, "--people", "person0", "--next", ahead, "--next-size", 7, "--items", items)
+    rows = list(csv.DictReader(ahead.read_text().splitlines()))
+    assert [row["item"] for row in rows] == found["next"]
+    assert len(rows) == 7
+    rows = list(csv.DictReader(items.read_text().splitlines()))
+    assert len(rows) == 300
+    assert sum(row["people"] != "" for row in rows) == 60
+    assert all(abs(float(row["probability:pass"]) + float(row["probability:fail"]) - 1) < 1e-6 for row in rows)
+    code, _, err = run("rate", path, "--people", "person0", "--next", path)
+    assert code == 2
+    assert "would be written over" in err
+
+
+def test_gold_alone_will_do(run, verdicts, tmp_path):
+    gold = tmp_path / "gold.csv"
+    gold.write_text("item,label\n" + "".join(f"i{j},{CLASSES[j % 2]}\n" for j in range(40)))
+    rows = [(f"i{j}", f"m{i}", CLASSES[j % 2]) for j in range(200) for i in range(2)]
+    found = facts(run, verdicts(rows=rows), "--gold", gold)
+    assert found["n_people_labels"] == 40
+    assert found["rate"]["pass"]["low"] <= 0.5 <= found["rate"]["pass"]["high"]
+
+
+def test_groups_pairs_strata_and_order_come_from_columns(run, verdicts):
+    def number(item):
+        return int(item[1:])
+
+    columns = {
+        "model": lambda item, *_: f"model {number(item) % 2}",
+        "question": lambda item, *_: f"q{number(item) // 2}",
+        "kind": lambda item, *_: "ab"[number(item) % 3 == 0],
+        "shown": lambda item, worker, _: ("ab", "ba")[(number(item) * 7 + len(worker)) % 5 > 2],
+    }
+    path = verdicts(columns=columns, n_seen=120)
+    found = facts(
+        run, path, "--people", "person0", "--by", "model", "--pair", "question", "--strata", "kind", "--order-column", "shown"
+    )
+    assert set(found["by"]) == {"model 0", "model 1"}
+    assert found["differences"][0]["pairs"] == 150
+    assert "order_bias" in found["judges"][0]
+    code, _, err = run("rate", path, "--people", "person0", "--by", "modle")
+    assert code == 2
+    assert "modle" in err
+    code, _, err = run("rate", verdicts(columns={"model": lambda i, w, _: w}), "--people", "person0", "--by", "model")
+    assert code == 1
+    assert "an item has one of them" in err
+
+
+def test_the_order_is_that_of_each_row_and_may_be_empty_for_people(run, verdicts, tmp_path):
+    lines = ["item,worker,label,shown"]
+    for j in range(60):
+        lines += [f"i{j},m,{shown[0]},{shown}" for shown in ("ab", "ba")]  # always what is shown first
+        lines += [f"i{j},n,{'ab'[j % 2]},{shown}" for shown in ("ab", "ba")]
+    lines += [f"i{j},ann,{'ab'[j % 2]}," for j in range(20)]
+    path = tmp_path / "shown.csv"
+    path.write_text("\n".join(lines))
+    found = facts(run, path, "--people", "ann", "--order-column", "shown")
+    first, second = (judge["order_bias"] for judge in found["judges"])
+    assert (abs(first["shift"]["estimate"]), first["flipped"], first["items"]) == (1.0, 1.0, 60)
+    assert (second["shift"]["estimate"], second["flipped"]) == (0.0, 0.0)
+    assert "often in order ab than in ba" in first["text"]
+    lines[1] = "i0,m,a,"
+    path.write_text("\n".join(lines))
+    code, _, err = run("rate", path, "--people", "ann", "--order-column", "shown")
+    assert code == 1
+    assert "'m' judged item 'i0' 2 times" in err
+
+
+def test_two_systems_are_compared(run, verdicts, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_bytes(verdicts(seed=1, rate=0.3, n_seen=150).read_bytes())
+    found = facts(run, verdicts(n_seen=150), "--people", "person0", "--against", other)
+    one = found["against"]["difference"]["pass"]
+    assert 0 < one["low"] < one["estimate"] < one["high"]
+    assert found["against"]["pairs"] == 300
+
+
+def test_costs_are_read_and_refused(run, verdicts, tmp_path):
+    path, cost = verdicts(copies=2, n_seen=200), tmp_path / "cost.csv"
+    cost.write_text("judge,cost\n" + "".join(f"judge{i}-{c},{1 + 8 * c}\n" for i in range(3) for c in range(2)))
+    found = facts(run, path, "--people", "person0", "--cost", cost)
+    dropped = [step["judge"] for step in found["drop"] if step["without_loss"]]
+    assert dropped[:3] == sorted(dropped[:3], key=lambda name: -int(name[-1]))
+    for text, message in (("judge,price in cents\nm,1\n", "columns judge and cost"), ("judge,cost\nm,much\n", "is no number")):
+        cost.write_text(text)
+        code, _, err = run("rate", path, "--people", "person0", "--cost", cost)
+        assert code == 1
+        assert message in err
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "code", "message"),
+    [
+        (None, ["--people", "nobody"], 2, "There is no worker 'nobody'"),
+        (None, [], 2, "Say which workers are people"),
+        (None, ["--people", "person0", "--pair", "label"], 2, "--pair goes with --by"),
+        (None, ["--people", "person0", "--confidence", "95"], 2, "between 0 and 1"),
+        (None, ["--people", "person0", "--classes", "yes,no"], 1, "No label by people is one of the classes"),
+        ([(f"i{j}", "m", f"it is so because {j}") for j in range(99)] + [("i1", "ann", "pass")],
+         ["--people", "ann", "--classes", "pass,fail"], 1, "are these whole texts?"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(run, verdicts, rows, options, code, message):
+    given, out, err = run("rate", verdicts(rows=rows), *options)
+    assert (given, out) == (code, "")
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_the_report_is_one_page_that_leads_with_the_rate(run, verdicts, tmp_path):
+    pytest.importorskip("vl_convert")
+    page = tmp_path / "page.html"
+    rows = [
+        (f"i{j}", name, word((j + (j % 7 == i)) % 3 > 0)) for j in range(90) for i, name in enumerate(("<b>a</b>", "b", "c"))
+    ]
+    rows += [(f"i{j}", "ann", word(j % 3 > 0)) for j in range(45)]
+    code, _, _ = run("rate", verdicts(rows=rows), "--people", "ann", "--report", page, "--fail-if", "pass_rate.low < 0.99")
+    assert code == 1
+    text = page.read_text()
+    assert text.index("Rate of pass") < text.index("Judges alone claim") < text.index("Whose errors go together")
+    assert "<b>a</b>" not in text
+    assert "&lt;b&gt;a&lt;/b&gt;" in text
+    assert "pass_rate.low &lt; 0.99: failed" in text
+    assert 'http-equiv="Content-Security-Policy"' in text
