@@ -11,7 +11,7 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,spark]'
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,sources,spark,web]'
 	touch $@
 
 demo: setup

@@ -1,134 +1,168 @@
 """How accurate and how honest are the methods on real data, ours and others'?
 
     python benchmarks/accuracy.py [--methods NAME ...] [--most LABELS] [--add FILE] [--json FILE] [--chart FILE] [--text FILE]
-    python benchmarks/accuracy.py --ablation      the default with each piece left out, and each by itself
-    python benchmarks/accuracy.py --family        the paper's model with a population, a learned prior and a learned penalty
-    python benchmarks/accuracy.py --optimism      what looking at these datasets while choosing is worth
+    python benchmarks/accuracy.py --known [--draws 3]     with 20, 50, 100 and 200 known items
 
-Every dataset found (CROWDASSAY_DATA, else ../shared/data) is given to every method, with its default settings and never the
-truth. Errors are in percent, a tie among m classes counting 1 - 1/m if one is right. Log-loss takes probabilities below
-1e-6 for 1e-6; calibration is the expected calibration error in ten bins. Over ordered classes there is the root mean square
-error of the labels, and that of the mean class by the probabilities, rounded. Near-copies of the same data count as one in
-all means.
+Every dataset found (CROWDASSAY_DATA, else ../shared/data) is given to every method with its default settings and never the
+truth. The default, some of whose constants are learned from such datasets, is scored with those learned without the dataset's
+group (benchmarks/left_out.json, by benchmarks/learn_default.py). Means are over groups, which count as one. Errors are in
+percent, a tie among m classes counting 1 - 1/m if one is right. Log-loss takes probabilities below 1e-6 for 1e-6; calibration
+is the expected calibration error in ten bins; confidence is the mean probability of the labels less their accuracy.
+Intervals are 90 %, from a bootstrap over groups.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from crowdassay import read_labels
-from crowdassay.data.labels import Labels
+from corpus import Dataset, calibration_error, datasets
+from crowdassay import Assay
 from crowdassay.data.record import find_winners
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.io.truth import match_truth
-from crowdassay.metrics.calibration import calibration, calibration_error
+from crowdassay.fit.result import Result
 from crowdassay.metrics.scores import distance_errors, error_rate
+from crowdassay.pool.constants import Constants
 from crowdassay.report.chart import save_chart
+from known_items import as_text as known_text
+from known_items import measure
 from peers import peers
-from summary import as_text, regret_chart, summarise
-from variants import family, optimism, variants
+from summary import as_text, regret_chart
 
-DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
-USUAL = ("assay", "majority", "dawid-skene", "one-coin", "mean-field", "minimax", "minimax-ordinal")
+USUAL = ("assay", "majority", "wawa", "dawid-skene", "one-coin", "two-coin", "mean-field", "dawid-skene-mean-field", "minimax")
 LEAST = 1e-6
+LEFT_OUT = Path(__file__).parent / "left_out.json"
+
+Fit = Callable[[Dataset], Any]
 
 
-def score(winners: np.ndarray, posterior: np.ndarray, truth: np.ndarray, *, ordered: bool) -> dict[str, Any]:
+def score(one: Dataset, winners: np.ndarray, posterior: np.ndarray) -> dict[str, Any]:
     """Return the scores of one method on one dataset."""
-    known = np.flatnonzero(truth >= 0)
-    p = posterior[known]
+    known = np.flatnonzero(one.truth >= 0)
+    p, truth, n_classes = posterior[known], one.truth[known], posterior.shape[1]
     code = winners.argmax(axis=1)
-    shown = SimpleNamespace(probability=posterior[np.arange(len(code)), code], winners=winners)
-    middle = np.rint(posterior @ np.arange(posterior.shape[1])).astype(int)
+    error, sure = error_rate(winners, one.truth), posterior[known, code[known]]
     return {
-        "error": 100 * error_rate(winners, truth),
-        "rmse": distance_errors(winners, truth)[0] if ordered else None,
-        "rmse_mean": distance_errors(np.eye(posterior.shape[1], dtype=bool)[middle], truth)[0] if ordered else None,
-        "log_loss": float(-np.log(np.maximum(p[np.arange(len(known)), truth[known]], LEAST)).mean()),
-        "brier": float(((p - np.eye(p.shape[1])[truth[known]]) ** 2).sum(axis=1).mean()),
-        "calibration": calibration_error(calibration(shown, truth, np.linspace(0, 1, 11) - [1e-9, *[0] * 10])),
+        "error": 100 * error,
+        "log_loss": float(-np.log(np.maximum(p[np.arange(len(known)), truth], LEAST)).mean()),
+        "brier": float(((p - np.eye(n_classes)[truth]) ** 2).sum(axis=1).mean()),
+        "calibration": calibration_error(posterior, winners, one.truth),
+        "confidence": float(sure.mean() - (1 - error)),
+        "expected": float((1 - sure).sum()),
+        "wrong": error * len(known),
+        "truths": len(known),
+        "rmse": distance_errors(winners, one.truth)[0] if one.ordered else None,
     }
 
 
-def ours(name: str) -> Callable[[Labels], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that fits one of our methods and returns its winners and probabilities."""
+def promises(one: Dataset, result: Result) -> dict[str, Any]:
+    """Return what became of the labels called settled, and whether the number of errors lies in its interval."""
+    known = np.flatnonzero(one.truth >= 0)
+    settled = known[np.array(result.insight.standings, dtype=object)[known] == "settled"]
+    few = _of_known(result, known)
+    low, high = few.insight.totals.error_interval(result.spread)
+    wrong = int((result.code[known] != one.truth[known]).sum())
+    return {
+        "settled": len(settled),
+        "settled_wrong": int((result.code[settled] != one.truth[settled]).sum()),
+        "inside": bool(low - 0.5 <= wrong <= high + 0.5),
+    }
 
-    def fit(labels: Labels) -> tuple[np.ndarray, np.ndarray]:
-        result = METHODS[name].make().fit(labels).result_
-        return result.winners, result.posterior
+
+def _of_known(result: Result, known: np.ndarray) -> Any:
+    """Return a result of the items whose truth is known, about which the promise is tested."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from crowdassay.engines.gather import take  # noqa: PLC0415
+
+    return replace(
+        result, held=None, labels=take(result.labels, known), posterior=result.posterior[known], winners=result.winners[known]
+    )
+
+
+def ours(name: str) -> Fit:
+    """Return a function that fits one of our methods."""
+    left_out = json.loads(LEFT_OUT.read_text(encoding="utf-8")) if name.startswith("assay") else {}
+
+    def fit(one: Dataset) -> Result:
+        if name.startswith("assay"):
+            constants = Constants(**left_out[one.group])
+            return Assay(constants=constants, ordered=name == "assay --ordered").fit(one.labels).result_
+        return METHODS[name].make().fit(one.labels).result_
 
     return fit
 
 
-def asked_for(arguments: argparse.Namespace) -> dict[str, Any]:
+def asked_for(arguments: argparse.Namespace) -> dict[str, Fit]:
     """Return the methods to measure by name."""
-    if arguments.ablation or arguments.optimism or arguments.family:
-        inside = family() if arguments.family else variants(constants=arguments.optimism)
-        return {"majority": ours("majority")} | inside
     others = {} if arguments.no_peers else peers()
     if not others and not arguments.no_peers:
-        print("crowd-kit is not installed: only our own methods are measured.")
+        print("Neither crowd-kit nor cleanlab is installed: only our own methods are measured.")
     named = list(METHODS) if "all" in arguments.methods else [name for name in arguments.methods if name in METHODS]
-    wanted = [name for name in arguments.methods if name.startswith("crowd-kit ")]
+    named += ["assay --ordered"] if "assay" in named else []
+    wanted = [name for name in arguments.methods if name.startswith(("crowd-kit ", "cleanlab "))]
     return {name: ours(name) for name in named} | {name: fit for name, fit in others.items() if not wanted or name in wanted}
+
+
+def measured(one: Dataset, name: str, fit: Fit) -> dict[str, Any]:
+    """Return the row of a method on a dataset."""
+    started = time.perf_counter()
+    found = fit(one)
+    row: dict[str, Any] = {
+        "dataset": one.name, "group": one.group, "people": one.people, "method": name, "seconds": time.perf_counter() - started
+    }  # fmt: skip
+    if isinstance(found, Result):
+        winners, posterior = found.winners, found.posterior
+        row |= promises(one, found) if name == "assay" else {}
+    else:
+        code, posterior = found
+        tied, lone = find_winners(posterior), np.eye(one.labels.n_classes, dtype=bool)[code]
+        winners = np.where((tied & lone).any(axis=1, keepdims=True), tied, lone)  # a peer's choice, ties already broken
+    return row | score(one, winners, posterior)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", nargs="+", default=USUAL, help="ours by name, and 'crowd-kit NAME'; 'all' for everything")
+    parser.add_argument("--methods", nargs="+", default=USUAL, help="ours, 'crowd-kit NAME' and 'cleanlab NAME'; 'all' of ours")
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--ablation", action="store_true", help="the default method piece by piece, and the vote")
-    parser.add_argument("--family", action="store_true", help="options of the family that the paper does not have")
-    parser.add_argument("--optimism", action="store_true", help="the same with other constants too, chosen on half of the data")
+    parser.add_argument("--known", action="store_true", help="the default with known items, beside what else can use them")
+    parser.add_argument("--draws", type=int, default=3, help="--known: how often known items are drawn")
     parser.add_argument("--most", type=int, default=10**9, help="leave out datasets with more labels")
     parser.add_argument("--add", type=Path, help="a --json of an earlier run, whose rows are taken in")
     for kind in ("json", "chart", "text"):
         parser.add_argument(f"--{kind}", type=Path)
     arguments = parser.parse_args()
-    fits = asked_for(arguments)
-    rows: list[dict[str, Any]] = json.loads(arguments.add.read_text(encoding="utf-8"))["rows"] if arguments.add else []
-    for folder in sorted(path for path in DATA.iterdir() if (path / "meta.json").is_file()):
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-        labels = read_labels(folder / "labels.csv", classes=meta["classes"])
-        if labels.n_labels > arguments.most:
-            continue
-        truth = match_truth(labels, folder / "truth.csv")[0]
-        for name, fit in fits.items():
-            started = time.perf_counter()
-            try:
-                winners, posterior = fit(labels)
-            except (DataError, ValueError) as refusal:
-                print(f"{folder.name:26s} {name:30s} not taken: {refusal}", flush=True)
-                continue
-            seconds = time.perf_counter() - started
-            if winners.ndim == 1:  # a peer's choice, ties already broken
-                tied = find_winners(posterior)
-                lone = np.eye(labels.n_classes, dtype=bool)[winners]
-                winners = np.where((tied & lone).any(axis=1, keepdims=True), tied, lone)
-            row = {"dataset": folder.name, "method": name, "seconds": seconds}
-            rows.append(row | score(winners, posterior, truth, ordered=meta["kind"] == "ordinal"))
-            print(f"{folder.name:26s} {name:30s} {rows[-1]['error']:6.2f} % {seconds:7.2f} s", flush=True)
-    records = summarise(rows)
-    text = as_text(rows, records)
-    if arguments.optimism:
-        text += "\n\n" + optimism(rows)
+    if arguments.known:
+        rows = [row for one in datasets(arguments.most) for row in measure(one, LEFT_OUT, arguments.draws)]
+        text = known_text(rows)
+    else:
+        rows = json.loads(arguments.add.read_text(encoding="utf-8")) if arguments.add else []
+        fits = asked_for(arguments)
+        for one in datasets(arguments.most):
+            for name, fit in fits.items():
+                if name == "assay --ordered" and not one.ordered:
+                    continue
+                try:
+                    rows.append(measured(one, name, fit))
+                except (DataError, ValueError) as refusal:
+                    print(f"{one.name:26s} {name:30s} not taken: {refusal}", flush=True)
+                    continue
+                print(f"{one.name:26s} {name:30s} {rows[-1]['error']:6.2f} % {rows[-1]['seconds']:7.2f} s", flush=True)
+        text = as_text(rows)
     print(text)
     if arguments.text:
         arguments.text.write_text(text + "\n", encoding="utf-8")
     if arguments.json:
-        arguments.json.write_text(json.dumps({"methods": records, "rows": rows}, indent=2), encoding="utf-8")
-    if arguments.chart:
-        save_chart(regret_chart(rows, records), arguments.chart)
+        arguments.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    if arguments.chart and not arguments.known:
+        save_chart(regret_chart(rows), arguments.chart)
 
 
 if __name__ == "__main__":

@@ -1,104 +1,164 @@
-"""One table out of many scores: means over groups of near-copies, ranks, regrets, and a picture."""
+"""Tables out of many scores: means over groups with bootstrap intervals, promises, every dataset; and a picture."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from crowdassay.report.charts import SCHEMA
 
-GROUPS = {"relevance_rf10": "relevance", "trec": "relevance", "weather": "weather", "zencrowd": "zencrowd",
-          "emotion": "emotion", "art_price": "art_price"}  # fmt: skip
-THIRD = ("rmse", "rmse_mean", "log_loss", "brier", "calibration")  # shown to the third decimal
-SCORES = ("error", "log_loss", "brier", "calibration", "seconds")
+RESAMPLES = 2000
+ENOUGH = 100  # known truths from which a dataset counts among the worst
+KINDS = {"all": None, "people": True, "language models": False}
+SCORES = ("error", "log_loss", "brier", "calibration", "confidence")
+Row = dict[str, Any]
 
 
-def group(dataset: str) -> str:
-    """Return the name that near-copies of the same data share."""
-    return next((name for start, name in GROUPS.items() if dataset.startswith(start)), dataset)
-
-
-def mean_of_groups(values: dict[str, float]) -> float:
-    """Return the mean over groups of the mean within each."""
+def grouped(rows: list[Row], score: Callable[[Row], float]) -> np.ndarray:
+    """Return the mean of a score over the datasets of each group, in order of the groups' names."""
     groups: dict[str, list[float]] = {}
-    for dataset, value in values.items():
-        groups.setdefault(group(dataset), []).append(value)
-    return float(np.mean([np.mean(members) for members in groups.values()]))
+    for row in rows:
+        groups.setdefault(row["group"], []).append(score(row))
+    return np.array([np.mean(groups[name]) for name in sorted(groups)])
 
 
-def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one record for each method, lowest mean error first; ranks and regrets only for those that took every dataset."""
-    datasets = sorted({row["dataset"] for row in rows})
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    cell = {(row["method"], row["dataset"]): row for row in rows}
-    whole = [method for method in methods if all((method, dataset) in cell for dataset in datasets)]
-    best = {dataset: min(cell[method, dataset]["error"] for method in whole) for dataset in datasets}
-    ranks: dict[str, dict[str, float]] = {method: {} for method in whole}
-    for dataset in datasets:
-        for method, rank in zip(whole, rankdata([round(cell[m, dataset]["error"], 6) for m in whole]), strict=True):
-            ranks[method][dataset] = float(rank)
-    records = []
-    for method in whole:
-        regret = {dataset: cell[method, dataset]["error"] - best[dataset] for dataset in datasets}
-        record: dict[str, Any] = {"method": method, "datasets": len(datasets)}
-        record |= {score: mean_of_groups({d: cell[method, d][score] for d in datasets}) for score in SCORES}
-        record |= {
-            "rank": mean_of_groups(ranks[method]),
-            "regret": mean_of_groups(regret),
-            "worst_regret": max(regret.values()),
-        }
-        for score in ("rmse", "rmse_mean"):
-            ordered = {d: cell[method, d][score] for d in datasets if cell[method, d].get(score) is not None}
-            record[score] = mean_of_groups(ordered) if ordered else None
-        if "majority" in whole:
-            record["worst_against_vote"] = max(cell[method, d]["error"] - cell["majority", d]["error"] for d in datasets)
-        records.append(record)
-    return sorted(records, key=lambda record: record["error"])
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Return the 90 % limits of a mean over groups, by the bootstrap."""
+    drawn = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.05, 0.95])
+    return float(low), float(high)
 
 
-def as_text(rows: list[dict[str, Any]], records: list[dict[str, Any]]) -> str:
-    """Return two Markdown tables: the means, and the error on every dataset."""
-    head = ["method", "error", "rank", "regret", "worst regret", "worst against vote", "RMSE", "RMSE of the mean", "log-loss", "Brier", "calibration", "seconds"]  # fmt: skip  # noqa: E501
-    keys = ["error", "rank", "regret", "worst_regret", "worst_against_vote", "rmse", "rmse_mean", "log_loss", "brier", "calibration", "seconds"]  # fmt: skip  # noqa: E501
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for record in records:
-        cells = ["–" if record.get(key) is None else f"{record[key]:.3f}" if key in THIRD
-                 else f"{record[key]:.2f}" for key in keys]  # fmt: skip
-        lines.append("| " + " | ".join([record["method"], *cells]) + " |")
-    methods = [record["method"] for record in records]
-    lines += ["", "| dataset | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+def of_kind(rows: list[Row], people: bool | None) -> list[Row]:
+    """Return the rows of datasets whose workers are people, or are not, or all."""
+    return [row for row in rows if people is None or row["people"] == people]
+
+
+def table(rows: list[Row], people: bool | None) -> list[str]:
+    """Return one line for each method, lowest error first; methods that did not take every dataset are left out."""
+    rows = [row for row in of_kind(rows, people) if row["method"] != "assay --ordered"]
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        by_method.setdefault(row["method"], []).append(row)
+    most = max(map(len, by_method.values()))
+    vote = {row["dataset"]: row["error"] for row in by_method.get("majority", [])}
+    head = [
+        "method",
+        "error",
+        "less the vote's",
+        "log-loss",
+        "Brier",
+        "calibration",
+        "confidence",
+        "errors within 1.5",
+        "worst",
+    ]
+    lines = []
+    for method, own in by_method.items():
+        if len(own) < most:
+            continue
+        values = {name: grouped(own, lambda row, name=name: row[name]) for name in SCORES}
+        less = grouped(own, lambda row: row["error"] - vote.get(row["dataset"], np.nan))
+        ratio = [row["expected"] / row["wrong"] for row in own if row["wrong"] >= 15]
+        near = np.mean([1 / 1.5 <= one <= 1.5 for one in ratio]) if ratio else np.nan
+        worst = max((row["error"] - vote.get(row["dataset"], np.nan) for row in own if row["truths"] >= ENOUGH), default=np.nan)
+        cells = [
+            _with_interval(values["error"], "{:.2f}", "{:.1f}"), _with_interval(less, "{:+.2f}", "{:+.1f}"),
+            _with_interval(values["log_loss"], "{:.3f}", "{:.2f}"), f"{values['brier'].mean():.3f}",
+            f"{values['calibration'].mean():.3f}", f"{values['confidence'].mean():+.3f}", f"{near:.0%}", f"{worst:+.1f}",
+        ]  # fmt: skip
+        lines.append((values["error"].mean(), "| " + " | ".join([method, *cells]) + " |"))
+    return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *(line for _, line in sorted(lines))]
+
+
+def _with_interval(values: np.ndarray, form: str, short: str) -> str:
+    low, high = interval(values)
+    return f"{form.format(values.mean())} ({short.format(low)} to {short.format(high)})"
+
+
+def promises(rows: list[Row]) -> list[str]:
+    """Return what became of labels called settled and of the interval of the error."""
+    lines = ["| workers | settled | wrong among them, mean over groups | wrong among them, all items | error in its interval |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for name, people in KINDS.items():
+        own = [row for row in of_kind(rows, people) if row["method"] == "assay" and "settled" in row]
+        if not own:
+            continue
+        share = grouped(own, lambda row: row["settled"] / row["truths"]).mean()
+        totals: dict[str, np.ndarray] = {}
+        for row in own:
+            totals[row["group"]] = totals.get(row["group"], 0) + np.array([row["settled_wrong"], row["settled"]])
+        wrong = np.mean([part[0] / part[1] for part in totals.values() if part[1]])
+        pooled = sum(part[0] for part in totals.values()) / max(sum(part[1] for part in totals.values()), 1)
+        inside = np.mean([row["inside"] for row in own])
+        lines.append(f"| {name} | {share:.1%} | {wrong:.1%} | {pooled:.1%} | {inside:.0%} of datasets |")
+    return lines
+
+
+def on_scales(rows: list[Row]) -> list[str]:
+    """Return the root mean square errors on ordered classes."""
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["rmse"] is not None:
+            by_method.setdefault(row["method"], []).append(row)
+    if not by_method:
+        return []
+    most = max(map(len, by_method.values()))
+    means = sorted(
+        (grouped(own, lambda row: row["rmse"]).mean(), method) for method, own in by_method.items() if len(own) == most
+    )
+    return ["| method | RMSE |", "|---|---|", *(f"| {method} | {value:.3f} |" for value, method in means)]
+
+
+def as_text(rows: list[Row]) -> str:
+    """Return all tables in Markdown."""
+    lines = []
+    for name, people in KINDS.items():
+        own = of_kind(rows, people)
+        if own:
+            count = len({row["dataset"] for row in own}), len({row["group"] for row in own})
+            lines += ["", f"## {name} ({count[0]} datasets in {count[1]} groups)", "", *table(rows, people)]
+    lines += ["", "## What the default promises", "", *promises(rows), "", "## Ordered classes", "", *on_scales(rows)]
+    lines += ["", "## Every dataset", "", *each(rows)]
+    return "\n".join(lines).strip()
+
+
+def each(rows: list[Row]) -> list[str]:
+    """Return the error on every dataset."""
+    methods = list(dict.fromkeys(row["method"] for row in rows if row["method"] != "assay --ordered"))
     cell = {(row["method"], row["dataset"]): row["error"] for row in rows}
+    lines = ["| dataset | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
     for dataset in sorted({row["dataset"] for row in rows}):
-        lowest = min(cell[method, dataset] for method in methods)
-        errors = (cell[method, dataset] for method in methods)
-        cells = (f"**{error:.2f}**" if error <= lowest + 1e-9 else f"{error:.2f}" for error in errors)
-        lines.append(f"| {dataset} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        found = [cell.get((method, dataset)) for method in methods]
+        lowest = min(error for error in found if error is not None)
+        shown = ["–" if e is None else f"**{e:.2f}**" if e <= lowest + 1e-9 else f"{e:.2f}" for e in found]
+        lines.append(f"| {dataset} | " + " | ".join(shown) + " |")
+    return lines
 
 
-def regret_chart(rows: list[dict[str, Any]], records: list[dict[str, Any]]) -> dict[str, Any]:
+def regret_chart(rows: list[Row]) -> dict[str, Any]:
     """Return a Vega-Lite chart: for every method, how much worse than the best it is on each dataset, and on average."""
-    methods = [record["method"] for record in records]
+    rows = [row for row in rows if row["method"] != "assay --ordered"]
     best: dict[str, float] = {}
     for row in rows:
-        if row["method"] in methods:
-            best[row["dataset"]] = min(best.get(row["dataset"], np.inf), row["error"])
-    points = [
-        {"method": row["method"], "dataset": row["dataset"], "regret": row["error"] - best[row["dataset"]]}
-        for row in rows
-        if row["method"] in methods
-    ]
-    means = [{"method": record["method"], "regret": record["regret"]} for record in records]
+        best[row["dataset"]] = min(best.get(row["dataset"], np.inf), row["error"])
+    points = [{"method": row["method"], "regret": row["error"] - best[row["dataset"]], "group": row["group"]} for row in rows]
+    means = {
+        method: float(grouped([p for p in points if p["method"] == method], lambda p: p["regret"]).mean())
+        for method in {row["method"] for row in rows}
+    }
+    methods = sorted(means, key=lambda method: means[method])
     x = {"field": "regret", "type": "quantitative", "title": "points of error above the best method of each dataset"}
     y = {"field": "method", "type": "nominal", "sort": methods, "title": None}
+    mean = [{"method": method, "regret": means[method]} for method in methods]
     return {
         "$schema": SCHEMA,
         "title": "Regret: each tick a dataset, each point a mean",
         "width": 520,
         "layer": [
             {"data": {"values": points}, "mark": {"type": "tick", "opacity": 0.6}, "encoding": {"x": x, "y": y}},
-            {"data": {"values": means}, "mark": {"type": "point", "filled": True, "size": 80}, "encoding": {"x": x, "y": y}},
+            {"data": {"values": mean}, "mark": {"type": "point", "filled": True, "size": 80}, "encoding": {"x": x, "y": y}},
         ],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.gather import take
 from crowdassay.kernels import reference
 
 
@@ -35,6 +36,9 @@ class FakeEngine:
 
     def restart(self):
         """There is nothing to forget."""
+
+    def gather(self, wanted):
+        return take(self._labels, wanted.rows(self._labels, 0))
 
     def count(self, log_p, log_prior, weights=Weights.FREE):
         labels, held = self._labels, self._held(weights)

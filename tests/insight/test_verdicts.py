@@ -33,7 +33,7 @@ def test_the_guilty_are_named_and_the_innocent_hardly_ever():
     assert np.sum(innocent) <= 0.05 * named
 
 
-@pytest.mark.parametrize("method", [Assay(items=False), MajorityVote()], ids=lambda m: m.method)
+@pytest.mark.parametrize("method", [Assay(), MajorityVote()], ids=lambda m: m.method)
 def test_whatever_the_method(method):
     found = verdicts(method, 0, n_items=1000, spammers=4, adversaries=2)
     assert set(found[4:6]) == {ADVERSARY}

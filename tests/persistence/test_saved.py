@@ -16,7 +16,7 @@ from crowdassay.persistence.saved import _canonical, _digest
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]
 METHODS = [
     Assay(),
-    Assay(items=True),
+    Assay(ordered=True),
     DawidSkene(prior="estimated"),
     MajorityVote(),
     OneCoin(),
@@ -145,7 +145,7 @@ def test_tables_of_other_lengths_and_columns_are_refused(saved, name):
         {"report": {"rows_read": {}}},
         {"settings": {"smoothing": "much"}},
         {"settings": {"no_such": 1}},
-        {"population": {"mean": [[1.0]], "concentration": [1.0, 2.0], "decay": 0.0, "shared": True}},
+        {"pool": {"stranger": [[1.0]], "offset": [1.0]}},
     ],
     ids=str,
 )

@@ -11,7 +11,7 @@ from crowdassay.persistence.update import merge, sound, take_items, update
 from problems import random_labels
 
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]
-METHODS = [Assay(items=False), DawidSkene(smoothing=0.1), MajorityVote(), MinimaxEntropy(starts=1)]
+METHODS = [Assay(), DawidSkene(smoothing=0.1), MajorityVote(), MinimaxEntropy(starts=1)]
 
 
 def rows(labels, positions):

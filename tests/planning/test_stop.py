@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay import Assay, simulate
+from crowdassay import Assay, DawidSkene, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning import policies
 from crowdassay.planning.assign import plan
@@ -41,14 +41,14 @@ def test_known_items_narrow_the_limit_and_correct_the_estimate():
 
 def test_the_shipped_limit_held_on_real_data():
     cover = population()["limit"]["coverage"]
-    assert cover["held_of_replays"] >= 0.95
+    assert min(cover["held_of_replays"].values()) >= 0.95
     assert min(cover["held_by_known"].values()) >= 0.95
     assert shipped_law().groups >= 35
 
 
 def test_the_curve_falls_and_says_what_a_target_needs():
     labels, _ = simulate(np.random.default_rng(2), n_items=200, n_workers=20, skill=2, labels_per_item=3)
-    state = State.of(Assay(items=False).fit(labels).result_)
+    state = State.of(Assay().fit(labels).result_)
     curve = error_curve(state)
     assert (np.diff(curve.error) <= 0).all()
     assert curve.error[0] == pytest.approx(1 - state.probability.mean(), abs=1e-9)
@@ -61,7 +61,7 @@ def test_the_curve_falls_and_says_what_a_target_needs():
 
 def test_more_labels_make_surer_unless_workers_guess():
     labels, _ = simulate(np.random.default_rng(2), n_items=30, n_workers=20, skill=2, labels_per_item=1)
-    state = State.of(Assay(items=False).fit(labels).result_)
+    state = State.of(Assay().fit(labels).result_)
     items = np.arange(30)
     sure = look_further(state, items, np.random.default_rng(0))
     assert (sure[:, -1] - sure[:, 0]).mean() > 0.01
@@ -75,9 +75,9 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
     labels, truth = simulate(np.random.default_rng(4), n_items=200, n_workers=20, skill=1.0, labels_per_item=3)
     gold = np.full(200, -1)
     gold[:80] = truth[:80]
-    result = Assay(items=False).fit(labels.with_gold(gold)).result_
-    blind = Assay(items=False).fit(labels).result_
-    found = assess(State.of(result), method="assay", fit=lambda data: Assay(items=False).fit(data).result_)
+    result = Assay().fit(labels.with_gold(gold)).result_
+    blind = Assay().fit(labels).result_
+    found = assess(State.of(result), method="assay", fit=lambda data: Assay().fit(data).result_)
     assert found.limit.known == 80
     assert found.limit.wrong == int((blind.code[:80] != truth[:80]).sum()) > 0
     assert not found.notes
@@ -89,7 +89,7 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
 
 def test_every_item_gets_a_decision():
     labels, _ = simulate(np.random.default_rng(4), n_items=100, n_workers=20, skill=1.5, labels_per_item=3)
-    state = State.of(Assay(items=False).fit(labels).result_)
+    state = State.of(DawidSkene(prior="estimated", smoothing=0.5).fit(labels).result_)
     made = plan(state, 20)
     table = items_table(state, made).to_pylist()
     assert {row["decision"] for row in table} == {"stop", "label", "wait"}

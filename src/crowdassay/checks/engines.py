@@ -102,9 +102,9 @@ def check_fits(make: Make) -> None:
     """Estimators end where they end on the local engine: the same objective, and the same most probable classes."""
     methods: tuple[Estimator, ...] = (
         MajorityVote(),
-        Assay(max_iter=20),
-        DawidSkene(max_iter=30),
-        DawidSkene(prior="estimated", smoothing=0.1, max_iter=30),
+        Assay(),
+        DawidSkene(prior="uniform", max_iter=30),
+        DawidSkene(smoothing=0.1, max_iter=30),
         MinimaxEntropy(starts=1, max_iter=12),
         MinimaxEntropy(starts=1, max_iter=12, item_structure="none"),
         MinimaxEntropy(starts=1, max_iter=12, structure="ordinal"),

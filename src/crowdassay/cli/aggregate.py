@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
+from crowdassay.cli.placing import check_out, write_out
 from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from crowdassay.fit.result import Result
 
 FITTING = (
-    "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
+    "ordered", "gold_workers", "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
     "threads", "max_iter", "tol",
 )  # fmt: skip
 
@@ -38,14 +41,20 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--alpha", type=float, help="minimax: penalty on worker parameters, instead of gamma.")
 @click.option("--beta", type=float, help="minimax: penalty on item parameters, instead of gamma.")
 @click.option("--solver", help="minimax: 'profiled' (fast, the default) or 'algorithm1' (the paper's, literally).")
-@click.option("--prior", help="dawid-skene: class prior, 'uniform' (the default) or 'estimated'.")
+@click.option(
+    "--ordered", is_flag=True, default=None, help="assay: the classes are a scale, in the order of --order or numbers."
+)
+@click.option("--prior", help="dawid-skene: class prior, 'estimated' (the default) or 'uniform'.")
 @click.option("--smoothing", type=float, help="dawid-skene: added to every count; 0 by default.")
 @click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
+@click.option("--gold-workers", help="assay: workers to be believed, though they may be wrong, separated by commas.")
 @click.option(
     "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the result tables, or sqlite:///FILE or postgresql://..."
+)
 @click.option("--next", "ask", type=click.Path(path_type=Path), help="Write the items most worth another label (.csv).")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
 @click.option("--report-title", help="--report: its title.")
@@ -73,25 +82,26 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     """Aggregate LABELS into one label per item.
 
     LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content; or
-    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
+    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'; or - for standard input,
+    sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
     from crowdassay.cli.costs import check_cost, read_cost
     from crowdassay.cli.gates import failures, read_gates
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import tell
     from crowdassay.fit.summary import summarise
-    from crowdassay.fit.write import write_result
-    from crowdassay.io.tables import check_results
+    from crowdassay.io.tables import MODEL_FILES, OURS
 
     chosen, estimator = choose(method, options)
     gates = read_gates(options["fail_if"], truth=options["truth"] is not None)
     check_cost(options["cost"], labels)
     if options["out"] is not None:
-        check_results(options["out"])
+        check_out(options["out"])
     check_pictures(options)
     refuse_inputs(
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
         [options[name] for name in ("ask", "report", "calibration")],
+        [(options["out"], OURS), (options["save_model"], MODEL_FILES)],
     )
     quiet = options["quiet"] or options["as_json"]
     known = {} if options["validation"] is None else {"validation": options["validation"]}
@@ -103,6 +113,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
         summary, failed = None, []
         if options["out"] is not None or not options["quiet"] or gates:
             with working("Describing workers and items ...", quiet=quiet):
+<<<<<<< HEAD
                 paid = read_cost(options["cost"], labels, holder.facts)
                 summary = summarise(result, chosen.name, ordered=chosen.ordered, cost=paid)
             failed = failures(gates, summary)
@@ -115,6 +126,17 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
         if options["save_model"] is not None:
             estimator.save(options["save_model"])
         if summary is not None and not options["quiet"]:
+=======
+                summary = summarise(result, chosen.name, ordered=chosen.ordered or bool(options["ordered"]))
+        if options["out"] is not None:
+            with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
+                write_out(result, summary, options["out"], options["form"], raw=options["raw"])
+        show_more(result, options)
+        if options["save_model"] is not None:
+            with noting(f"the model in '{options['save_model']}'"):
+                estimator.save(options["save_model"])
+        if not options["quiet"]:
+>>>>>>> main
             tell(result, summary, options)
     if options["strict"] and not result.converged:
         failed = [*failed, f"The fit did not converge in {result.n_iter} iterations, as --strict asks; raise --max-iter."]
@@ -128,7 +150,8 @@ def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) 
     if options["ask"] is not None:
         from crowdassay.io.write import write_table
 
-        write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
+        with noting(f"'{options['ask']}'"):
+            write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
     if options["calibration"] is not None:
         from crowdassay.errors import DataError
         from crowdassay.report.chart import save_chart
@@ -136,12 +159,19 @@ def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) 
 
         if not result.insight.against.known:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
-        save_chart(calibration_chart(result.insight.against.records), options["calibration"])
+        chart = calibration_chart(result.insight.against.records)
+        with noting(f"'{options['calibration']}'"):
+            save_chart(chart, options["calibration"])
     if options["report"] is not None:
+<<<<<<< HEAD
         from crowdassay.cli.costs import read_cost
 
         cost = read_cost(options["cost"], labels, result.holder.facts)
         result.report(options["report"], title=options["report_title"], cost=cost)
+=======
+        with noting(f"'{options['report']}'"):
+            result.report(options["report"], title=options["report_title"])
+>>>>>>> main
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:
@@ -153,6 +183,8 @@ def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimat
     chosen = find_method(method or ("minimax" if set(MINIMAX) & set(fitting) else "assay"))
     if "gamma" in fitting and fitting["gamma"] != "auto":
         fitting["gamma"] = number("--gamma", fitting["gamma"])
+    if "gold_workers" in fitting:
+        fitting["gold_workers"] = tuple(name.strip() for name in fitting["gold_workers"].split(",") if name.strip())
     if "gammas" in fitting:
         fitting["gammas"] = tuple(number("--gammas", text) for text in fitting["gammas"].split(","))
     for option in ("gammas", "folds", "reading", "validation"):
@@ -182,6 +214,8 @@ def check_pictures(options: dict[str, Any]) -> None:
         check_writable(options["ask"].parent)
     if options["save_model"] is not None:
         check_writable(options["save_model"])
+        if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(options["save_model"]):
+            raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     if options["report"] is not None:
         from crowdassay.report.build import check_report
 

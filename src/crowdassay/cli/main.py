@@ -17,11 +17,14 @@ from crowdassay.cli.compare import compare
 from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
 from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
+from crowdassay.cli.measure import measure
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths
 from crowdassay.cli.plan import plan
+from crowdassay.cli.rank import rank
 from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
+from crowdassay.cli.serve import serve
 from crowdassay.cli.simulate import simulate
 from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
@@ -36,7 +39,9 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, agreement, compare, convert, datasets, methods, plan, rate, reproduce, simulate, update):
+for command in (
+    aggregate, agreement, compare, convert, datasets, measure, methods, plan, rank, rate, reproduce, serve, simulate, update,
+):  # fmt: skip
     cli.add_command(command)
     check_paths(command)
 
@@ -53,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(given: list[str], ending: Ending) -> int:
     """Run a command and return the exit code; what goes wrong is one line, and a traceback only with --debug."""
     try:
-        return cli.main(given, prog_name="crowdassay", standalone_mode=False) or 0
+        return cli.main(given, prog_name="crowdassay", standalone_mode=False, obj=ending) or 0
     except click.ClickException as error:
         return fail(error, error.format_message(), error.exit_code) if "--json" in given else show(error)
     except (KeyboardInterrupt, click.exceptions.Abort):

@@ -10,8 +10,11 @@ import numpy as np
 
 from crowdassay.fit.result import Result
 from crowdassay.insight.items import hardness
+<<<<<<< HEAD
 from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.insight.worth import SETTLED
+=======
+>>>>>>> main
 from crowdassay.io.values import counted
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
@@ -83,11 +86,15 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
         scores = ", ".join(f"{row['candidate']}: {row['score']:.4f}" for row in result.selection["rows"])
         console.print(f"Chosen by {result.selection['criterion']}: {scores}.")
     totals = result.insight.totals
+    low, high = totals.error_interval(result.spread)
     console.print(
-        f"{totals.sure / totals.items:.1%} of the items have a probability of at least {SETTLED}; {totals.tied:,} are tied."
+        f"{totals.settled / totals.items:.1%} of the items are settled (probability at least {result.settled:g}, or known); "
+        f"about {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}); "
+        f"{totals.tied:,} are tied."
     )
     if "error_rate" in summary:
         console.print(told_score(summary))
+<<<<<<< HEAD
     if "cost" in summary:
         console.print(told_cost(summary))
     for note in [*facts.report.notes, *summary["notes"]]:
@@ -120,6 +127,18 @@ def print_written(options: dict[str, Any]) -> None:
             click.echo(f"Wrote {what} to {where}.")
     if not any(where is not None for where in written.values()):
         click.echo("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
+=======
+    for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.doubt):
+        console.print(f"Note: {note}", style="bold red" if note == result.doubt else None)
+    console.print()
+    print_workers(console, result)
+    print_items(console, result)
+    if out is None:
+        console.print("No tables were written; give --out DIR for them.")
+    else:
+        kind = f" (.{form}) and summary.json" if isinstance(out, Path) else ", as tables,"
+        console.print(f"Wrote labels, posterior, workers and items{kind} to {out}.")
+>>>>>>> main
 
 
 def told_method(summary: dict[str, Any]) -> str:

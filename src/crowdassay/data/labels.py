@@ -40,8 +40,9 @@ class ImportReport:
         The question that was taken from the export.
     gold : int
         Items whose class the export itself knows.
-    order : {'given', 'natural', 'alphabetical'}
-        Where the order of the classes comes from; that of numbers, dates and truth values is natural.
+    order : {'given', 'natural', 'alphabetical', 'scale'}
+        Where the order of the classes comes from; that of numbers, dates and truth values is natural, that of an ordered
+        categorical a scale.
     """
 
     source: str = "arrays"

@@ -13,6 +13,7 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max, row_sum
 from crowdassay.data.labels import Labels
 
+SETTLED = 0.95  # probability from which a label counts as settled, unless a method knows better
 TIE = 1e-9  # probabilities closer than this are the same
 
 
@@ -46,6 +47,14 @@ class Record:
     n_iter : int
     converged : bool
     seconds : float
+    known : ndarray of shape (n_workers, 2) or None
+        Labels that each worker has given on items of known class, and how many of them are right.
+    doubt : str
+        A sentence, where known items contradict the fit; it comes first wherever the result is shown.
+    settled : float
+        Probability from which a label is called settled.
+    spread : float or None
+        Standard deviation, between datasets, of the logit of the real error around the estimated one, where it was measured.
     notes : tuple of str
         What the user should know about this fit, a sentence each.
     selection : dict or None
@@ -70,6 +79,10 @@ class Record:
     n_iter: int = 0
     converged: bool = True
     seconds: float = 0.0
+    known: FloatArray | None = None
+    doubt: str = ""
+    settled: float = SETTLED
+    spread: float | None = None
     notes: tuple[str, ...] = ()
     selection: dict[str, Any] | None = None
 
@@ -113,6 +126,13 @@ class Record:
         """Tabulate item, then the probability of each class in class order."""
         names = [f"class:{name}" if name == "item" else name for name in self.labels.class_names]
         return pa.Table.from_arrays([self.labels.items, *(pa.array(p) for p in self.posterior.T)], names=["item", *names])
+
+
+def known_columns(known: FloatArray) -> dict[str, Any]:
+    """Return the columns of what workers did on known items: how many labels, and the share that is right."""
+    count, right = known.T
+    share = np.where(count > 0, right / np.maximum(count, 1), np.nan)
+    return {"known_labels": count.astype(np.int64), "known_right": pa.array(share, from_pandas=True)}
 
 
 def find_winners(posterior: FloatArray) -> BoolArray:

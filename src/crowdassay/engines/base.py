@@ -10,6 +10,8 @@ from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.labels import Labels
+from crowdassay.engines.gather import Wanted
 from crowdassay.model.family import Model
 
 FEW = 30_000
@@ -115,6 +117,10 @@ class Engine(Protocol):
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
         """Run an E-step with worker tables of log probabilities (n_workers, n_classes, n_classes)."""
+        ...
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items, known ones or a sample."""
         ...
 
     def sweep(

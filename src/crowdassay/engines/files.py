@@ -12,6 +12,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, join, take
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import LocalEngine
 from crowdassay.io.spool import Spool
@@ -76,6 +77,13 @@ class FilesEngine:
             return part.objective, part.counts, part.totals
 
         return Counts(*self._add(work))
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items of all blocks."""
+        blocks = range(len(self.spool.sizes))
+        firsts = self.spool.first_item
+        found = ((self.spool.block(number), int(firsts[number])) for number in blocks)
+        return join(take(labels, wanted.rows(labels, first)) for labels, first in found)
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0

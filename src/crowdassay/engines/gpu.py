@@ -12,10 +12,12 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.gpu_card import Array, array_module, for_kernels, launch, to_host
 from crowdassay.engines.gpu_layout import Group, Layout, lay_out
 from crowdassay.engines.gpu_listing import Listing, list_items
 from crowdassay.engines.gpu_store import OnCard, choose_store
+from crowdassay.errors import ParameterError
 from crowdassay.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
 from crowdassay.model.family import Model
 
@@ -105,6 +107,12 @@ class GpuEngine:
             known = np.asarray(to_host(part)).ravel()
             counts = counts + np.bincount(known[known >= 0], minlength=self.n_classes)
         return counts
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items; only where these came as `Labels`."""
+        if self.labels is None:
+            raise ParameterError("This engine was made from arrays on the card and has no labels to gather.")
+        return take(self.labels, wanted.rows(self.labels, 0))
 
     def hold(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""

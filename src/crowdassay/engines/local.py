@@ -17,6 +17,7 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.votes import shares
 from crowdassay.engines.base import FEW, Ability, Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.light import ItemCoordinates, is_light, sweep_light
 from crowdassay.errors import ParameterError
 from crowdassay.kernels import small
@@ -87,6 +88,10 @@ class LocalEngine:
         self._blocks, self._counted = block_edges(labels), block_edges(labels, LEAST_COUNTED)
         self._compiled: set[str] = set()
         self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items."""
+        return take(self.labels, wanted.rows(self.labels, 0))
 
     def hold(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""

@@ -8,12 +8,25 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, join
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.spark_data import SparkLabels
 from crowdassay.engines.spark_session import run
-from crowdassay.engines.spark_tasks import CODES, SUMS, Sweep, add, read_sums
+from crowdassay.engines.spark_tasks import (
+    CODES,
+    GATHERED,
+    SUMS,
+    Gather,
+    Sweep,
+    add,
+    block_labels,
+    block_number,
+    read_sums,
+    rows_of,
+)
 from crowdassay.model.family import Model
 
 DIRECT_BYTES = 64 * 10**6  # sums of all partitions that the driver collects and adds by itself
@@ -72,6 +85,13 @@ class SparkEngine:
         log_p = log_softmax(sigma)
         sums = self.count(log_p, log_prior, weights)
         return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items of all blocks, on the driver; steps are counted within blocks."""
+        task = Gather(wanted, self.n_workers, self.n_classes)
+        rows = sorted(rows_of(run(lambda: self._codes.mapInArrow(task, GATHERED).toArrow()).to_batches()), key=block_number)
+        names = {"workers": self.data.workers, "classes": self.data.classes}
+        return join(block_labels(row, self.n_workers, self.n_classes, **names) for row in rows)
 
     def _run(self, task: Sweep) -> tuple[float, FloatArray, FloatArray]:
         objective, totals, sums = self.reduce(self._codes, task, task.tables.nbytes)

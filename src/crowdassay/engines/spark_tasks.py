@@ -19,6 +19,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
 from crowdassay.engines.files import BlockEngine
+from crowdassay.engines.gather import Wanted, take
 from crowdassay.model.family import Model
 
 BLOCKS = (
@@ -26,6 +27,7 @@ BLOCKS = (
     "starts binary, worker binary, label binary, gold binary, truth binary, items binary"
 )
 CODES = ("block", "starts", "worker", "label", "gold")  # the columns of a block that a sweep reads
+GATHERED = "block bigint, starts binary, worker binary, label binary, gold binary"
 SUMS = "shard int, block bigint, objective double, totals binary, sums binary"
 BLOCK_LABELS = 4_000_000  # labels after which a block ends with its item
 SHIFT = 2**24  # blocks of a partition are numbered from the partition's number times this
@@ -97,6 +99,31 @@ def task_context() -> Any:
     """Return what Spark says about the task that runs, None outside of one."""
     pyspark = sys.modules.get("pyspark")
     return None if pyspark is None else pyspark.TaskContext.get()
+
+
+@dataclass(frozen=True, eq=False)
+class Gather:
+    """What brings the labels of a few items of every block to the driver."""
+
+    wanted: Wanted
+    n_workers: int
+    n_classes: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield a smaller block for every block."""
+        for row in rows_of(batches):
+            labels = block_labels(row, self.n_workers, self.n_classes)
+            few = take(labels, self.wanted.rows(labels, 0))
+            codes: dict[str, Any] = {"starts": few.starts, "worker": few.worker, "label": few.label, "gold": few.gold}
+            yield pa.RecordBatch.from_pydict(
+                {"block": pa.array([block_number(row)], pa.int64())}
+                | {name: pa.array([code.tobytes()], pa.binary()) for name, code in codes.items()}
+            )
+
+
+def block_number(row: dict[str, Any]) -> int:
+    """Return the number of a row's block."""
+    return int(row["block"].as_py())
 
 
 def sums_batch(block: int, objective: float, totals: FloatArray, sums: FloatArray, shards: int) -> pa.RecordBatch:

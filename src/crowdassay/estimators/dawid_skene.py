@@ -31,8 +31,8 @@ class DawidSkene(Estimator):
 
     Parameters
     ----------
-    prior : {'uniform', 'estimated'}
-        The class prior pi.
+    prior : {'estimated', 'uniform'}
+        The class prior pi: estimated as its authors had it, or uniform as in the paper's comparison.
     smoothing : float
         Added to every expected count: the mode under a Dirichlet(1 + smoothing) prior.
     max_iter : int
@@ -49,7 +49,7 @@ class DawidSkene(Estimator):
 
     method: ClassVar[str] = "dawid-skene"
 
-    prior: str = "uniform"
+    prior: str = "estimated"
     smoothing: float = 0.0
     max_iter: int = 100
     tol: float = 1e-10

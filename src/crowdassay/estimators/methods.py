@@ -65,7 +65,7 @@ METHODS = {
     for method in (
         Method(
             "assay",
-            "Workers from a learned population, anchored to the votes.",
+            "Several models pooled; labels count for what real crowds have shown; known items correct both.",
             Assay,
             {},
         ),

@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record
+from crowdassay.data.record import SETTLED, Record
 from crowdassay.engines.base import FEW, Engine
 from crowdassay.engines.confusion import normalise
 from crowdassay.engines.files import BlockEngine
@@ -97,10 +97,8 @@ def fit(
     """
     started = time.perf_counter()
     reason = method.needs_memory()
-    if reason is not None and holder.place not in ("local", "gpu"):
-        raise ParameterError(f"{reason}; take --engine local.")
-    if reason is not None and holder.place == "gpu":
-        raise ParameterError(f"{reason}, and not on a card; take --engine local.")
+    if reason is not None and holder.place != "local":
+        raise ParameterError(f"{reason}, or take --engine local.")
     method.check(holder.facts)
     gathered = holder.facts.n_labels <= few
     if gathered and not holder.in_memory:
@@ -158,7 +156,7 @@ def _decide(
         return result, Plain.of(result)
     facts = holder.facts
     light = solution.model is not None and is_light(solution.model, facts.longest)
-    by_block = JudgeHeld(judge, name, item, light)
+    by_block = JudgeHeld(judge, name, item, light, solution.settled)
     learnt = learn(holder, by_block)
     nothing = [away(words, holder.place) for words in ("Probabilities", "Labels")]
     expected = learnt.lesson.expected
@@ -195,6 +193,10 @@ def _result(
         history=solution.history,
         n_iter=solution.n_iter,
         converged=solution.converged,
+        known=solution.known,
+        doubt=solution.doubt,
+        settled=solution.settled,
+        spread=solution.spread,
         notes=solution.notes,
         held=held,
     )
@@ -215,6 +217,7 @@ class JudgeHeld:
     method: str
     item: Basis | None
     light: bool
+    settled: float = SETTLED
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
         """Judge the block."""
@@ -223,5 +226,6 @@ class JudgeHeld:
         record = Record(
             block.labels, self.method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
             expand=self.item.tables if self.item else None, difficulty=judged.difficulty,
+            settled=self.settled,
         )  # fmt: skip
         return record, judged.expected

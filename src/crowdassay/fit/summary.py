@@ -44,8 +44,12 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
         "estimated_error": estimated_error(result),
         "mean_probability": totals.probability / totals.items,
         "import_report": facts.report.as_dict(),
+<<<<<<< HEAD
         "flagged_workers": flagged_workers(result),
         "notes": [*result.insight.notes, *result.notes],
+=======
+        "notes": list(dict.fromkeys([*result.insight.notes, *result.notes])),
+>>>>>>> main
     }
     if cost is not None:
         summary["cost"] = count_money(result.insight, cost).as_dict()

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record, confusion_columns
+from crowdassay.data.record import Record, confusion_columns, known_columns
 from crowdassay.holders.base import Block, Holder
 from crowdassay.insight.advice import Advice, attention
 from crowdassay.insight.behaviour import Behaviour
@@ -135,8 +135,14 @@ class Insight(ItemInsight):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
+<<<<<<< HEAD
         found = (self.n_labels, self.connection, self.advice, self.copies[0])
         return (*write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
+=======
+        found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
+        doubt = (self.record.doubt,) if self.record.doubt else ()
+        return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
+>>>>>>> main
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
@@ -160,6 +166,7 @@ class Insight(ItemInsight):
                 "action": self.actions,
                 "evidence": self.evidence,
                 "looks_like": self.looks_like,
+                **({} if record.known is None else known_columns(record.known)),
                 **confusion_columns(record.labels, "confusion", record.confusion),
                 **({} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)),
             }

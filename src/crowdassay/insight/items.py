@@ -14,7 +14,6 @@ from crowdassay.data.record import Record, confusion_columns
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.intervals import difficulty_interval
 from crowdassay.insight.verdicts import ENOUGH
-from crowdassay.insight.worth import SETTLED
 
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
 
@@ -38,11 +37,11 @@ class ItemInsight:
 
     @cached_property
     def standings(self) -> list[str]:
-        """For each item: known, unidentifiable, tied, settled (probability at least 0.95) or open."""
+        """For each item: known, unidentifiable, tied, settled (sure enough for the method) or open."""
         record, group = self.record, self.connection.of_items(self.record.labels)
         names = np.empty(len(group), object)
         names[:] = "open"  # one text for all items that share it, which np.full would copy
-        names[record.probability >= SETTLED] = "settled"
+        names[record.probability >= record.settled] = "settled"
         names[record.tied] = "tied"
         names[(group < 0) | ~self.connection.identified[group]] = "unidentifiable"
         names[record.labels.gold >= 0] = "known"

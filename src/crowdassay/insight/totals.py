@@ -6,15 +6,16 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.record import Record
 from crowdassay.insight.items import ItemInsight
-from crowdassay.insight.worth import SETTLED
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import Score, without_gold
 
 BINS = 20
+WIDE = 1.645  # standard deviations on either side that hold 90 %
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +26,8 @@ class Totals:
     ----------
     items, labels, tied, known : int
         Items, labels, items whose probabilities are tied, and items whose class was given.
-    sure : int
-        Items whose label is at least 95 % sure.
     settled : int
-        Items whose label is at least 95 % sure, or known.
+        Items whose label is settled, or known.
     unsettled : int
         Items whose label is less sure, and not known.
     probability : float
@@ -47,7 +46,6 @@ class Totals:
     labels: int
     tied: int
     known: int
-    sure: int
     settled: int
     unsettled: int
     probability: float
@@ -68,9 +66,8 @@ class Totals:
             labels=labels.n_labels,
             tied=int(record.tied.sum()),
             known=int((labels.gold >= 0).sum()),
-            sure=int((record.probability >= SETTLED).sum()),
             settled=sum(name in ("settled", "known") for name in insight.standings),
-            unsettled=int(((record.probability < SETTLED) & (labels.gold < 0)).sum()),
+            unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
             probability=float(record.probability.sum()),
             wrong=float(wrong.sum()),
             variance=float((wrong * (1 - wrong)).sum()),
@@ -78,6 +75,23 @@ class Totals:
             mass=record.posterior.sum(axis=0),
             given=np.bincount(labels.label, minlength=labels.n_classes),
         )
+
+    def error_interval(self, spread: float | None) -> tuple[float, float]:
+        r"""Return the limits of a 90 % interval of the number of wrong labels.
+
+        .. math::  \operatorname{logit} e \pm 1.645 \sqrt{\sigma^2 + \frac{1}{n e (1 - e)}}
+
+        for an estimated error e on n items, where sigma says how far datasets have been off; without it items are taken as
+        independent and the probabilities as right.
+        """
+        n_items = self.items - self.known
+        if spread is None or not 0 < self.wrong < n_items:
+            width = WIDE * float(np.sqrt(self.variance))
+            return max(self.wrong - width, 0.0), min(self.wrong + width, float(n_items))
+        rate = self.wrong / n_items
+        width = WIDE * float(np.sqrt(spread**2 + 1.0 / (n_items * rate * (1.0 - rate))))
+        low, high = expit(logit(rate) + np.array([-width, width])) * n_items
+        return float(low), float(high)
 
     def join(self, other: Totals) -> Totals:
         """Return the counts over both."""

@@ -27,7 +27,7 @@ def least_sure(record: Record, size: int = LOOKED_AT) -> IntArray:
     unsure[record.labels.gold >= 0] = 0.0
     unsure = np.round(unsure, 9)  # rounding errors are no reason to come first
     size = min(size, max(1, ROOM // (DRAWS * record.labels.n_classes)))
-    size = int(min(size, (unsure > 1 - SETTLED).sum()))
+    size = int(min(size, (unsure > 1 - record.settled).sum()))
     if not size:
         return np.zeros(0, np.int64)
     least = np.partition(unsure, -size)[-size]

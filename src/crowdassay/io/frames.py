@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,11 @@ def as_labels(data: Any, **options: Any) -> Labels:
     check(asked)
     rows, frame, source = _rows(data, asked)
     classes = ordered_values(rows.label) if asked.classes is None and not asked.bins else asked.classes
-    if classes is not None and asked.classes is None:
+    scale = classes is not None and asked.classes is None
+    if scale:
         asked = ReadOptions.of({**{name: getattr(asked, name) for name in asked.set()}, "classes": classes})
-    return assemble(rows, asked, source=source, frame=frame)
+    labels = assemble(rows, asked, source=source, frame=frame)
+    return replace(labels, report=replace(labels.report, order="scale")) if scale else labels
 
 
 def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str]:

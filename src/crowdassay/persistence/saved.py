@@ -23,13 +23,25 @@ from crowdassay.io.folder import replacing_folder
 from crowdassay.io.raw import refuse_odd_path
 from crowdassay.io.values import shown_file
 from crowdassay.io.write import write_json
-from crowdassay.solvers.population import Population
+from crowdassay.pool.judge import ItemMember, Pool, choose
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
 PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
-PLAIN = ("objective", "history", "n_iter", "converged", "seconds", "notes", "selection")  # what JSON holds of a result
-POPULATION = ("mean", "concentration", "decay", "shared")
+PLAIN = (
+    "doubt",
+    "settled",
+    "spread",
+    "objective",
+    "history",
+    "n_iter",
+    "converged",
+    "seconds",
+    "notes",
+    "selection",
+)  # what JSON holds of a result
+POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "quiet", "scale")  # what JSON holds of a pool
+EFFECTS = ("log_prior", "precision", "gate", "weight")  # and of its member with item effects
 PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
 
 
@@ -37,7 +49,7 @@ def save_model(estimator: Any, folder: str | Path) -> None:
     """Write a fitted estimator to a folder, which is either the old one or the new one, never half of it."""
     result = estimator._fitted()
     check_savable(estimator)
-    labels = result.labels
+    labels, pool = result.labels, vars(estimator).get("pool_")
     head = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -48,7 +60,7 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         "parameters": result.parameters,
         "frame": labels.frame,
         "report": labels.report.as_dict(),
-        "population": _population(estimator),
+        "pool": _pool(pool),
         **{name: getattr(result, name) for name in PLAIN},
     }
     tables = {
@@ -58,6 +70,8 @@ def save_model(estimator: Any, folder: str | Path) -> None:
             "accuracy": pa.array(result.accuracy),
             "confusion": _column(result.confusion, labels.n_workers),
             "sigma": _column(result.sigma, labels.n_workers),
+            "known": _column(result.known, labels.n_workers),
+            **{name: _column(values, labels.n_workers) for name, values in _worker_sized(pool, labels.n_workers).items()},
         },
         "items.parquet": {
             "item": labels.items,
@@ -139,16 +153,21 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
     assert posterior is not None and confusion is not None  # noqa: PT018
     assert np.isfinite(posterior).all() and np.isfinite(confusion).all()  # noqa: PT018
+    sigma = _array(workers["sigma"], square)
+    pool = _read_pool(head, workers, sigma)
+    if pool is not None:
+        estimator.__dict__["pool_"] = pool
     estimator.result_ = Result(
         labels,
         head["method"],
         {**head["parameters"]},
         posterior,
-        find_winners(posterior),
+        find_winners(posterior) if pool is None else choose(posterior, pool),
         confusion,
         workers["accuracy"].to_numpy(),
         log_prior=_array(classes["log_prior"], ()),
-        sigma=_array(workers["sigma"], square),
+        sigma=sigma,
+        known=_array(workers["known"], (2,)),
         phi=_array(items["phi"], (-1,)),
         expand=estimator._expander(labels),
         difficulty=_array(items["difficulty"], ()),
@@ -160,9 +179,8 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
 def check_savable(estimator: Any) -> None:
     """Refuse estimators that keep more of a fit than a folder holds."""
     result = estimator._fitted()
-    kept = [name for name in vars(estimator) if name.endswith("_") and name not in {"result_", "population_"}]
-    # Of assay's `pairs` nothing but the likelihood of held-out labels needs them, and a model does without.
-    if kept or (result.pairs is not None and result.method != "assay"):
+    kept = [name for name in vars(estimator) if name.endswith("_") and name not in {"result_", "pool_"}]
+    if kept or result.pairs is not None:
         raise ParameterError(
             f"A model of the method '{result.method}' can be neither saved nor updated; those of assay, minimax, dawid-skene, "
             "one-coin and majority can."
@@ -210,21 +228,41 @@ def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> A
     if head["estimator"] not in kinds:
         raise DataError(f"The model in {shown_file(folder)} is a {head['estimator']}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
-    estimator = kinds[head["estimator"]](**settings)
-    if head["population"] is not None:
-        population = Population(len(head["population"]["mean"]))
-        for name in POPULATION:
-            value = np.array(head["population"][name], float)
-            if value.shape != np.shape(getattr(population, name)):
-                raise ValueError(f"a population of another size: {name}")
-            setattr(population, name, value if value.ndim else type(getattr(population, name))(value))
-        estimator.__dict__["population_"] = population
-    return estimator
+    return kinds[head["estimator"]](**settings)
 
 
-def _population(estimator: Any) -> dict[str, Any] | None:
-    population = vars(estimator).get("population_")
-    return None if population is None else {name: getattr(population, name) for name in POPULATION}
+def _pool(pool: Pool | None) -> dict[str, Any] | None:
+    """Return what JSON holds of a pool."""
+    if pool is None:
+        return None
+    items = None if pool.items is None else {name: getattr(pool.items, name) for name in EFFECTS}
+    return {name: getattr(pool, name) for name in POOL} | {"items": items}
+
+
+def _worker_sized(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | None]:
+    """Return what a pool has for every worker; workers who came later are strangers."""
+    if pool is None:
+        return {"voice": None, "effects": None, "precision": None, "trust": None}
+    whole = pool.of_workers(np.arange(n_workers))
+    effects = None if whole.items is None else whole.items.p
+    return {"voice": whole.voice, "effects": effects, "precision": whole.precision, "trust": whole.trust}
+
+
+def _read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None) -> Pool | None:
+    """Put a pool together again."""
+    plain = head["pool"]
+    if plain is None or sigma is None:
+        return None
+    square = sigma.shape[1:]
+    values: dict[str, Any] = {name: np.array(plain[name], float)[()] for name in POOL}
+    if values["stranger"].shape != square or values["offset"].shape != square[:1] or values["bias"].shape != square[:1]:
+        raise ValueError("a pool of another size")
+    items, effects = plain["items"], _array(workers["effects"], square)
+    if items is not None and effects is not None:
+        items = ItemMember(effects, np.array(items["log_prior"], float), *(float(items[name]) for name in EFFECTS[1:]))
+    voice, precision, trust = (_array(workers[name], ()) for name in ("voice", "precision", "trust"))
+    assert voice is not None
+    return Pool(tables=sigma, voice=voice, items=items, precision=precision, trust=trust, **values)
 
 
 def _column(values: FloatArray | None, rows: int) -> pa.Array:

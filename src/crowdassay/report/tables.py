@@ -41,7 +41,7 @@ def result_html(insight: Insight) -> str:
     return (
         f"<p><b>{escape(insight.record.method)}</b>: {counted(totals.labels, 'label')} of "
         f"{counted(totals.items, 'item')} by {counted(labels.n_workers, 'worker')}; "
-        f"{totals.sure / totals.items:.0%} of the items are settled.</p>"
+        f"{totals.settled / totals.items:.0%} of the items are settled.</p>"
         f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{table('Least sure items', ITEMS, items)}"
         f"{table('Busiest workers', WORKERS, workers)}</div>"
         + "".join(f"<p>{escape(note)}</p>" for note in (*insight.record.notes, *found.notes))

@@ -27,6 +27,7 @@ METHODS = {
 }
 STRUCTURES = {"MMCE(M)": "nominal", "MMCE(O)": "ordinal"}
 CUT_SHORT = {"DS-EM": {"max_iter": 10_000}}  # what it takes to converge where the paper's figures are those of 100 steps
+PAPER = {"DS-EM": {"prior": "uniform"}}  # what the paper had and the method has otherwise
 AUTHORS = {"solver": "algorithm1", "tol": 5e-3, "max_iter": 50}  # the stop rule of the authors' code
 
 Announce = Callable[[str], None]
@@ -71,7 +72,7 @@ class Experiments:
                 options = {} if converged else AUTHORS
                 self._fits[key] = self._minimax(data[0], STRUCTURES[method], gamma, options)
             else:
-                options = CUT_SHORT[method] if key[2] else {}
+                options = (CUT_SHORT[method] if key[2] else {}) | PAPER.get(method, {})
                 self._fits[key] = find_method(METHODS[method]).make(**options).fit(data[0]).result_
         return self._fits[key]
 

@@ -9,12 +9,13 @@ import numpy as np
 from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Ability, Engine, Weights
+from crowdassay.engines.base import Ability, Counts, Engine, Weights
+from crowdassay.engines.gpu_card import to_host
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
 from crowdassay.errors import ParameterError
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
-from crowdassay.solvers.population import Population
+from crowdassay.solvers.population import BELIEF, USUAL, Population
 
 LEAST = 1e-9  # variance of an answer that is taken for none
 FIRST_PRECISION = 4.0  # of the items' effects, half a logit: where learning begins
@@ -72,6 +73,9 @@ def fit_anchored(
     shared: bool = True,
     learn_prior: bool = True,
     average: bool = False,
+    ordered: bool = False,
+    belief: float = BELIEF,
+    concentration: float = USUAL,
     max_iter: int,
     tol: float,
     progress: Progress | None = None,
@@ -99,6 +103,10 @@ def fit_anchored(
         Whether the class prior is learned, one item added to each class; otherwise it is uniform.
     average : bool
         Judge items by the mean of the workers' log probabilities instead of the log of their mean; not with items.
+    ordered : bool
+        Whether wrong answers may get rarer with their distance in class order.
+    belief, concentration : float
+        What is believed of the population beforehand; see `Population`.
     max_iter : int
     tol : float
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
@@ -109,8 +117,11 @@ def fit_anchored(
         raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
     n_classes = engine.n_classes
     flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
-    votes = engine.count(flat, flat[0, 0], Weights.VOTES)
-    counts, totals, population = votes.counts, votes.totals, Population(n_classes, shared=shared)
+    place = engine.xp.asarray  # tables go where the labels are
+    given = engine.count(place(flat), flat[0, 0], Weights.VOTES)
+    votes = Counts(given.objective, to_host(given.counts), to_host(given.totals))
+    population = Population(n_classes, shared=shared, ordered=ordered, belief=belief, usual=concentration)
+    counts, totals = votes.counts, votes.totals
     n_iter, converged = 0, False
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
@@ -122,9 +133,9 @@ def fit_anchored(
         found: ItemSums | None = None
         if effects is None:
             log_p = population.log_tables(counts) if average else np.log(population.tables(counts))
-            sums = engine.count(log_p, log_prior)
-            new_counts = (1 - anchor) * sums.counts + anchor * votes.counts
-            totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
+            sums = engine.count(place(log_p), log_prior)
+            new_counts = (1 - anchor) * to_host(sums.counts) + anchor * votes.counts
+            totals, value = (1 - anchor) * to_host(sums.totals) + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
             found = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)

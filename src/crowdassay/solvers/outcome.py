@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.data.record import SETTLED
 from crowdassay.model.family import Model
 
 Announce = Callable[[str], None]
@@ -65,6 +66,14 @@ class Solution:
         The member of the family, where the solution is one.
     confusion : ndarray of shape (n_workers, n_classes, n_classes) or None
         The workers' confusion, where it is not that of ``sigma``.
+    known : ndarray of shape (n_workers, 2) or None
+        Labels that each worker has given on known items, and those that are right.
+    doubt : str
+        A sentence, where known items contradict the fit; empty otherwise.
+    settled : float
+        Probability from which a label is called settled.
+    spread : float or None
+        As `crowdassay.data.record.Record` has it.
     notes : tuple of str
         What the user should know, a sentence each.
     """
@@ -78,6 +87,10 @@ class Solution:
     judge: Judge | None = None
     model: Model | None = None
     confusion: FloatArray | None = None
+    known: FloatArray | None = None
+    doubt: str = ""
+    settled: float = SETTLED
+    spread: float | None = None
     notes: tuple[str, ...] = ()
 
 

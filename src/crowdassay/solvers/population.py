@@ -36,6 +36,12 @@ class Population:
     n_classes : int
     shared : bool
         Without, there is no population: nothing is learned, and a worker never seen answers at random.
+    ordered : bool
+        Whether the order of the classes may mean something; without, the decay is 0.
+    belief : float
+        Answers' worth of belief, for every true class, that its row looks like the others.
+    usual : float
+        What concentrations are like, before any label.
 
     Attributes
     ----------
@@ -48,10 +54,12 @@ class Population:
     T. P. Minka. Estimating a Dirichlet distribution. 2000.
     """
 
-    def __init__(self, n_classes: int, *, shared: bool = True) -> None:
-        self.decay, self.shared = 0.0, shared
+    def __init__(
+        self, n_classes: int, *, shared: bool = True, ordered: bool = True, belief: float = BELIEF, usual: float = USUAL
+    ) -> None:
+        self.decay, self.shared, self.ordered, self.belief, self.usual = 0.0, shared, ordered, belief, usual
         self.mean = _alike(n_classes, 0.7 if shared else 1 / n_classes, 0.0)
-        self.concentration = np.full(n_classes, USUAL if shared else FLAT * n_classes)
+        self.concentration = np.full(n_classes, usual if shared else FLAT * n_classes)
 
     @property
     def prior(self) -> FloatArray:
@@ -70,13 +78,13 @@ class Population:
             slope = s * ((mean * own).sum(axis=1) - (digamma(rows + s) - digamma(s)).sum(axis=0))
             bend = (mean**2 * (trigamma(counts + prior) - trigamma(prior)).sum(axis=0)).sum(axis=1)
             bend = slope + s**2 * (bend - (trigamma(rows + s) - trigamma(s)).sum(axis=0)) - 1.0 / WIDTH**2
-            slope -= np.log(s / USUAL) / WIDTH**2
+            slope -= np.log(s / self.usual) / WIDTH**2
             step = np.where(bend < 0, slope / np.maximum(-bend, 1e-12), LONGEST * np.sign(slope))
             self.concentration = s * np.exp(np.clip(step, -LONGEST, LONGEST))
             drawn = np.maximum(prior * own, 0.0)
             right = (np.trace(drawn) + 1.0) / (drawn.sum() + 2.0)
-            self.decay = _fit_decay(drawn)
-            found = drawn + BELIEF * _alike(len(drawn), right, self.decay)
+            self.decay = _fit_decay(drawn) if self.ordered else 0.0
+            found = drawn + self.belief * _alike(len(drawn), right, self.decay)
             self.mean = found / found.sum(axis=1, keepdims=True)
 
     def tables(self, counts: FloatArray) -> FloatArray:

@@ -1,0 +1,234 @@
+"""Learn the constants of the default from datasets of known truth, and how well they do where a group is left out.
+
+    python benchmarks/learn_default.py [--most LABELS]
+    python benchmarks/learn_default.py --try      the loss with other settings of the members, which are fixed
+
+Writes src/crowdassay/pool/constants.json, which ships, and benchmarks/left_out.json: the constants learned without each group
+of datasets, by which benchmarks/accuracy.py scores the default on that group. Weights and correlation minimise the mean
+log-loss over groups; the ridges of what known items teach minimise the log-loss on the items that are not known; the share of
+the pool in the mean of a scale minimises the root mean square error. Everything is chosen anew without each group.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from scipy.special import logit, softmax
+
+from corpus import Dataset, datasets, mean_of_groups
+from crowdassay.engines.gather import take
+from crowdassay.engines.local import LocalEngine
+from crowdassay.pool.constants import Constants
+from crowdassay.pool.judge import answers, blend, judge, parts
+from crowdassay.solvers.known import learn, read_lesson
+from crowdassay.solvers.members import make_pool
+from pooling import NAMES, Lessons, Looks, features, look
+
+HERE = Path(__file__).parent
+SHIPPED = HERE.parent / "src" / "crowdassay" / "pool" / "constants.json"
+BEGIN = Constants(
+    dawid_skene=0.3, population=0.8, vote=0.2, items=1.6, correlation=0.4, slip=0.3, anchor=0.3, hold=0.5, belief=10.0,
+    concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4, settled=0.97,
+    spread=0.7,
+)  # fmt: skip
+MEMBERS = (
+    {},
+    {"anchor": 0.1},
+    {"belief": 3.0},
+    {"concentration": 8.0},
+    {"smoothing": 0.3},
+)  # what --try tries
+SLIPS = (0.2, 0.3, 0.4)
+RIDGES = tuple(product((1.0, 3.0), (3.0, 10.0), (0.3, 1.0, 3.0)))
+SIZES = (5, 20, 50, 100)
+SCALES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+SETTLED = (0.95, 0.96, 0.97, 0.975, 0.98, 0.985)
+MOST_WRONG = 0.05  # of the labels called settled
+SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+COVERED = 0.88  # of the datasets, by intervals that are to cover 90 % of them; 80 % is promised
+WIDE = 1.645
+
+
+def learn_pool(sets: list[Dataset]) -> tuple[dict[str, Constants], dict[str, Looks], Constants]:
+    """Return the constants without each group, what the members say of each dataset, and the constants of all groups."""
+    looks = [look(one, BEGIN) for one in sets]
+    lessons = Lessons(looks, BEGIN)
+    whole, loss = lessons.fit()
+    print(f"loss with all groups: {loss:.4f}", flush=True)
+
+    def named(theta: np.ndarray) -> Constants:
+        return replace(BEGIN, **{name: float(value) for name, value in zip(NAMES, theta, strict=True)})
+
+    left_out = {group: named(lessons.fit(group, whole)[0]) for group in sorted({one.group for one in sets})}
+    return left_out, {one.name: found for one, found in zip(sets, looks, strict=True)}, named(whole)
+
+
+def try_settings(sets: list[Dataset]) -> None:
+    """Print the loss with other settings of the members."""
+    before: list[Looks] | list[None] = [None] * len(sets)
+    for setting in MEMBERS:
+        begin = replace(BEGIN, **setting)
+        before = [look(one, begin, old) for one, old in zip(sets, before, strict=True)]
+        for slip in SLIPS:
+            theta, loss = Lessons(before, replace(begin, slip=slip)).fit()
+            print(f"{setting} slip {slip}: {loss:.4f} {np.round(theta, 3)}", flush=True)
+
+
+def pool_posterior(looks: Looks, constants: Constants) -> np.ndarray:
+    """Return the class probabilities of a dataset's items by the members' looks."""
+    x, n_labels = features(looks, constants)
+    share = 1.0 / (1.0 + constants.correlation * (n_labels - 1.0))
+    tempered = share[:, None] * (x[:, :, 0] * constants.dawid_skene + x[:, :, 1] * constants.population)
+    return np.asarray(softmax(tempered + x[:, :, 2] * constants.vote + x[:, :, 3] * constants.items, axis=1))
+
+
+def log_loss(posterior: np.ndarray, truth: np.ndarray) -> float:
+    """Return the mean log-loss where the truth is known."""
+    known = np.flatnonzero(truth >= 0)
+    return float(-np.log(np.maximum(posterior[known, truth[known]], 1e-6)).mean())
+
+
+def ridge_losses(one: Dataset, looks: Looks, constants: Constants) -> np.ndarray:
+    """Return the log-loss on unknown items by ridges and number of known items, NaN where items are too few."""
+    found = np.full((len(RIDGES), len(SIZES)), np.nan)
+    rows = np.flatnonzero(one.truth >= 0)
+    labels, truth = take(one.labels, rows), one.truth[rows]
+    engine = LocalEngine(one.labels)
+    pool = make_pool(engine, looks.tables, constants, ordered=False)
+    logits, share = parts(labels, pool)
+    eye = np.eye(labels.n_classes)
+    for place, size in enumerate(SIZES):
+        if len(rows) < size + 50:
+            continue
+        chosen = np.sort(np.random.default_rng(size).choice(len(rows), size, replace=False))
+        lesson = read_lesson(take(labels, chosen), pool, eye[truth[chosen]])
+        rest = np.where(np.isin(np.arange(len(rows)), chosen), -1, truth)
+        cast = answers(labels, share[labels.label_item])
+        for at, (by_pool, by_class, by_worker) in enumerate(RIDGES):
+            held = replace(constants, ridge_pool=by_pool, ridge_class=by_class, ridge_worker=by_worker)
+            change, bias, own = learn(lesson, held)
+            more = cast @ (np.repeat(own, len(eye))[:, None] * np.tile(eye, (labels.n_workers, 1)))
+            found[at, place] = log_loss(softmax(logits @ (1.0 + change) + bias + more, axis=1), rest)
+    return found
+
+
+def choose_ridges(sets: list[Dataset], losses: list[np.ndarray]) -> dict[str, float]:
+    """Return the ridges of the least loss, means over groups, sizes counting alike."""
+    total = np.zeros(len(RIDGES))
+    for place in range(len(SIZES)):
+        taken = [at for at in range(len(sets)) if not np.isnan(losses[at][0, place])]
+        for ridge in range(len(RIDGES)):
+            total[ridge] += mean_of_groups([sets[at] for at in taken], [float(losses[at][ridge, place]) for at in taken])
+    return dict(zip(("ridge_pool", "ridge_class", "ridge_worker"), RIDGES[int(total.argmin())], strict=True))
+
+
+def scale_errors(one: Dataset, looks: Looks, constants: Constants) -> list[float]:
+    """Return the root mean square error of the labels on a scale, for each share of the pool in the mean."""
+    engine = LocalEngine(one.labels)
+    pool = replace(make_pool(engine, looks.tables, constants, ordered=True), scale=1.0)
+    plain = judge(one.labels, replace(pool, precision=None))
+    own, mixed = blend(one.labels, plain, pool), blend(one.labels, plain, replace(pool, scale=0.0))
+    known, found = one.truth >= 0, []
+    for share in SCALES:
+        label = np.rint(share * own + (1.0 - share) * mixed)
+        found.append(float(np.sqrt(((label - one.truth)[known] ** 2).mean())))
+    return found
+
+
+def choose_settled(sets: list[Dataset], posteriors: list[np.ndarray]) -> float:
+    """Return the least probability at which few enough of the labels called settled are wrong.
+
+    That is in the mean over groups, and of all settled labels by people and of all by language models.
+    """
+    for least in SETTLED:
+        totals: dict[tuple[bool, str], np.ndarray] = {}
+        for one, posterior in zip(sets, posteriors, strict=True):
+            sure = (posterior.max(axis=1) >= least) & (one.truth >= 0)
+            counts = np.array([sure.sum(), (posterior.argmax(axis=1) != one.truth)[sure].sum()])
+            totals[one.people, one.group] = totals.get((one.people, one.group), 0) + counts
+        wrong = [np.mean([bad / sure for sure, bad in totals.values() if sure] or [0.0])]
+        for people in (True, False):
+            sure, bad = np.sum([part for (kind, _), part in totals.items() if kind == people] or [[0, 0]], axis=0)
+            wrong.append(bad / max(sure, 1))
+        if max(wrong) <= MOST_WRONG:
+            return least
+    return SETTLED[-1]
+
+
+def misses(one: Dataset, posterior: np.ndarray) -> tuple[float, float]:
+    """Return how far the logit of the real error is from the estimated one, and the variance that chance explains."""
+    known = np.flatnonzero(one.truth >= 0)
+    expected = float((1.0 - posterior[known].max(axis=1)).mean())
+    wrong = float((posterior[known].argmax(axis=1) != one.truth[known]).sum())
+    real = (wrong + 0.5) / (len(known) + 1.0)
+    return float(logit(real) - logit(expected)), 1.0 / (len(known) * expected * (1.0 - expected))
+
+
+def covered(found: list[tuple[float, float]], spread: float) -> float:
+    """Return the share of datasets whose error lies in its interval."""
+    return float(np.mean([abs(miss) <= WIDE * np.sqrt(spread**2 + chance) for miss, chance in found]))
+
+
+def choose_spread(found: list[tuple[float, float]]) -> float:
+    """Return the least spread that covers enough datasets."""
+    return next((spread for spread in SPREADS if covered(found, spread) >= COVERED), SPREADS[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--most", type=int, default=10**9, help="leave out datasets with more labels")
+    parser.add_argument(
+        "--try", dest="others", action="store_true", help="only print the loss with other settings of the members"
+    )
+    arguments = parser.parse_args()
+    sets = list(datasets(arguments.most))
+    if arguments.others:
+        try_settings(sets)
+        return
+    groups = sorted({one.group for one in sets})
+    left_out, looks, whole = learn_pool(sets)
+    own = [left_out[one.group] for one in sets]
+    seen = [looks[one.name] for one in sets]
+    posteriors = [pool_posterior(*pair) for pair in zip(seen, own, strict=True)]
+    losses = [log_loss(posterior, one.truth) for one, posterior in zip(sets, posteriors, strict=True)]
+    print(f"log-loss with its group left out: {mean_of_groups(sets, losses):.4f}")
+    ridges = [ridge_losses(*row) for row in zip(sets, seen, own, strict=True)]
+    scales = {at: scale_errors(one, seen[at], own[at]) for at, one in enumerate(sets) if one.ordered}
+    off = [misses(*pair) for pair in zip(sets, posteriors, strict=True)]
+
+    def rest(group: str | None) -> dict[str, float]:
+        """Choose what is left without a group."""
+        kept = [at for at, one in enumerate(sets) if one.group != group]
+        on_scale = [at for at in kept if at in scales]
+        errors = [mean_of_groups([sets[at] for at in on_scale], [scales[at][n] for at in on_scale]) for n in range(len(SCALES))]
+        return {
+            **choose_ridges([sets[at] for at in kept], [ridges[at] for at in kept]),
+            "scale": SCALES[int(np.argmin(errors))] if errors else BEGIN.scale,
+            "settled": choose_settled([sets[at] for at in kept], [posteriors[at] for at in kept]),
+            "spread": choose_spread([off[at] for at in kept]),
+        }
+
+    final = {group: replace(left_out[group], **rest(group)) for group in groups}
+    inside = [covered([off[at]], final[one.group].spread) for at, one in enumerate(sets)]
+    print(f"real error inside its interval, group left out: {np.mean(inside):.3f} of datasets")
+    rounded = {group: {name: round(value, 4) for name, value in one.as_dict().items()} for group, one in final.items()}
+    (HERE / "left_out.json").write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
+    shipped = {name: round(value, 4) for name, value in replace(whole, **rest(None)).as_dict().items()}
+    provenance = {
+        "by": "python benchmarks/learn_default.py",
+        "on": datetime.now(UTC).date().isoformat(),
+        "groups": len(groups),
+        "datasets": sorted(one.name for one in sets),
+    }
+    SHIPPED.write_text(json.dumps({"constants": shipped, "learned": provenance}, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(shipped, indent=1))
+
+
+if __name__ == "__main__":
+    main()

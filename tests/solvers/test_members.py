@@ -1,0 +1,61 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowdassay.data.labels import Labels
+from crowdassay.engines.local import LocalEngine
+from crowdassay.pool.constants import shipped
+from crowdassay.solvers.members import fit_effects, fit_precision, fit_tables, slipped, voices
+from crowds import draw_workers
+
+
+def everybody(label, n_classes):
+    """Labels (n_items, n_workers) of workers who have all labelled everything."""
+    item, worker = np.indices(label.shape).reshape(2, -1)
+    names = [pa.array([str(n) for n in range(size)]) for size in (*label.shape, n_classes)]
+    return Labels.from_codes(item, worker, label.ravel(), items=names[0], workers=names[1], classes=names[2])
+
+
+def test_a_slip_bounds_what_one_label_says():
+    rows = slipped(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 5.0]]), np.array([0.5, 0.3, 0.2]), 0.3)
+    np.testing.assert_allclose(rows.sum(axis=1), 1)
+    assert rows.min() == pytest.approx(0.3 * 0.2)
+
+
+def test_voices():
+    """A spammer has none, a worker as informative as the average a whole one, and nobody more."""
+    same, sharp = np.full((2, 2), 0.5), np.array([[0.9, 0.1], [0.1, 0.9]])
+    log_p = np.log([same, sharp, [[0.99, 0.01], [0.01, 0.99]], [[0.2, 0.8], [0.2, 0.8]]])
+    found = voices(log_p, np.log([0.5, 0.5]), np.array([0, 10, 0, 0]))
+    np.testing.assert_allclose(found, [0, 1, 1, 0], atol=1e-9)
+    np.testing.assert_array_equal(voices(np.log([same, same]), np.log([0.5, 0.5]), np.array([3, 3])), 1)
+
+
+def test_spammers_are_not_heard():
+    labels, _, _ = draw_workers(np.random.default_rng(0), spammers=5, n_items=500)
+    found = fit_tables(LocalEngine(labels), shipped(), ordered=False)
+    assert found.voice[:5].mean() < 0.3
+    assert np.median(found.voice[5:]) > 0.8
+
+
+def test_item_effects_are_believed_where_items_mislead():
+    generator, n_items, n_workers = np.random.default_rng(0), 100, 30
+    truth, ability = generator.integers(2, size=n_items), generator.normal(1.0, 1.0, n_workers)
+    gates = []
+    for effect in (0.0, 2.5):
+        hard = effect * generator.normal(size=n_items)
+        right = generator.random((n_items, n_workers)) < 1 / (1 + np.exp(-(ability + hard[:, None])))
+        label = np.where(right, truth[:, None], 1 - truth[:, None]).ravel()
+        labels = everybody(label.reshape(n_items, n_workers), 2)
+        member = fit_effects(LocalEngine(labels), shipped())
+        gates.append(0.0 if member is None else member.gate)
+    assert gates[0] < 0.05
+    assert gates[1] > 0.5
+
+
+def test_precise_workers_count_more_on_a_scale():
+    generator, n_items = np.random.default_rng(1), 300
+    truth, spread = generator.integers(1, 4, n_items), np.array([0.2, 0.2, 1.5, 0.2, 1.5])
+    label = np.clip(np.rint(truth[:, None] + spread * generator.normal(size=(n_items, 5))), 0, 4).astype(int).ravel()
+    precision = fit_precision(everybody(label.reshape(n_items, 5), 5))
+    assert precision[[0, 1, 3]].min() > 2 * precision[[2, 4]].max()
