@@ -113,30 +113,20 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
         summary, failed = None, []
         if options["out"] is not None or not options["quiet"] or gates:
             with working("Describing workers and items ...", quiet=quiet):
-<<<<<<< HEAD
                 paid = read_cost(options["cost"], labels, holder.facts)
-                summary = summarise(result, chosen.name, ordered=chosen.ordered, cost=paid)
+                ordered = chosen.ordered or bool(options["ordered"])
+                summary = summarise(result, chosen.name, ordered=ordered, cost=paid)
             failed = failures(gates, summary)
             if gates:
                 summary["failed_gates"] = failed
         if options["out"] is not None and summary is not None:
-            with working("Writing ...", quiet=quiet):
-                write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-        show_more(result, labels, options)
-        if options["save_model"] is not None:
-            estimator.save(options["save_model"])
-        if summary is not None and not options["quiet"]:
-=======
-                summary = summarise(result, chosen.name, ordered=chosen.ordered or bool(options["ordered"]))
-        if options["out"] is not None:
             with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
                 write_out(result, summary, options["out"], options["form"], raw=options["raw"])
-        show_more(result, options)
+        show_more(result, labels, options)
         if options["save_model"] is not None:
             with noting(f"the model in '{options['save_model']}'"):
                 estimator.save(options["save_model"])
-        if not options["quiet"]:
->>>>>>> main
+        if summary is not None and not options["quiet"]:
             tell(result, summary, options)
     if options["strict"] and not result.converged:
         failed = [*failed, f"The fit did not converge in {result.n_iter} iterations, as --strict asks; raise --max-iter."]
@@ -163,15 +153,11 @@ def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) 
         with noting(f"'{options['calibration']}'"):
             save_chart(chart, options["calibration"])
     if options["report"] is not None:
-<<<<<<< HEAD
         from crowdassay.cli.costs import read_cost
 
         cost = read_cost(options["cost"], labels, result.holder.facts)
-        result.report(options["report"], title=options["report_title"], cost=cost)
-=======
         with noting(f"'{options['report']}'"):
-            result.report(options["report"], title=options["report_title"])
->>>>>>> main
+            result.report(options["report"], title=options["report_title"], cost=cost)
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:

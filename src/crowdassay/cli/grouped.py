@@ -21,11 +21,7 @@ HEADINGS = {
     "Known classes": ("truth", "gold", "gold_workers", *under("Known classes"), "gold_out", "calibration"),
     "Results": (
         "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
-<<<<<<< HEAD
-        "next_size", "items_file", "fail_if", "cost",
-=======
-        "next_size", "items_file", "fail_if", "chart", "next_pairs",
->>>>>>> main
+        "next_size", "items_file", "fail_if", "cost", "chart", "next_pairs",
     ),
     HEADING: (*under(HEADING), "score_column", "left_column", "right_column", "winner_column", "winners"),
     "Running": ("engine", "memory", "temp_dir", "threads"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,11 +11,7 @@ import numpy as np
 
 from crowdassay.fit.result import Result
 from crowdassay.insight.items import hardness
-<<<<<<< HEAD
 from crowdassay.insight.notes import ABOUT_WORKERS
-from crowdassay.insight.worth import SETTLED
-=======
->>>>>>> main
 from crowdassay.io.values import counted
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
@@ -94,18 +91,16 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     )
     if "error_rate" in summary:
         console.print(told_score(summary))
-<<<<<<< HEAD
     if "cost" in summary:
         console.print(told_cost(summary))
-    for note in [*facts.report.notes, *summary["notes"]]:
+    for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.doubt):
         if not note.startswith(ABOUT_WORKERS):  # they are named below
-            console.print(f"Note: {note}")
-    for row in summary["flagged_workers"][:MOST_FLAGGED]:
+            console.print(f"Note: {note}", style="bold red" if note == result.doubt else None)
+    flagged = summary["flagged_workers"]
+    for row in flagged[:MOST_FLAGGED]:
         console.print(f"{row['action'].capitalize()} {shown(row['worker'])}: {'; '.join(row['reasons'])}.")
-    if len(summary["flagged_workers"]) > MOST_FLAGGED:
-        console.print(
-            f"{len(summary['flagged_workers']) - MOST_FLAGGED:,} more workers need attention; workers.csv names them."
-        )
+    if (more := len(flagged) - MOST_FLAGGED) > 0:
+        console.print(f"{counted(more, 'more worker')} {'needs' if more == 1 else 'need'} attention; workers.csv names them.")
     console.print()
     print_workers(console, result)
     print_items(console, result)
@@ -114,9 +109,10 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
 
 def print_written(options: dict[str, Any]) -> None:
     """Print which files were written, or that none were."""
-    out, form = options["out"], options["form"]
+    out = options["out"]
+    kind = f" (.{options['form']}) and summary.json" if isinstance(out, Path) else ", as tables,"
     written = {
-        f"labels, posterior, workers and items (.{form}) and summary.json": out,
+        f"labels, posterior, workers and items{kind}": out,
         "the items to label next": options["ask"],
         "the chart of the probabilities": options["calibration"],
         "the model": options["save_model"],
@@ -127,18 +123,6 @@ def print_written(options: dict[str, Any]) -> None:
             click.echo(f"Wrote {what} to {where}.")
     if not any(where is not None for where in written.values()):
         click.echo("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
-=======
-    for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.doubt):
-        console.print(f"Note: {note}", style="bold red" if note == result.doubt else None)
-    console.print()
-    print_workers(console, result)
-    print_items(console, result)
-    if out is None:
-        console.print("No tables were written; give --out DIR for them.")
-    else:
-        kind = f" (.{form}) and summary.json" if isinstance(out, Path) else ", as tables,"
-        console.print(f"Wrote labels, posterior, workers and items{kind} to {out}.")
->>>>>>> main
 
 
 def told_method(summary: dict[str, Any]) -> str:

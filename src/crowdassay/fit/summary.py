@@ -7,7 +7,6 @@ from typing import Any
 from crowdassay.arrays import FloatArray
 from crowdassay.fit.result import Result
 from crowdassay.insight.money import count_money
-from crowdassay.insight.totals import wrong_limits
 from crowdassay.version import VERSION
 
 
@@ -44,12 +43,8 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
         "estimated_error": estimated_error(result),
         "mean_probability": totals.probability / totals.items,
         "import_report": facts.report.as_dict(),
-<<<<<<< HEAD
         "flagged_workers": flagged_workers(result),
-        "notes": [*result.insight.notes, *result.notes],
-=======
         "notes": list(dict.fromkeys([*result.insight.notes, *result.notes])),
->>>>>>> main
     }
     if cost is not None:
         summary["cost"] = count_money(result.insight, cost).as_dict()
@@ -66,11 +61,11 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
 
 
 def estimated_error(result: Result) -> dict[str, float] | None:
-    """Return the expected share of wrong labels with its 95 % limits; None where nothing shows who is right."""
+    """Return the expected share of wrong labels with its 90 % limits; None where nothing shows who is right."""
     found, totals = result.insight, result.insight.totals
     if not found.connection.identified.any() or found.chance:
         return None
-    low, high = wrong_limits(totals)
+    low, high = totals.error_interval(result.spread)
     return {"rate": totals.wrong / totals.items, "low": low / totals.items, "high": high / totals.items}
 
 

@@ -135,14 +135,9 @@ class Insight(ItemInsight):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
-<<<<<<< HEAD
         found = (self.n_labels, self.connection, self.advice, self.copies[0])
-        return (*write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
-=======
-        found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
         doubt = (self.record.doubt,) if self.record.doubt else ()
         return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
->>>>>>> main
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""

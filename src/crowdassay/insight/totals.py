@@ -98,12 +98,6 @@ class Totals:
         return Totals(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
-def wrong_limits(totals: Totals) -> tuple[float, float]:
-    """Return 95 % limits of the number of wrong labels, items taken as independent and probabilities as honest."""
-    spread = 1.96 * totals.variance**0.5
-    return max(totals.wrong - spread, 0.0), min(totals.wrong + spread, float(totals.items))
-
-
 @dataclass(frozen=True, eq=False)
 class Against:
     """A record beside the truth.

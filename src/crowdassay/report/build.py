@@ -98,6 +98,7 @@ def build_report(
         cards=overview.cards(insight, against, money),
         steps=overview.next_steps(insight, money),
         notes=overview.worth_knowing([*labels.report.notes, *insight.record.notes, *notes, *found.notes]),
+        settled=f"A label counts as settled when it is at least {insight.record.settled:.0%} sure.",
         agreement=overview.agreement_note(insight),
         truth=None if against is None else {"text": _beside(against)},
         flagged=flagged,

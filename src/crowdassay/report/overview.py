@@ -10,14 +10,7 @@ from crowdassay.insight.advice import REMOVE, RETRAIN, TALK
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.money import Money, further_labels
 from crowdassay.insight.notes import ABOUT_WORKERS
-<<<<<<< HEAD
-from crowdassay.insight.totals import Against, wrong_limits
-from crowdassay.insight.worth import SETTLED
-=======
 from crowdassay.insight.totals import Against
-from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
-from crowdassay.insight.worth import LOOKED_AT
->>>>>>> main
 from crowdassay.io.values import counted
 from crowdassay.metrics.agreement import agreement
 
@@ -27,10 +20,11 @@ VERBS = {REMOVE: "Remove", TALK: "Talk to", RETRAIN: "Retrain"}
 IN_BRACKETS, OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compile(r"(^|\s)--[a-z]|`")
 
 
-<<<<<<< HEAD
 def cards(insight: Insight, against: Against | None, money: Money | None) -> list[dict[str, str]]:
     """Return a question, a figure, a tone and a sentence for each card."""
-    return [_finished(insight), _wrong(insight, against), _attention(insight), _cost(insight, money)]
+    four = [_finished(insight), _wrong(insight, against), _attention(insight), _cost(insight, money)]
+    doubt = insight.record.doubt
+    return [*four, _card("Known items", "contradict the crowd", doubt, "bad")] if doubt else four
 
 
 def _card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:
@@ -41,49 +35,24 @@ def _finished(insight: Insight) -> dict[str, str]:
     totals = insight.totals
     share = totals.settled / totals.items
     tied = f" {counted(totals.tied, 'item')} {'is' if totals.tied == 1 else 'are'} tied." if totals.tied else ""
-    text = f"{totals.settled:,} of {totals.items:,} items have a label that is at least {SETTLED:.0%} sure.{tied}"
+    text = (
+        f"{totals.settled:,} of {totals.items:,} items have a label that is at least {insight.record.settled:.0%} sure." + tied
+    )
     return _card("What is finished?", f"{share:.0%}", text, "good" if share > 0.9 else "warn" if share < 0.5 else "")
 
 
 def _wrong(insight: Insight, against: Against | None) -> dict[str, str]:
     totals = insight.totals
     measured = ""
-=======
-def cards(insight: Insight, against: Against | None) -> list[dict[str, str]]:
-    """Return a title, a figure, a tone and a sentence for each card."""
-    found, totals = insight, insight.totals
-    record = insight.record
-    found_cards = [_card("Known items", "contradict the crowd", record.doubt, "bad")] if record.doubt else []
-    found_cards.append(_agreement(insight))
-    share = totals.settled / totals.items
-    found_cards.append(
-        _card(
-            "Items settled",
-            f"{share:.0%}",
-            f"{totals.settled:,} of {totals.items:,} have a label that is at least {record.settled:.3g} sure"
-            + (f"; {totals.tied:,} are tied." if totals.tied else "."),
-            "good" if share > 0.9 else "warn" if share < 0.5 else "",
-        )
-    )
-    wrong = totals.wrong
-    if not found.connection.identified.any() or found.chance:
-        found_cards.append(_card("Estimated error", "unknown", "Nothing in these labels shows who is right.", "bad"))
-    else:
-        low, high = totals.error_interval(record.spread)
-        text = f"About {wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}), "
-        text += "if the method's probabilities are honest." if record.spread is None else "as far as real datasets can tell."
-        found_cards.append(_card("Estimated error", f"{wrong / totals.items:.1%}", text))
->>>>>>> main
     if against is not None:
         rate = against.mean("error_rate")
         measured = f" Against the truth of {counted(against.known, 'item')}{told(against)}: {rate:.1%} wrong."
     if not insight.connection.identified.any() or insight.chance:
         return _card("How wrong is it?", "unknown", f"Nothing in these labels shows who is right.{measured}", "bad")
-    low, high = wrong_limits(totals)
-    text = (
-        f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}).{measured}"
-    )
-    return _card("How wrong is it?", f"{totals.wrong / totals.items:.1%}", text)
+    low, high = totals.error_interval(insight.record.spread)
+    text = f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}), "
+    text += "if the method's probabilities are honest." if insight.record.spread is None else "as far as real data can tell."
+    return _card("How wrong is it?", f"{totals.wrong / totals.items:.1%}", text + measured)
 
 
 def told(against: Against) -> str:
