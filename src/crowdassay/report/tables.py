@@ -34,7 +34,7 @@ def result_html(insight: Insight) -> str:
             f"{n_labels[i]:,}",
             f"{found.accuracy[i]:.1%}" if found.estimable[i] else "unknown",
             f"{found.low[i]:.1%} to {found.high[i]:.1%}" if found.estimable[i] else "",
-            found.verdicts[i],
+            found.actions[i],
         )
         for i in np.argsort(-n_labels, kind="stable")[:ROWS]
     ]
@@ -49,4 +49,4 @@ def result_html(insight: Insight) -> str:
 
 
 ITEMS = ("item", "label", "probability", "standing")
-WORKERS = ("worker", "labels", "accuracy", "95% interval", "verdict")
+WORKERS = ("worker", "labels", "accuracy", "95% interval", "what to do")
