@@ -5,8 +5,9 @@ import inspect
 import pytest
 
 from crowdassay import read_labels
-from crowdassay.cli.aggregate import aggregate
+from crowdassay.cli.main import cli
 from crowdassay.errors import FLAGS, RENAMED, VALUES, ColumnError, in_python
+from crowdassay.read_options import OPTIONS
 
 
 def test_the_command_line_and_python_have_their_own_names(run, tmp_path):
@@ -21,11 +22,14 @@ def test_the_command_line_and_python_have_their_own_names(run, tmp_path):
 
 
 def test_every_option_that_is_renamed_exists_on_both_sides():
-    options = {name.removeprefix("--") for parameter in aggregate.params for name in parameter.opts}
+    options = {
+        name.removeprefix("--") for command in cli.commands.values() for parameter in command.params for name in parameter.opts
+    }
     assert {*FLAGS, *VALUES} <= options
     of_reading = set(inspect.signature(read_labels).parameters)
     names = {RENAMED.get(name, name).replace("-", "_") for name in (*FLAGS, *VALUES)}
-    assert names - of_reading == {"gamma", "gammas", "max_iter"}
+    assert set(OPTIONS) <= names
+    assert {name.replace("_", "-") for name in names - of_reading} <= options  # those of methods and of other commands
 
 
 def test_values_that_look_like_options_stay():

@@ -67,7 +67,7 @@ def test_a_model_beside_somebodys_model_json(run, own, tmp_path):
     before = {path: path.read_bytes() for path in own.iterdir()}
     assert run(*start, "--save-model", own)[0] == 2
     assert {path: path.read_bytes() for path in own.iterdir()} == before
-    assert "same folder" in run(*start, "--out", tmp_path / "d", "--save-model", tmp_path / "d")[2]
+    assert "need a folder each" in run(*start, "--out", tmp_path / "d", "--save-model", tmp_path / "d")[2]
     assert run(*start, "--save-model", tmp_path / "m")[0] == 0
     err = unchanged(tmp_path / "m", lambda: run(*start, "--out", tmp_path / "m"))
     assert "holds a model" in err

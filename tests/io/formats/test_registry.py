@@ -28,7 +28,7 @@ def refusal(call):
 
 
 def test_an_unknown_tool_lists_the_known_ones(tmp_path):
-    with pytest.raises(ParameterError, match=r"no format 'excel'; choose one of plain, label-studio, .*nltk, wide"):
+    with pytest.raises(ParameterError, match=r"no format 'excel'; choose one of plain, label-studio, .*wide, .*nltk, cleanlab"):
         read_labels(tmp_path / "gone.csv", format="excel")
 
 
