@@ -4,18 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS ?= 50000
 
-.PHONY: setup demo test browser check format docs clean bench fuzz
+.PHONY: setup demo test browser check format docs pictures clean bench fuzz dist
 
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,spark]'
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,sources,spark,web]'
 	touch $@
 
 demo: setup
-	$(BIN)/crowdassay aggregate examples/labels.csv --truth examples/truth.csv --method minimax --out results --report results/report.html
+	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --truth examples/reviews/truth.csv --out results --report results/report.html
 
 test: setup browser
 	$(BIN)/python -m pytest
@@ -48,11 +48,20 @@ fuzz: setup
 docs: setup
 	$(BIN)/mkdocs serve
 
+# The pictures of README and of the documentation, drawn anew from the examples.
+pictures: setup browser
+	$(BIN)/python docs/gallery.py
+
 # Its own environment: crowd-kit needs an older scikit-learn than the tests. Ends within five minutes.
 bench:
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --editable '.[bench]'
 	.venv-bench/bin/python benchmarks/speed.py --json speed.json --picture speed.svg
 
+# What is uploaded at a release: a wheel and a source archive. tests/test_dist.py installs the wheel and runs it.
+dist: setup
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+
 clean:
-	rm -rf $(VENV) .venv-bench results site
+	rm -rf $(VENV) .venv-bench results site dist

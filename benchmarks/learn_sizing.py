@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from crowdassay import Assay
 from crowdassay.planning.stop import FEWEST, GRID_OF_KNOWN, fit_law, limit_of
 from replay import DATA, Replay, load, ours
 
@@ -36,6 +35,7 @@ KINDS = {
 LABELS = (1, 2, 3, 5, 8, 12, 20)
 ADAPTIVE = (0.25, 0.45, 0.65)
 SEED = 0
+DRAWS = 10  # of the known items, for every replay
 TARGETS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 LEAST_ITEMS = 50  # of known class, for an error rate to mean something
 
@@ -71,7 +71,7 @@ def measure(name: str) -> list[dict[str, Any]]:
 
 
 def _note(job: Replay) -> dict[str, float]:
-    error = job.fit(Assay)
+    error = job.fit()
     return {
         "estimated": float(1 - job.result.probability.mean()),
         "error": error,
@@ -117,19 +117,20 @@ def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
         law = fit_law([row for row in records if row["group"] != group])
         for row in (row for row in records if row["group"] == group):
             cells = []
+            wrong = round(row["error"] * row["items"])
             for most in GRID_OF_KNOWN:
                 known = min(most, row["items"] // 2)
-                wrong = int(generator.hypergeometric(round(row["error"] * row["items"]),
-                            row["items"] - round(row["error"] * row["items"]), known)) if known else 0  # fmt: skip
-                limit = limit_of(row["estimated"], law, wrong=wrong, known=known)
-                cells += [float(row["error"] <= limit.high + 0.5 / row["items"]), limit.high - limit.error]
+                drawn = generator.hypergeometric(wrong, row["items"] - wrong, known, DRAWS if known else 1)
+                limits = [limit_of(row["estimated"], law, wrong=int(one), known=known) for one in drawn]
+                cells.append(float(np.mean([row["error"] <= one.high + 0.5 / row["items"] for one in limits])))
+                cells.append(float(np.mean([one.high - one.error for one in limits])))
             held.setdefault(group, []).append(cells)
     means = np.mean([np.mean(part, axis=0) for part in held.values()], axis=0)
-    sets = np.mean([cell[0] for part in held.values() for cell in part])
+    replays = np.mean([cells for part in held.values() for cells in part], axis=0)
     return {
         "held_by_known": {str(k): round(float(means[2 * n]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
         "width_by_known": {str(k): round(float(means[2 * n + 1]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
-        "held_of_replays": round(float(sets), 4),
+        "held_of_replays": {str(k): round(float(replays[2 * n]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
         "replays": sum(map(len, held.values())),
     }
 

@@ -3,8 +3,7 @@
 A dataset's labels lie face down. Each policy turns over a few at a time, the method is fitted to what it has seen, and the
 error against the truth is noted. `ours` chooses item and worker; the others choose the item and take a worker at random.
 
-Run: python benchmarks/replay.py [--seeds 3] [--full] [--json replay.json] [dataset ...]
-     --full fits the default method instead of its quick form, `Assay()`
+Run: python benchmarks/replay.py [--seeds 3] [--json replay.json] [dataset ...]
      CROWDASSAY_DATA names the folder of the data
      python benchmarks/replay.py --money [dataset ...]   workers of different prices
 """
@@ -73,11 +72,11 @@ class Replay:
         """The share of the labels seen."""
         return float(self.seen.mean())
 
-    def fit(self, method: Callable[[], Any] | None = None) -> float:
+    def fit(self) -> float:
         """Fit to what has been seen; return the error."""
         seen = self.seen
         data = Labels.from_codes(self.item[seen], self.worker[seen], self.label[seen].astype(int), **self.words)
-        self.result = (method or Assay)().fit(data).result_
+        self.result = Assay().fit(data).result_
         self.votes = data.votes()
         return self.error()
 
@@ -130,11 +129,11 @@ POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
 }
 
 
-def replay(job: Replay, policy: Callable[[Replay], np.ndarray], method: Callable[[], Any] | None = None) -> np.ndarray:
+def replay(job: Replay, policy: Callable[[Replay], np.ndarray]) -> np.ndarray:
     """Return the error at each of SHARES, between the shares seen by interpolation."""
     at, errors = [], []
     while True:
-        errors.append(job.fit(method))
+        errors.append(job.fit())
         at.append(job.share)
         if job.seen.all():
             return np.interp(SHARES, at, errors)
@@ -215,7 +214,6 @@ def money_table(names: list[str], seeds: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--full", action="store_true")
     parser.add_argument("--money", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("datasets", nargs="*")
@@ -231,7 +229,7 @@ def main() -> None:
         groups[name] = meta["group"]
         found[name] = {
             policy: np.mean(
-                [replay(Replay(labels, truth, seed), score, Assay if given.full else None) for seed in range(given.seeds)],
+                [replay(Replay(labels, truth, seed), score) for seed in range(given.seeds)],
                 axis=0,
             )
             for policy, score in POLICIES.items()

@@ -93,18 +93,21 @@ ROWS = {
     ),
     28: (
         "Zip bomb, too many entries, `../` names, links, gzip ratio above 100",
-        "Refused before unpacking by size, count and ratio; nothing is ever unpacked to disk",
+        "Refused before unpacking by size, count and ratio; nothing is ever unpacked to disk; the server takes no archives",
     ),
     29: ("Upload above the limit, slow, of the wrong type, empty", "413, 408, 415, 422; temporary files gone; server stays up"),
     30: (
-        "Path traversal in job ids; SQL in column names",
+        "Path traversal in ids; SQL in names",
         "404; identifiers quoted, values bound; DuckDB opens the one file named and nothing else",
     ),
     31: (
         "Two uploads or fits at the same time; restart in the middle",
-        'Isolated jobs; 429 above the limit; "interrupted" after a restart',
+        'One transaction each; one fit runs and one waits, then 429; "interrupted" after a restart',
     ),
-    32: ("Cross-site POST, foreign Host header, public bind", "Refused; loopback by default; a token when bound elsewhere"),
+    32: (
+        "Cross-site POST, foreign Host header, public bind",
+        "Refused; loopback and a token by default; a warning when bound elsewhere",
+    ),
     33: ("Spark executor lost, Python worker without pyarrow", "Retried, or a clear message; same labels as the local run"),
     34: ("GPU absent, out of memory, or NaN in float32", "Falls back to the CPU with one warning"),
     35: (
@@ -121,11 +124,7 @@ ELSEWHERE = {
     ),
 }
 # Why a row has no test yet.
-NOT_YET = {
-    29: "there is no server",
-    31: "there is no server",
-    32: "there is no server",
-}
+NOT_YET: dict[int, str] = {}
 
 
 def tests() -> dict[int, list[str]]:

@@ -1,11 +1,14 @@
-"""Let formulas in docstrings, written as `.. math::`, reach the API page as `$$ ... $$`."""
+"""Let formulas in docstrings, written as `.. math::`, reach the API page as `$$ ... $$`, and the options of reading in full."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
 import griffe
+
+from crowdassay.read_options import documentation
 
 FORMULA = re.compile(r"^\.\. math::[ ]*(.*(?:\n(?=[ ]+\S)[ ]+.*)*)", re.M)
 INLINE = re.compile(r":math:`([^`]*)`")
@@ -17,7 +20,8 @@ class Formulas(griffe.Extension):
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of one object."""
         if obj.docstring is not None:
-            obj.docstring.value = to_markdown(obj.docstring.value)
+            text = obj.docstring.value.replace("{options}", textwrap.dedent(documentation()).rstrip())
+            obj.docstring.value = to_markdown(text)
 
 
 def to_markdown(text: str) -> str:

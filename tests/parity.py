@@ -60,6 +60,10 @@ def same_value(one, other, name, atol):
         assert one.keys() == other.keys(), name
         for key in other:
             same_value(one[key], other[key], f"{name}.{key}", atol)
+    elif isinstance(other, list) and other and isinstance(other[0], dict):
+        assert len(one) == len(other), name
+        for n, (this, that) in enumerate(zip(one, other, strict=True)):
+            same_value(this, that, f"{name}.{n}", atol)
     elif isinstance(other, list) and other and isinstance(other[0], float):
         np.testing.assert_allclose(one, other, rtol=max(atol, 1e-6), err_msg=name)
     else:

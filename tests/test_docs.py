@@ -88,7 +88,7 @@ def test_files_named_in_the_table_of_changes_exist():
     table = text.split("## What a change touches")[1].split("## ")[0]
     rows = [row for row in table.splitlines() if row.startswith("|")][2:]
     for row in rows:
-        names = re.findall(r"`([\w/]+\.\w+)`", row)
+        names = re.findall(r"`([\w/]+\.(?:py|html))`", row)
         assert 1 <= len(names) <= 3, row
         for name in names:
             assert (ROOT / "src" / "crowdassay" / name).is_file(), name

@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from crowdassay.io.frames import as_labels
     from crowdassay.judges.rate import rate
     from crowdassay.judges.rated import Rated
+    from crowdassay.measurement.facets import ManyFacet
     from crowdassay.measurement.partial import PartialCredit
     from crowdassay.measurement.rasch import Rasch
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.metrics.agreement import Agreement, agreement
     from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.selection.choose import select
     from crowdassay.selection.select import grid
     from crowdassay.simulation.simulate import simulate
@@ -52,6 +54,7 @@ _HOMES = {
     "Assay": "crowdassay.estimators.assay",
     "Agreement": "crowdassay.metrics.agreement",
     "BeliefPropagation": "crowdassay.estimators.belief_propagation",
+    "BradleyTerry": "crowdassay.ranking.bradley_terry",
     "CrowdassayError": "crowdassay.errors",
     "DawidSkene": "crowdassay.estimators.dawid_skene",
     "DawidSkeneMeanField": "crowdassay.estimators.dawid_skene_mean_field",
@@ -64,6 +67,7 @@ _HOMES = {
     "MACE": "crowdassay.estimators.mace",
     "MMSR": "crowdassay.estimators.mmsr",
     "MajorityVote": "crowdassay.estimators.majority",
+    "ManyFacet": "crowdassay.measurement.facets",
     "MeanField": "crowdassay.estimators.mean_field",
     "MinimaxEntropy": "crowdassay.estimators.minimax",
     "OneCoin": "crowdassay.estimators.coins",
@@ -98,6 +102,7 @@ __all__ = [  # noqa: RUF022  plain order
     "Agreement",
     "Assay",
     "BeliefPropagation",
+    "BradleyTerry",
     "CrowdassayError",
     "DawidSkene",
     "DawidSkeneMeanField",
@@ -110,6 +115,7 @@ __all__ = [  # noqa: RUF022  plain order
     "MACE",
     "MMSR",
     "MajorityVote",
+    "ManyFacet",
     "MeanField",
     "MinimaxEntropy",
     "OneCoin",

@@ -10,10 +10,11 @@ from crowdassay.read_options import OPTIONS, flag
 FLAGS = tuple(flag(name).removeprefix("--") for name in READING_FLAGS)
 VALUES = (
     *(flag(name).removeprefix("--") for name in OPTIONS if name not in READING_FLAGS),
-    "order", "gamma", "gammas", "max-iter",
+    "order", "gamma", "gammas", "max-iter", "score-column", "left-column", "right-column", "winner-column", "winners", "facets",
+    "estimation", "style",
 )  # fmt: skip
 RENAMED = {"from": "format", "order": "classes"}
-SETTINGS = "wide|plain|-1|none|auto|each|set|first|last"
+SETTINGS = "wide|plain|-1|none|auto|each|set|first|last|side|name|marginal"
 OPTION = re.compile(rf"--({'|'.join(sorted((*FLAGS, *VALUES), key=len, reverse=True))})(?: ({SETTINGS})\b)?(?![\w-])")
 
 

@@ -154,11 +154,12 @@ def takes_reading_options(function: C) -> C:
         for name, option in OPTIONS.items()
     ]
     function.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
-    function.__doc__ = (function.__doc__ or "").replace("    {options}\n", _documentation())
+    function.__doc__ = (function.__doc__ or "").replace("    {options}\n", documentation())
     return function
 
 
-def _documentation() -> str:
+def documentation() -> str:
+    """Return what the options mean, as a docstring lists parameters."""
     lines = []
     for name, option in OPTIONS.items():
         kind = "bool" if name in FLAGS else "list of str" if _listed(name) else "str"

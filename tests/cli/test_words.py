@@ -20,7 +20,7 @@ def labels(tmp_path):
 def test_one_worker_is_not_workers(run, labels):
     out = " ".join(run("aggregate", labels, "--method", "majority")[1].split())
     assert "Read 9 labels of 9 items by 1 worker from labels.csv" in out
-    assert "No tables were written; give --out DIR for them." in out
+    assert "Nothing was written; give --out DIR for the tables or --report FILE.html for a page." in out
 
 
 def test_the_method_is_told_with_what_can_be_set(run, tmp_path):
@@ -68,7 +68,7 @@ def test_the_report_speaks_of_workers_once(spammed):
     result = Assay().fit(spammed).result_
     assert any(note.startswith(ABOUT_WORKERS) for note in result.insight.notes)
     page = build_report(result.insight)
-    assert "flagged below" in page
+    assert "says yes to everything" in page
     assert not any(start in page for start in ABOUT_WORKERS)
 
 

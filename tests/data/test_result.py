@@ -39,8 +39,8 @@ def test_items_table():
 
 def test_worker_and_item_tables_of_a_model_carry_its_parameters():
     fitted = MinimaxEntropy().fit((ROWS["task"], ROWS["worker"], ROWS["answer"]))
-    names = ["worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "verdict", "evidence"]
-    assert fitted.workers_.column_names[:10] == [*names, "looks_like", "confusion:x:x", "confusion:x:y"]
+    names = ["worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "verdict", "action", "evidence"]
+    assert fitted.workers_.column_names[:11] == [*names, "looks_like", "confusion:x:x", "confusion:x:y"]
     assert fitted.workers_["sigma:x:y"].to_numpy() == pytest.approx(fitted.sigma_[:, 0, 1])
     assert fitted.items_["tau:y:x"].to_numpy() == pytest.approx(fitted.tau_[:, 1, 0])
     assert fitted.items_["difficulty"].to_numpy().max() < 1

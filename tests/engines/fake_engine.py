@@ -34,11 +34,11 @@ class FakeEngine:
         self.class_counts = np.bincount(np.append(labels.label, known), minlength=labels.n_classes)
         self.few, self.can, self.xp = False, frozenset(), np
 
-    def gather(self, wanted):
-        return take(self._labels, wanted.rows(self._labels, 0))
-
     def restart(self):
         """There is nothing to forget."""
+
+    def gather(self, wanted):
+        return take(self._labels, wanted.rows(self._labels, 0))
 
     def count(self, log_p, log_prior, weights=Weights.FREE):
         labels, held = self._labels, self._held(weights)

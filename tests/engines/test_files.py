@@ -59,7 +59,7 @@ def rounded(path):
 
 def test_methods_that_need_all_labels_say_so(spool):
     for method, words in (
-        (GLAD(), "needs all labels in memory; take --engine local"),
+        (GLAD(), "needs all labels in memory: take another, or take --engine local"),
         (MinimaxEntropy(gamma="auto"), "Choosing gamma"),
         (MinimaxEntropy(starts=2), "Several starts need class weights of every item in memory; take starts=1"),
     ):

@@ -192,7 +192,7 @@ def test_memory_that_is_not_pinned_will_do(monkeypatch):
 def test_nonsense_is_refused():
     with pytest.raises(ParameterError, match="'local' or 'gpu'"):
         DawidSkene().fit(random_labels(0), engine="abacus")
-    with pytest.raises(ParameterError, match=r"Algorithm 1 needs all labels in memory.*and not on a card"):
+    with pytest.raises(ParameterError, match=r"Algorithm 1 needs all labels in memory: take solver"):
         MinimaxEntropy(solver="algorithm1").fit(random_labels(0), engine="gpu")
 
 

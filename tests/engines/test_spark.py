@@ -24,6 +24,8 @@ from crowdassay.engines.spark import SparkEngine
 from crowdassay.engines.spark_data import encode_frame
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
 from crowdassay.fit.run import fit
+from crowdassay.fit.write import write_result
+from crowdassay.holders import spark_write
 from crowdassay.holders.memory import Memory
 from crowdassay.holders.spark import Spark
 from crowdassay.model.family import Model
@@ -256,6 +258,37 @@ def test_from_the_command_line(sessions, run, tmp_path):
     assert (tmp_path / "next.csv").read_text().startswith("item,label,probability,labels_needed")
     code, _, err = run("aggregate", "no_such_table", *options[:2], "--method", "majority")
     assert (code, err.splitlines()[-1]) == (1, "Error: Spark knows no table 'no_such_table'; check its name and catalog.")
+
+
+def test_results_appear_at_once(sessions, tmp_path, monkeypatch):
+    """A write that fails between tables leaves the old result as it was, and nothing beside it."""
+    if "classic" not in sessions:
+        pytest.skip("only here files are moved by us")
+    frame = sessions["classic"].createDataFrame(pa.table(FRAME))
+    old, new = (MajorityVote().fit(frame).result_, DawidSkene(smoothing=0.1, max_iter=2).fit(frame).result_)
+    folder = tmp_path / "out"
+    write_result(old, {"mark": "old"}, folder, "parquet")
+    (folder / "mine.txt").write_text("a file of somebody else")
+    calls = iter(range(99))
+
+    def failing(job):
+        if next(calls) == 2:
+            raise OSError(28, "No space left on device")
+        return spark_session.run(job)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spark_write, "run", failing)
+        with pytest.raises(OSError, match="No space"):
+            write_result(new, {"mark": "new"}, folder, "parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert '"old"' in (folder / "summary.json").read_text()
+    assert len(list((folder / "labels.parquet").glob("part-*"))) > 0
+    write_result(new, {"mark": "new"}, folder, "csv")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "items.csv", "labels.csv", "mine.txt", "posterior.csv", "summary.json", "workers.csv",
+    ]  # fmt: skip
+    assert '"new"' in (folder / "summary.json").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_failed_fit_leaves_no_folder(sessions, tmp_path):

@@ -194,8 +194,8 @@ def test_row_23_a_vanishing_input(run, tmp_path, monkeypatch):
     labels.write_text("item,worker,label\na,v,x\na,w,y\n")
     sniff = look.sniff
 
-    def sniff_and_vanish(stream, path):
-        found = sniff(stream, path)
+    def sniff_and_vanish(start, path):
+        found = sniff(start, path)
         path.unlink()
         return found
 

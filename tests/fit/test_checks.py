@@ -90,6 +90,7 @@ def test_what_is_no_number_is_refused():
 @pytest.mark.parametrize(("name", "method", "error"), [("labelme", "minimax", 0.25), ("reuters", "dawid-skene", 0.35)])
 def test_real_fits_that_collapsed(real, name, method, error):
     labels, truth = real(name)
-    result = METHODS[method].make(**({"prior": "uniform"} if method == "dawid-skene" else {})).fit(labels).result_
+    options = {"prior": "uniform"} if method == "dawid-skene" else {}
+    result = METHODS[method].make(**options).fit(labels).result_
     assert "It was left for" in result.notes[0]
     assert result.score(truth)["error_rate"] < error

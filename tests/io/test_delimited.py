@@ -17,8 +17,7 @@ from crowdassay.read_options import ReadOptions
 
 
 def sniff(path):
-    with path.open("rb") as stream:
-        return delimited.sniff(stream, path)
+    return delimited.sniff(path.read_bytes(), path)
 
 
 def read_slowly(path, dialect, positions):

@@ -203,7 +203,7 @@ def test_w2_text_on_its_way_to_spark_gets_the_same_checks(tmp_path, name):
         assert said[0] == said[1]
         assert words in said[0]
         return
-    table = pq.read_table(as_parquet([path], tmp_path, ReadOptions()))
+    table = pq.read_table(as_parquet([path], tmp_path, ReadOptions())[0])
     assert sorted(tuple(row.values()) for row in table.to_pylist()) == rows_of(read_labels(path))
 
 
@@ -282,8 +282,8 @@ def test_m9_a_file_replaced_while_it_is_read(tmp_path, spooled, monkeypatch, pla
     path = write(tmp_path / "a.csv", HEAD + "a,u,x\nb,u,y\n")
     sniff = look.sniff
 
-    def sniff_and_replace(stream, name):
-        found = sniff(stream, name)
+    def sniff_and_replace(start, name):
+        found = sniff(start, name)
         other = write(tmp_path / "other.csv", "worker,item,label\nu,a,x\nu,b,y\n")
         os.replace(other, path)
         return found
@@ -311,6 +311,12 @@ def test_l6_a_folder_of_the_users_own_is_left_alone(tmp_path):
     write(tmp_path / f"{stale.name}.lock", "")
     with workspace(tmp_path):
         assert not stale.exists()
+
+
+def test_items_that_vanish_are_counted(tmp_path, spooled):
+    path = write(tmp_path / "a.csv", HEAD + "a,u,x\na,v,y\nb,,x\nc,u,\nd,u,x\n")
+    for labels in (read_labels(path), spooled(path)):
+        assert "2 items are left without any label, and not in the result." in labels.report.notes
 
 
 def test_times_and_durations_go_with_the_labels(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay import Assay, DawidSkene, simulate
+from crowdassay import Assay, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning.assign import Plan, plan
 from crowdassay.planning.offer import EXPERT, Offer
@@ -13,7 +13,7 @@ from crowdassay.planning.state import State
 @pytest.fixture(scope="module")
 def state():
     labels, _ = simulate(np.random.default_rng(5), n_items=150, n_workers=15, n_classes=2, labels_per_item=3)
-    return State.of(DawidSkene(smoothing=1).fit(labels).result_)
+    return State.of(Assay().fit(labels).result_)
 
 
 def pairs(state):
@@ -79,7 +79,7 @@ def test_new_workers_get_a_few_settled_items_and_nothing_else(state):
     assert new.sum() == 10
     assert made.trial[new].all()
     assert not made.trial[~new].any()
-    assert (wider.probability[made.item[new]] >= 0.95).all()
+    assert wider.probability[made.item[new]].min() >= np.quantile(wider.probability, 0.9)
 
 
 def test_copies_are_not_asked_about_what_the_other_has_labelled(state):
@@ -92,9 +92,9 @@ def test_copies_are_not_asked_about_what_the_other_has_labelled(state):
 
 
 def test_nothing_is_asked_that_is_worth_less_than_it_costs(state):
-    best = plan(state, 1).gain[0]
-    assert not len(plan(state, 10, least=float(best) * 1.01).item)
-    assert len(plan(state, 10, least=float(best) * 0.5).item)
+    best = float(plan(state, 150).gain.max())
+    assert not len(plan(state, 10, least=best * 1.01).item)
+    assert (plan(state, 10, least=best * 0.5).gain >= best * 0.5).all()
 
 
 def test_a_table_of_nothing_has_its_columns(state):

@@ -98,7 +98,7 @@ def test_known_items_are_never_asked_for():
 
 def test_worth_counts_the_labels_that_are_needed():
     labels, _ = simulate(np.random.default_rng(1), n_items=120, n_workers=12, skill=3, labels_per_item=2)
-    state = State.of(DawidSkene(smoothing=1).fit(labels).result_)
+    state = State.of(DawidSkene(prior="estimated", smoothing=0.5).fit(labels).result_)
     rows = worth_of(state, np.flatnonzero(state.probability < 0.95)[:30])
     assert [row.rate for row in rows] == sorted((row.rate for row in rows), reverse=True)
     assert all(row.labels is None or row.labels >= 1 for row in rows)

@@ -41,7 +41,7 @@ def test_known_items_narrow_the_limit_and_correct_the_estimate():
 
 def test_the_shipped_limit_held_on_real_data():
     cover = population()["limit"]["coverage"]
-    assert cover["held_of_replays"] >= 0.95
+    assert min(cover["held_of_replays"].values()) >= 0.95
     assert min(cover["held_by_known"].values()) >= 0.95
     assert shipped_law().groups >= 35
 
@@ -89,7 +89,7 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
 
 def test_every_item_gets_a_decision():
     labels, _ = simulate(np.random.default_rng(4), n_items=100, n_workers=20, skill=1.5, labels_per_item=3)
-    state = State.of(DawidSkene(smoothing=1).fit(labels).result_)
+    state = State.of(DawidSkene(prior="estimated", smoothing=0.5).fit(labels).result_)
     made = plan(state, 20)
     table = items_table(state, made).to_pylist()
     assert {row["decision"] for row in table} == {"stop", "label", "wait"}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
+from crowdassay.cli.placing import check_out, write_out
 from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
@@ -49,10 +52,13 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option(
     "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the result tables, or sqlite:///FILE or postgresql://..."
+)
 @click.option("--next", "ask", type=click.Path(path_type=Path), help="Write the items most worth another label (.csv).")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
 @click.option("--report-title", help="--report: its title.")
+@click.option("--cost", help="The price of a label, such as 0.05, or the column of LABELS that says what each was paid.")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the tables."
 )
@@ -63,27 +69,39 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--max-iter", type=int, help="Passes over the labels allowed.")
 @click.option("--tol", type=float, help="Relative change of the objective at which to stop.")
 @click.option("--strict", is_flag=True, help="End with exit code 1 if the fit did not converge.")
+@click.option(
+    "--fail-if",
+    "fail_if",
+    multiple=True,
+    metavar="CONDITION",
+    help="End with exit code 1 if this holds, such as 'estimated_error > 5%' or 'removed > 0'; may be given several times.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> int:
     """Aggregate LABELS into one label per item.
 
     LABELS is a table (CSV, TSV, JSONL or Parquet, plain or .gz) or the export of an annotation tool, recognised by content; or
-    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'.
+    several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'; or - for standard input,
+    sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
+    from crowdassay.cli.costs import check_cost, read_cost
+    from crowdassay.cli.gates import failures, read_gates
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import tell
     from crowdassay.fit.summary import summarise
-    from crowdassay.fit.write import write_result
-    from crowdassay.io.tables import check_results
+    from crowdassay.io.tables import MODEL_FILES, OURS
 
     chosen, estimator = choose(method, options)
+    gates = read_gates(options["fail_if"], truth=options["truth"] is not None)
+    check_cost(options["cost"], labels)
     if options["out"] is not None:
-        check_results(options["out"])
+        check_out(options["out"])
     check_pictures(options)
     refuse_inputs(
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
         [options[name] for name in ("ask", "report", "calibration")],
+        [(options["out"], OURS), (options["save_model"], MODEL_FILES)],
     )
     quiet = options["quiet"] or options["as_json"]
     known = {} if options["validation"] is None else {"validation": options["validation"]}
@@ -92,26 +110,38 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             holder = stack.enter_context(holding(labels, options, estimator, announce))
             estimator.fit(holder, progress=progress, announce=announce, **known)
         result = estimator.result_
-        if options["out"] is not None or not options["quiet"]:
+        summary, failed = None, []
+        if options["out"] is not None or not options["quiet"] or gates:
             with working("Describing workers and items ...", quiet=quiet):
-                summary = summarise(result, chosen.name, ordered=chosen.ordered)
-        if options["out"] is not None:
-            with working("Writing ...", quiet=quiet):
-                write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-        show_more(result, options)
+                paid = read_cost(options["cost"], labels, holder.facts)
+                ordered = chosen.ordered or bool(options["ordered"])
+                summary = summarise(result, chosen.name, ordered=ordered, cost=paid)
+            failed = failures(gates, summary)
+            if gates:
+                summary["failed_gates"] = failed
+        if options["out"] is not None and summary is not None:
+            with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
+                write_out(result, summary, options["out"], options["form"], raw=options["raw"])
+        show_more(result, labels, options)
         if options["save_model"] is not None:
-            estimator.save(options["save_model"])
-        if not options["quiet"]:
+            with noting(f"the model in '{options['save_model']}'"):
+                estimator.save(options["save_model"])
+        if summary is not None and not options["quiet"]:
             tell(result, summary, options)
-    return int(options["strict"] and not result.converged)
+    if options["strict"] and not result.converged:
+        failed = [*failed, f"The fit did not converge in {result.n_iter} iterations, as --strict asks; raise --max-iter."]
+    for words in failed:
+        click.echo(f"Failed: {words}", err=True)
+    return int(bool(failed))
 
 
-def show_more(result: Result, options: dict[str, Any]) -> None:
+def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Write what was asked for beyond the tables: items to label next, the calibration, the report."""
     if options["ask"] is not None:
         from crowdassay.io.write import write_table
 
-        write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
+        with noting(f"'{options['ask']}'"):
+            write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
     if options["calibration"] is not None:
         from crowdassay.errors import DataError
         from crowdassay.report.chart import save_chart
@@ -119,9 +149,15 @@ def show_more(result: Result, options: dict[str, Any]) -> None:
 
         if not result.insight.against.known:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
-        save_chart(calibration_chart(result.insight.against.records), options["calibration"])
+        chart = calibration_chart(result.insight.against.records)
+        with noting(f"'{options['calibration']}'"):
+            save_chart(chart, options["calibration"])
     if options["report"] is not None:
-        result.report(options["report"], title=options["report_title"])
+        from crowdassay.cli.costs import read_cost
+
+        cost = read_cost(options["cost"], labels, result.holder.facts)
+        with noting(f"'{options['report']}'"):
+            result.report(options["report"], title=options["report_title"], cost=cost)
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:
@@ -164,6 +200,8 @@ def check_pictures(options: dict[str, Any]) -> None:
         check_writable(options["ask"].parent)
     if options["save_model"] is not None:
         check_writable(options["save_model"])
+        if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(options["save_model"]):
+            raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     if options["report"] is not None:
         from crowdassay.report.build import check_report
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **option
     if out is not None:
         check_writable(out)
         check_free(out, FILES, FILES[-1])
+        refuse_inputs(labels, [], [(out, FILES)])
     data = read(labels, options)
     found = measure(data, **{name: options[name] for name in ("level", "resamples", "seed", "confidence")})
     if out is not None:

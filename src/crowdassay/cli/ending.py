@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+import click
+
 INTERRUPTED = 3
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 0.6  # seconds for the interruption to get through; compiled code does not hear it
@@ -16,13 +18,46 @@ PATIENCE = 0.6  # seconds for the interruption to get through; compiled code doe
 
 @dataclass
 class Ending:
-    """What to say when a run is interrupted, and whether it has ended."""
+    """What to say when a run is interrupted, and whether it has ended.
+
+    Attributes
+    ----------
+    writing : str or None
+        What is being put in its place at this moment.
+    written : list of str
+        What has been written.
+    """
 
     done: threading.Event = field(default_factory=threading.Event)
+    writing: str | None = None
+    written: list[str] = field(default_factory=list)
 
     def last_words(self) -> str:
         """Return what to tell the user."""
-        return "Interrupted; nothing was written."
+        writing, written = self.writing, list(self.written)
+        if writing is None:
+            return f"Interrupted; {'nothing was' if not written else f'{listed(written)} had been'} written."
+        before = f" Written before that: {listed(written)}." if written else ""
+        return f"Interrupted while writing {writing}: it is the old one or the new one, complete.{before}"
+
+
+@contextmanager
+def noting(what: str) -> Iterator[None]:
+    """Take note that something is being written, and then that it was, for the last words of this run."""
+    ending = click.get_current_context().find_object(Ending) or Ending()
+    ending.writing = what
+    yield  # without a finally: whoever is interrupted here may have written it or not
+    ending.written.append(what)
+    ending.writing = None
+
+
+def listed(things: list[str]) -> str:
+    """Return things as a list in words.
+
+    >>> listed(["the tables", "the report", "the model"])
+    'the tables, the report and the model'
+    """
+    return " and ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
 
 
 @contextmanager

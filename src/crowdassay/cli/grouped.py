@@ -7,21 +7,23 @@ import click
 from crowdassay.read_options import HEADING, under
 
 HEADINGS = {
+    "Facets": ("facets", "positive", "steps", "estimation", "correct", "interaction"),
+    "Comparisons": ("ties", "both_bad", "no_position", "no_reliability", "style", "intervals"),
     "Planning": (
         "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers",
         "decisions", "curve", "new", "items", "like",
     ),
-    "Rates": ("people", "by", "pair", "against", "strata", "order_column", "cost", "beyond"),
+    "Rates": ("people", "by", "pair", "against", "strata", "order_column", "beyond"),
     "Method": (
         "method", "methods", "ordered", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
-        "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level",
+        "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level", "group", "time",
     ),
     "Known classes": ("truth", "gold", "gold_workers", *under("Known classes"), "gold_out", "calibration"),
     "Results": (
         "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
-        "next_size", "items_file", "fail_if",
+        "next_size", "items_file", "fail_if", "cost", "chart", "next_pairs",
     ),
-    HEADING: under(HEADING),
+    HEADING: (*under(HEADING), "score_column", "left_column", "right_column", "winner_column", "winners"),
     "Running": ("engine", "memory", "temp_dir", "threads"),
 }  # fmt: skip
 

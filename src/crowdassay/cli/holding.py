@@ -47,13 +47,16 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def holding(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
     """Read LABELS into the place that the options name, and hold them until the tables are written."""
+    from crowdassay.sources.local import local_sources
+
     name = options["engine"]
-    if name == "auto":
-        name = "files" if too_large(labels, options, estimator) else "local"
-    check(name, options, estimator)
-    hold = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
-    with hold(labels, {**options, "engine": name}, estimator, announce) as holder:
-        yield holder
+    with local_sources(() if name == "spark" else labels) as local:  # Spark reads for itself, wherever labels are
+        if name == "auto":
+            name = "files" if too_large(local, options, estimator) else "local"
+        check(name, options, estimator)
+        hold = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
+        with hold(labels if name == "spark" else local, {**options, "engine": name}, estimator, announce) as holder:
+            yield holder
 
 
 def check(name: str, options: dict[str, Any], estimator: Any) -> None:
@@ -63,7 +66,7 @@ def check(name: str, options: dict[str, Any], estimator: Any) -> None:
     if name == "local":
         return
     if reason := estimator.needs_memory():
-        raise ParameterError(f"{reason}; take --engine local.")
+        raise ParameterError(f"{reason}, or take --engine local.")
     if name == "gpu":
         return
     for option, unset in IN_MEMORY.items():
@@ -117,9 +120,16 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
     from crowdassay.engines.spark_data import encode_frame
     from crowdassay.engines.spark_session import is_local, open_session, spark_path
     from crowdassay.holders.spark import Spark
+    from crowdassay.io.to_parquet import as_parquet
     from crowdassay.io.workspace import workspace
 
     with ExitStack() as stack:
+        asked = read_options(options)
+        columns: Any = {role: asked.columns[role] for role in ("item", "worker", "label")}
+        made: list[Path] = []
+        if text := text_files(labels):  # before Spark starts, which takes a while: bad text is refused at once
+            folder = stack.enter_context(workspace(options["temp_dir"]))
+            made, columns = as_parquet(text, folder, asked)
         if announce is not None:
             announce("Starting Spark ...")
         spark = open_session()
@@ -128,15 +138,8 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
             spool = str(stack.enter_context(workspace(spool)))
         if announce is not None:
             announce("Encoding the labels in Spark ...")
-        asked = read_options(options)
-        columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
-        if text := text_files(labels):
-            folder = stack.enter_context(workspace(options["temp_dir"] if is_local(spark) else None))
-            frame, columns = text_frame(spark, text, folder, asked), {}
-        else:
-            frame = read_frame(spark, labels)
         data = encode_frame(
-            frame,
+            own_frame(spark, made) if made else read_frame(spark, labels),
             columns=columns,
             classes=asked.classes,
             gold=options["gold"],
@@ -164,15 +167,14 @@ def text_files(names: tuple[str, ...]) -> list[Path]:
     return found if kinds == {True} else []
 
 
-def text_frame(spark: Any, paths: list[Path], folder: Path, options: Any) -> Any:
-    """Let our own reader, with its checks, make Parquet of text; Spark reads that, or gets it where it is elsewhere."""
+def own_frame(spark: Any, paths: list[Path]) -> Any:
+    """Let Spark read Parquet that our own reader made of text; where Spark is elsewhere, it is sent there."""
     import pyarrow.parquet as pq
 
     from crowdassay.engines.spark_session import is_local
     from crowdassay.engines.spark_session import run as on_spark
-    from crowdassay.io.to_parquet import as_parquet
 
-    written = [str(path) for path in as_parquet(paths, folder, options)]
+    written = [str(path) for path in paths]
     if is_local(spark):
         return on_spark(lambda: spark.read.parquet(*written))
     return on_spark(lambda: spark.createDataFrame(pq.read_table(written).to_pandas()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -16,11 +17,14 @@ from crowdassay.cli.compare import compare
 from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
 from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
+from crowdassay.cli.measure import measure
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths
 from crowdassay.cli.plan import plan
+from crowdassay.cli.rank import rank
 from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
+from crowdassay.cli.serve import serve
 from crowdassay.cli.simulate import simulate
 from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
@@ -35,7 +39,9 @@ def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
 
 
-for command in (aggregate, agreement, compare, convert, datasets, methods, plan, rate, reproduce, simulate, update):
+for command in (
+    aggregate, agreement, compare, convert, datasets, measure, methods, plan, rank, rate, reproduce, serve, simulate, update,
+):  # fmt: skip
     cli.add_command(command)
     check_paths(command)
 
@@ -52,10 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(given: list[str], ending: Ending) -> int:
     """Run a command and return the exit code; what goes wrong is one line, and a traceback only with --debug."""
     try:
-        return cli.main(given, prog_name="crowdassay", standalone_mode=False) or 0
+        return cli.main(given, prog_name="crowdassay", standalone_mode=False, obj=ending) or 0
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return fail(error, error.format_message(), error.exit_code) if "--json" in given else show(error)
     except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo(ending.last_words(), err=True)
         return INTERRUPTED
@@ -65,13 +70,26 @@ def run(given: list[str], ending: Ending) -> int:
     except CrowdassayError as error:
         if "--debug" in given:
             raise
-        click.echo(f"Error: {error.message}", err=True)
-        return error.exit_code
+        return fail(error, error.message, error.exit_code, as_json="--json" in given)
     except Exception as error:  # a user is told what to do even of what we did not think of
         if "--debug" in given:
             raise
-        click.echo(f"Error: {unforeseen(error)}", err=True)
-        return 1
+        return fail(error, unforeseen(error), 1, as_json="--json" in given)
+
+
+def show(error: click.ClickException) -> int:
+    """Show what is wrong with the command itself, and how it is used."""
+    error.show()
+    return error.exit_code
+
+
+def fail(error: Exception, message: str, code: int, *, as_json: bool = True) -> int:
+    """Say in one line what went wrong; with --json as JSON, where a program looks for the result."""
+    if as_json:
+        click.echo(json.dumps({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}}))
+    else:
+        click.echo(f"Error: {message}", err=True)
+    return code
 
 
 def unforeseen(error: Exception) -> str:

@@ -17,6 +17,14 @@ class GivenPath(click.Path):
         """Return the path as a `Path`."""
         if not str(value) or "\0" in str(value):
             self.fail("the path is empty; was a variable not set?" if not str(value) else "a path holds no NUL.", param, ctx)
+        if "://" in str(value) and param is not None:
+            if param.name == "labels":
+                return str(value)  # a path would lose one of the slashes
+            if param.name == "out":
+                from crowdassay.sources.results import as_tables
+
+                if (tables := as_tables(str(value))) is not None:
+                    return tables
         return super().convert(value, param, ctx)
 
 
@@ -27,12 +35,39 @@ def check_paths(command: click.Command) -> None:
             parameter.type = GivenPath(path_type=Path)
 
 
-def refuse_inputs(inputs: Iterable[str | Path | None], outputs: Iterable[Path | None]) -> None:
-    """Refuse to write over a file that is read."""
+def refuse_inputs(
+    inputs: Iterable[str | Path | None],
+    outputs: Iterable[Path | None],
+    folders: Iterable[tuple[Path | None, Iterable[str]]] = (),
+) -> None:
+    """Refuse to write over a file that is read, whatever it is called: patterns and folders are expanded, links followed.
+
+    Parameters
+    ----------
+    inputs : iterable of str, Path or None
+        Files, folders and patterns that are read.
+    outputs : iterable of Path or None
+        Files that are written.
+    folders : iterable of pairs
+        Folders that are written to, each with the names of the files that may be written there.
+    """
     from crowdassay.errors import FileError
     from crowdassay.io.values import shown_file
 
-    read = [path for path in inputs if path is not None and os.path.exists(path)]
-    for output in outputs:
-        if output is not None and os.path.exists(output) and any(os.path.samefile(output, path) for path in read):
-            raise FileError(f"{shown_file(output)} is read by this command and would be written over; name another file.")
+    read = {os.path.realpath(path) for given in inputs if given is not None for path in _files(given)}
+    inside = [place / name for place, names in folders if place is not None for name in names]
+    for output in [*(output for output in outputs if output is not None), *inside]:
+        if os.path.realpath(output) in read:
+            raise FileError(f"{shown_file(output)} is read by this command and would be written over; name another.")
+
+
+def _files(given: str | Path) -> list[Path]:
+    """Return the files that a path, folder or pattern stands for; what cannot be found, whoever reads it complains of."""
+    from crowdassay.errors import CrowdassayError
+    from crowdassay.io.kinds import find_inputs
+
+    try:
+        found = find_inputs([given])
+    except CrowdassayError:
+        found = []
+    return [*found, *(path for path in Path(given).rglob("*") if path.is_file())] if os.path.isdir(given) else found

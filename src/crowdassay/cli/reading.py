@@ -52,5 +52,7 @@ def read_options(options: dict[str, Any]) -> ReadOptions:
 def read(labels: Sequence[str | Path], options: dict[str, Any]) -> Labels:
     """Read LABELS as the options say."""
     from crowdassay.io.files import read_files
+    from crowdassay.sources.local import local_sources
 
-    return read_files(labels, read_options(options))
+    with local_sources(labels) as names:
+        return read_files(names, read_options(options))

@@ -24,7 +24,7 @@ import click
 @click.option("--worker-spread", default=1.0, show_default=True, help="Standard deviation of the worker parameters.")
 @click.option("--item-spread", default=0.5, show_default=True, help="Standard deviation of the item parameters.")
 @click.option("--spammers", default=0.0, show_default=True, help="Share of workers who guess.")
-@click.option("--story", type=click.Choice(["birds"]), help="Instead of all that: the story that the tutorial tells.")
+@click.option("--story", type=click.Choice(["birds", "reviews"]), help="Instead of all that: a story of the documentation.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same labels.")
 @click.pass_context
 def simulate(context: click.Context, /, out: Path, seed: int, story: str | None, **options: object) -> None:
@@ -35,6 +35,7 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     from crowdassay.errors import ParameterError
     from crowdassay.io.folder import check_free
     from crowdassay.io.write import check_writable, write_table
+    from crowdassay.simulation.reviews import reviews
     from crowdassay.simulation.simulate import simulate as draw
     from crowdassay.simulation.story import birds
 
@@ -48,13 +49,23 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     check_writable(out)
     check_free(out, ("labels.csv", "truth.csv"), "truth.csv")
     generator = np.random.default_rng(seed)
-    labels, truth = birds(generator) if story else draw(generator, **options)  # type: ignore[arg-type]
+    more: dict[str, pa.Array] = {}
+    if story == "reviews":
+        labels, truth, texts = reviews(generator)
+        more = {"text": pa.array(texts).take(pa.array(labels.label_item))}
+    else:
+        labels, truth = birds(generator) if story else draw(generator, **options)  # type: ignore[arg-type]
+    if labels.time is not None:
+        more["time"] = pa.array(labels.time).cast(pa.int64()).cast(pa.timestamp("s")).cast(pa.string())
+    if labels.duration is not None:
+        more["duration"] = pa.array(labels.duration)
     out.mkdir(parents=True, exist_ok=True)
     rows = pa.table(
         {
             "item": labels.items.take(pa.array(labels.label_item)),
             "worker": labels.workers.take(pa.array(labels.worker)),
             "label": labels.classes.take(pa.array(labels.label)),
+            **more,
         }
     )
     write_table(rows, out / "labels.csv", "csv")

@@ -11,10 +11,12 @@ import numpy as np
 
 from crowdassay.fit.result import Result
 from crowdassay.insight.items import hardness
+from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.io.values import counted
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
 WIDTH = 40
+MOST_FLAGGED = 8  # workers named with their reasons
 
 
 def print_report(labels: Any, *, notes: bool = True) -> None:
@@ -34,11 +36,27 @@ def print_report(labels: Any, *, notes: bool = True) -> None:
     for reason, count in report.dropped.items():
         console.print(f"Left out {counted(count, 'row')}: {reason}.")
     if report.repeats:
-        console.print(f"Judgements that repeat a worker and item: {report.repeats:,} ({report.repeats_policy}).")
+        console.print(told_repeats(report))
     if report.gold:
         console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")
     for note in report.notes if notes else ():
         console.print(f"Note: {note}")
+
+
+def told_repeats(report: Any) -> str:
+    """Say what became of labels that a worker gave an item again.
+
+    >>> from crowdassay.data.labels import ImportReport
+    >>> told_repeats(ImportReport(repeats=541))
+    '541 labels repeat an item that the same worker had already labelled. All were kept; --repeats last keeps only the latest.'
+    """
+    one = report.repeats == 1
+    what = (
+        f"{counted(report.repeats, 'label')} {'repeats' if one else 'repeat'} an item that the same worker had already labelled"
+    )
+    if report.repeats_policy == "keep":
+        return f"{what}. {'It was' if one else 'All were'} kept; --repeats last keeps only the latest."
+    return f"{what}. Only the {report.repeats_policy} label was kept each time."
 
 
 def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
@@ -46,12 +64,10 @@ def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> No
     if options["as_json"]:
         click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     elif not options["quiet"]:
-        print_summary(result, summary, options["out"], options["form"])
-        if options["report"] is not None:
-            click.echo(f"Wrote the report to {options['report']}.")
+        print_summary(result, summary, options)
 
 
-def print_summary(result: Result, summary: dict[str, Any], out: Path | None, form: str) -> None:
+def print_summary(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
     """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
     from rich.console import Console
 
@@ -75,15 +91,38 @@ def print_summary(result: Result, summary: dict[str, Any], out: Path | None, for
     )
     if "error_rate" in summary:
         console.print(told_score(summary))
+    if "cost" in summary:
+        console.print(told_cost(summary))
     for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.doubt):
-        console.print(f"Note: {note}", style="bold red" if note == result.doubt else None)
+        if not note.startswith(ABOUT_WORKERS):  # they are named below
+            console.print(f"Note: {note}", style="bold red" if note == result.doubt else None)
+    flagged = summary["flagged_workers"]
+    for row in flagged[:MOST_FLAGGED]:
+        console.print(f"{row['action'].capitalize()} {shown(row['worker'])}: {'; '.join(row['reasons'])}.")
+    if (more := len(flagged) - MOST_FLAGGED) > 0:
+        console.print(f"{counted(more, 'more worker')} {'needs' if more == 1 else 'need'} attention; workers.csv names them.")
     console.print()
     print_workers(console, result)
     print_items(console, result)
-    if out is None:
-        console.print("No tables were written; give --out DIR for them.")
-    else:
-        console.print(f"Wrote labels, posterior, workers and items (.{form}) and summary.json to {out}.")
+    print_written(options)
+
+
+def print_written(options: dict[str, Any]) -> None:
+    """Print which files were written, or that none were."""
+    out = options["out"]
+    kind = f" (.{options['form']}) and summary.json" if isinstance(out, Path) else ", as tables,"
+    written = {
+        f"labels, posterior, workers and items{kind}": out,
+        "the items to label next": options["ask"],
+        "the chart of the probabilities": options["calibration"],
+        "the model": options["save_model"],
+        "the report": options["report"],
+    }
+    for what, where in written.items():
+        if where is not None:
+            click.echo(f"Wrote {what} to {where}.")
+    if not any(where is not None for where in written.values()):
+        click.echo("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
 
 
 def told_method(summary: dict[str, Any]) -> str:
@@ -93,6 +132,15 @@ def told_method(summary: dict[str, Any]) -> str:
     values = {name: value for name, value in summary["parameters"].items() if name in FITTING and value is not None}
     parameters = ", ".join(f"{name} = {brief(value)}" for name, value in values.items())
     return f"Method {summary['method']}{f' ({parameters})' if parameters else ''}"
+
+
+def told_cost(summary: dict[str, Any]) -> str:
+    """Say what was spent, and what settling the rest would cost."""
+    cost = summary["cost"]
+    settled = "" if cost["per_settled_item"] is None else f", {cost['per_settled_item']:,.2f} for each settled item"
+    vain = f" {cost['spent_on_removed']:,.2f} went to workers to remove." if cost["spent_on_removed"] else ""
+    more = f" About {cost['labels_to_settle']:,} more labels, {cost['to_settle']:,.2f}, would settle the rest."
+    return f"Spent {cost['spent']:,.2f}{settled}.{vain}{more if cost['labels_to_settle'] else ''}"
 
 
 def told_score(summary: dict[str, Any]) -> str:
@@ -112,13 +160,13 @@ def print_workers(console: Any, result: Result) -> None:
     from rich.table import Table
 
     found = result.insight
-    workers = Table("worker", "labels", "accuracy", "95% interval", "verdict", title="Least reliable workers")
+    workers = Table("worker", "labels", "accuracy", "95% interval", "what to do", title="Least reliable workers")
     workers.title_justify = "left"
     for i in least_reliable(result):
         between = f"{found.low[i]:.3f} to {found.high[i]:.3f}"
         accuracy = f"{found.accuracy[i]:.3f}" if found.estimable[i] else "unknown"
         name = shown(found.record.labels.workers[i].as_py())
-        workers.add_row(name, f"{found.n_labels[i]:,}", accuracy, between, found.verdicts[i])
+        workers.add_row(name, f"{found.n_labels[i]:,}", accuracy, between, found.actions[i])
     console.print(workers)
 
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.paths import refuse_inputs
+from crowdassay.cli.placing import check_out, write_out
 from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
@@ -45,27 +48,36 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     without LABELS, fits the workers to all labels so far. The folder holds the old model or the new one, never half of either.
     """
     import json
+    import os
+    from functools import partial
 
-    from crowdassay.errors import ParameterError
+    from crowdassay.errors import FileError, ParameterError
     from crowdassay.estimators.load import load_model
     from crowdassay.fit.summary import summarise
-    from crowdassay.fit.write import write_result
-    from crowdassay.io.tables import check_results
+    from crowdassay.io.lock import folder_locked
+    from crowdassay.io.tables import OURS
     from crowdassay.persistence.saved import save_model
     from crowdassay.persistence.update import SINCE
 
     if not (labels or options["refit"]):
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
     if options["out"] is not None:
-        check_results(options["out"])
-    estimator = load_model(model)
-    facts = add(estimator, labels, options) if labels else {}
-    n_iter = estimator.refresh().result_.n_iter if options["refit"] else None
-    save_model(estimator, model)
+        if os.path.realpath(str(options["out"])) == os.path.realpath(model):
+            raise FileError(f"'{options['out']}' is the model's own folder; name another for the tables.")
+        check_out(options["out"])
+    refuse_inputs([*labels, model], [], [(options["out"], OURS)])
+    with folder_locked(model, partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)):
+        estimator = load_model(model)
+        facts = add(estimator, labels, options) if labels else {}
+        n_iter = estimator.refresh().result_.n_iter if options["refit"] else None
+        if facts.get("n_new_labels") or facts.get("n_replaced_labels") or options["refit"]:
+            with noting(f"the model in '{model}'"):
+                save_model(estimator, model)
     result = estimator.result_
     if options["out"] is not None:
         summary = summarise(result, result.method)
-        write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+        with noting(f"the tables in '{options['out']}'"):
+            write_out(result, summary, options["out"], options["form"], raw=options["raw"])
     facts |= {
         "n_items": result.labels.n_items,
         "n_labels": result.labels.n_labels,
@@ -82,18 +94,26 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     """Take in the labels of files; return what that did."""
     import time
 
-    from crowdassay.persistence.update import count_again
+    from crowdassay.cli.summary import print_report
+    from crowdassay.persistence.repeats import sift
     from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
     new = read(labels, {**options, "classes": list(old.class_names)})
+    if not (options["quiet"] or options["as_json"]):
+        print_report(new)
     started = time.perf_counter()
-    done = take_in(estimator, new)
+    found = sift(old, new, options["repeats"])
+    done = None if found.new is None else take_in(estimator, found.new, old=found.old)
     return {
-        "n_new_labels": new.n_labels,
-        "n_known_labels": count_again(old, new),
-        "n_touched": len(done.touched),
-        "n_changed": done.changed,
+        "n_new_labels": 0 if found.new is None else found.new.n_labels,
+        "n_known_labels": found.known,
+        "n_left_out_labels": found.left_out,
+        "n_replaced_labels": found.replaced,
+        "n_touched": 0 if done is None else len(done.touched),
+        "n_changed": 0 if done is None else done.changed,
+        "dropped": dict(new.report.dropped),
+        "notes": list(new.report.notes),
         "seconds": round(time.perf_counter() - started, 4),
     }
 
@@ -102,17 +122,27 @@ def tell(facts: dict[str, Any], model: Path) -> None:
     """Print what happened, and what to do about labels given twice or workers left behind."""
     from crowdassay.io.values import counted
 
+    for reason, count in facts.get("dropped", {}).items():
+        click.echo(f"Left out {counted(count, 'row')}: {reason}.")
+    for note in facts.get("notes", []):
+        click.echo(f"Note: {note}")
+    if known := facts.get("n_known_labels"):
+        click.echo(
+            f"The model had {known:,} of these labels already (same item, worker and label): "
+            f"{'it was' if known == 1 else 'they were'} not counted again."
+        )
+    if count := facts.get("n_left_out_labels"):
+        click.echo(f"Left out {counted(count, 'label')} of workers who had labelled the item before (--repeats first).")
+    if count := facts.get("n_replaced_labels"):
+        click.echo(f"Replaced {counted(count, 'older label')} by the same workers on the same items (--repeats last).")
+    if facts.get("n_new_labels") == 0:
+        click.echo("Nothing was added to the model.")
     if n_new := facts.get("n_new_labels"):
         click.echo(
             f"Took in {counted(n_new, 'label')}: judged {counted(facts['n_touched'], 'item')} again in "
             f"{facts['seconds']:.2f} s, and the label of {counted(facts['n_changed'], 'old item')} changed. "
             f"The model now holds {counted(facts['n_labels'], 'label')} of {counted(facts['n_items'], 'item')}."
         )
-        if facts["n_known_labels"] == n_new:
-            click.echo(
-                "Note: The model had all of these labels already, word for word (same item, worker and label), and now counts "
-                "them twice. If they were given again by mistake, start again from a copy of the model, or from all labels."
-            )
     since = facts["labels_since_fit"]
     if facts["refit_n_iter"] is not None:
         click.echo(f"Fitted the workers again in {counted(facts['refit_n_iter'], 'iteration')}.")

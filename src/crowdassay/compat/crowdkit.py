@@ -1,4 +1,4 @@
-"""crowd-kit's classification classes: change the import line and keep the rest.
+"""crowd-kit's classification and pairwise classes: change the import line and keep the rest.
 
 >>> from crowdassay.compat.crowdkit import MajorityVote
 >>> import pandas as pd
@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from crowdassay.compat.crowdkit_models import GLAD, KOS, MACE, DawidSkene, OneCoinDawidSkene
+from crowdassay.compat.crowdkit_pairwise import BradleyTerry, NoisyBradleyTerry
 from crowdassay.compat.crowdkit_votes import MMSR, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "KOS",
     "MACE",
     "MMSR",
+    "BradleyTerry",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
+    "NoisyBradleyTerry",
     "OneCoinDawidSkene",
     "Wawa",
     "ZeroBasedSkill",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 
 
@@ -17,9 +17,16 @@ def take_items(labels: Labels, rows: IntArray, *, named: bool = True) -> Labels:
     sizes = np.diff(labels.starts)[rows]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     chosen = np.arange(starts[-1]) + np.repeat(labels.starts[:-1][rows] - starts[:-1], sizes)
-    items = labels.items.take(pa.array(rows)) if named else pa.nulls(len(rows))
     return replace(
-        labels, starts=starts, worker=labels.worker[chosen], label=labels.label[chosen], gold=labels.gold[rows], items=items
+        labels,
+        starts=starts,
+        worker=labels.worker[chosen],
+        label=labels.label[chosen],
+        gold=labels.gold[rows],
+        items=labels.items.take(pa.array(rows)) if named else pa.nulls(len(rows)),
+        time=None if labels.time is None else labels.time[chosen],
+        duration=None if labels.duration is None else labels.duration[chosen],
+        item_text=labels.item_text.take(pa.array(rows)) if named and labels.item_text is not None else None,
     )
 
 
@@ -33,4 +40,18 @@ def join_items(parts: Sequence[Labels]) -> Labels:
         label=np.concatenate([labels.label for labels in parts]),
         gold=np.concatenate([labels.gold for labels in parts]),
         items=pa.concat_arrays([labels.items for labels in parts]),
+        time=_together([labels.time for labels in parts]),
+        duration=_together([labels.duration for labels in parts]),
+        item_text=_texts(parts),
     )
+
+
+def _together(columns: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Return numbers that go with the labels; None where some part has none."""
+    known = [column for column in columns if column is not None]
+    return np.concatenate(known) if len(known) == len(columns) else None
+
+
+def _texts(parts: Sequence[Labels]) -> pa.Array | None:
+    known = [labels.item_text for labels in parts if labels.item_text is not None]
+    return pa.concat_arrays(known) if len(known) == len(parts) else None

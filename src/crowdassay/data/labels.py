@@ -133,6 +133,8 @@ class Labels:
         classes: pa.Array,
         report: ImportReport | None = None,
         frame: str = "pyarrow",
+        time: FloatArray | None = None,
+        duration: FloatArray | None = None,
     ) -> Labels:
         """Sort codes (one entry per label, each array of shape (n_labels,)) item-major and freeze them.
 
@@ -160,6 +162,10 @@ class Labels:
             starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(items))))
         else:
             starts, who, what = _item_major(item, len(items), who, what)
+        when, took = (None if array is None else np.array(array, float) for array in (time, duration))
+        if not ordered and not (when is None and took is None):
+            order = np.argsort(item, kind="stable")
+            when, took = (None if array is None else array[order] for array in (when, took))
         return cls(
             starts,
             who,
@@ -170,6 +176,8 @@ class Labels:
             np.full(len(items), -1, np.int32),
             report or ImportReport(rows_read=len(item), rows_kept=len(item)),
             frame,
+            when,
+            took,
         )
 
     def with_gold(self, gold: NDArray[np.integer[Any]]) -> Labels:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.engines.base import Counts, Sums, Weights
+from crowdassay.engines.base import Ability, Counts, Engine, Sums, Weights
 from crowdassay.engines.gather import Wanted
 from crowdassay.engines.local import LocalEngine
 from crowdassay.model.family import Model
@@ -26,7 +24,9 @@ class Blind:
         The known items, of the same workers and classes.
     """
 
-    def __init__(self, engine: Any, known: Labels) -> None:
+    can: frozenset[Ability] = frozenset()
+
+    def __init__(self, engine: Engine, known: Labels) -> None:
         self.engine, self.known = engine, known
         self.n_items, self.n_workers = engine.n_items, engine.n_workers
         self.n_classes, self.n_labels = engine.n_classes, engine.n_labels
@@ -46,8 +46,7 @@ class Blind:
 
     def gather(self, wanted: Wanted) -> Labels:
         """Return the labels of a few items."""
-        labels: Labels = self.engine.gather(wanted)
-        return labels
+        return self.engine.gather(wanted)
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import IntArray
+from crowdassay.data.join import join_items, take_items
 from crowdassay.data.labels import Labels
 
 
@@ -44,24 +45,9 @@ class Wanted:
 
 def take(labels: Labels, rows: IntArray) -> Labels:
     """Return the labels of some items (n_rows,), in that order and without their names."""
-    sizes = np.diff(labels.starts)[rows]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    chosen = np.arange(starts[-1]) + np.repeat(labels.starts[:-1][rows] - starts[:-1], sizes)
-    return replace(
-        labels, starts=starts, worker=labels.worker[chosen], label=labels.label[chosen], gold=labels.gold[rows],
-        items=pa.nulls(len(rows)),
-    )  # fmt: skip
+    return take_items(labels, rows, named=False)
 
 
 def join(parts: Iterable[Labels]) -> Labels:
-    """Return the labels of several sets of items together, of the same workers and classes."""
-    several = list(parts)
-    sizes = np.concatenate([np.diff(labels.starts) for labels in several])
-    return replace(
-        several[0],
-        starts=np.concatenate([[0], np.cumsum(sizes)]),
-        worker=np.concatenate([labels.worker for labels in several]),
-        label=np.concatenate([labels.label for labels in several]),
-        gold=np.concatenate([labels.gold for labels in several]),
-        items=pa.nulls(len(sizes)),
-    )
+    """Return the labels of several sets of items together, of the same workers and classes, without the items' names."""
+    return join_items([replace(labels, items=pa.nulls(labels.n_items), item_text=None) for labels in parts])

@@ -54,6 +54,7 @@ class Estimator(ABC):
         engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
+        **reading: Any,
     ) -> Self:
         """Fit the labels.
 
@@ -71,10 +72,12 @@ class Estimator(ABC):
             Called after every step with the number of iterations so far and the objective.
         announce : callable, optional
             Called with a sentence when there is a wait, such as the first compilation.
+        **reading
+            How to read the labels, as for `crowdassay.as_labels`: ``item_column="task"``, ``classes``, ``repeats`` and so on.
         """
         check_types(self)
         threads = getattr(self, "threads", None)
-        holder = hold(data, gold=gold, engine=engine, threads=threads, tables=self.memory_tables[0])
+        holder = hold(data, gold=gold, engine=engine, threads=threads, tables=self.memory_tables[0], reading=reading)
         try:
             self.result_: Result = fit(self, holder, progress=progress, announce=announce)
         except BaseException:
@@ -85,7 +88,7 @@ class Estimator(ABC):
 
     def needs_memory(self) -> str | None:
         """Say why all labels must be in memory; None where the method is made of sums over workers."""
-        return f"The method '{self.method}' needs all labels in memory"
+        return f"The method '{self.method}' needs all labels in memory: take another"
 
     def check(self, facts: Any) -> None:  # noqa: B027  most methods take any
         """Refuse labels that the method cannot take."""
@@ -96,7 +99,7 @@ class Estimator(ABC):
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Fit the workers to the sums that an engine returns, wherever its labels are, going on from ``start`` if it can."""
-        raise ParameterError(f"{self.needs_memory()}; take --engine local.")
+        raise ParameterError(f"{self.needs_memory()}, or take --engine local.")
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to, for a summary."""

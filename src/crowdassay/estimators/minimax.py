@@ -142,11 +142,11 @@ class MinimaxEntropy(Estimator):
     def needs_memory(self) -> str | None:
         """Say why all labels must be in memory; None for the profiled solver with a given gamma and prior."""
         if self.gamma == "auto":
-            return "Choosing gamma needs all labels in memory; elsewhere give a number"
+            return "Choosing gamma needs all labels in memory: give a number"
         if self._solver() == "algorithm1":
-            return "Algorithm 1 needs all labels in memory; elsewhere take solver='profiled', with label_entropy"
+            return "Algorithm 1 needs all labels in memory: take solver='profiled', with label_entropy"
         if self._learns():
-            return "Learning gamma or the prior needs all labels in memory; elsewhere give a number and prior='uniform'"
+            return "Learning gamma or the prior needs all labels in memory: give a number and prior='uniform'"
         return None
 
     def check(self, facts: Any) -> None:
@@ -187,13 +187,14 @@ class MinimaxEntropy(Estimator):
         validation: Any = None,
         progress: Progress | None = None,
         announce: Announce | None = None,
+        **reading: Any,
     ) -> Self:
         """Fit the labels; with ``validation``, known truths as `gold` takes them, gamma = 'auto' is chosen by these."""
         if validation is None or is_spark(data):
-            return super().fit(data, y, gold=gold, engine=engine, progress=progress, announce=announce)
+            return super().fit(data, y, gold=gold, engine=engine, progress=progress, announce=announce, **reading)
         if self.gamma != "auto":
             raise ParameterError("A validation set chooses gamma; set gamma='auto' to let it.")
-        holder = hold(data, gold=gold, engine=engine, threads=self.threads)
+        holder = hold(data, gold=gold, engine=engine, threads=self.threads, reading=reading)
         labels = holder.gather().labels
         chosen, selection, notes = choose_gamma(
             self, labels, match_truth(labels, validation)[0], announce if progress else None
@@ -231,7 +232,7 @@ class MinimaxEntropy(Estimator):
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Climb the profiled objective on any engine, from the vote shares or from worker tables of an earlier fit."""
         if reason := self.needs_memory():
-            raise ParameterError(f"{reason}.")
+            raise ParameterError(f"{reason}, or take --engine local.")
         model = make_model(self, engine)
         found = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
         assert found.sigma is not None

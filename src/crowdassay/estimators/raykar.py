@@ -73,12 +73,13 @@ class RaykarClassifier(Estimator):
         engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
+        **reading: Any,
     ) -> Self:
         """Fit the labels and the features of their items.
 
         Parameters
         ----------
-        data, y, gold, progress, announce
+        data, y, gold, progress, announce, **reading
             As for every estimator.
         features : frame or array
             A frame with an item column, matched by id, and columns of numbers; or an array of shape
@@ -86,7 +87,7 @@ class RaykarClassifier(Estimator):
         """
         if features is None:
             raise ParameterError("RaykarClassifier needs features=...; without them use DawidSkene(prior='estimated').")
-        labels = as_labels(data)
+        labels = as_labels(data, **reading)
         self.features_, self.feature_names_ = match_features(features, labels.items)
         return super().fit(labels, y, gold=gold, engine=engine, progress=progress, announce=announce)
 

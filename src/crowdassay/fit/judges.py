@@ -13,7 +13,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.record import find_winners
-from crowdassay.data.votes import gold_votes, shares, soften
+from crowdassay.data.votes import gold_votes, shares
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import log_softmax
@@ -39,23 +39,16 @@ class ByVotes:
 
 @dataclass(frozen=True, eq=False)
 class ByTables:
-    """Judge items by worker tables of log probabilities (n_workers, n_classes, n_classes) and a class prior.
-
-    ``anchor`` is the weight of an item's vote share in the probabilities to report: see `crowdassay.data.votes.soften`.
-    """
+    """Judge items by worker tables of log probabilities (n_workers, n_classes, n_classes) and a class prior."""
 
     log_p: FloatArray
     log_prior: FloatArray
-    anchor: float = 0.0
 
     def __call__(self, engine: Any) -> Judgement:
         """Run one E-step."""
         labels = engine.labels
         posterior = np.empty((labels.n_items, labels.n_classes))
         counts = engine.count(self.log_p, self.log_prior, posterior=posterior).counts
-        if self.anchor:
-            posterior = soften(posterior, labels, self.anchor)
-            return Judgement(posterior, find_winners(posterior), observed_counts(labels, posterior))
         expected = counts.sum(axis=2, keepdims=True) * np.exp(log_softmax(self.log_p))
         return Judgement(posterior, find_winners(posterior), expected)
 

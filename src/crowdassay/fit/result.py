@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -68,11 +68,23 @@ class Result(Record):
         """
         return score(self, truth, ordered=ordered)
 
-    def report(self, path: Any, *, truth: Any = None, title: str | None = None) -> None:
-        """Write the report, one HTML file that opens offline; truth as a file, a frame, a mapping or class codes."""
+    def report(
+        self,
+        path: Any,
+        *,
+        truth: Any = None,
+        title: str | None = None,
+        cost: float | FloatArray | None = None,
+        contents: Mapping[Any, Any] | None = None,
+    ) -> None:
+        """Write the report, one HTML file that opens offline; truth as a file, a frame, a mapping or class codes.
+
+        ``cost`` is the price of a label, or what each worker has been paid (n_workers,); ``contents`` says by item what it
+        is, a text or the path of a picture.
+        """
         if truth is None and self.holder.facts.truth is not None:
             truth = self.insight.against
-        write_report(self.insight, path, truth=truth, title=title)
+        write_report(self.insight, path, truth=truth, title=title, cost=cost, contents=contents)
 
     def blocks(self) -> Iterator[ItemInsight]:
         """Yield what is to be said of the items, block by block and in order; in memory they are one block."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from crowdassay.arrays import FloatArray
 from crowdassay.fit.result import Result
+from crowdassay.insight.money import count_money
 from crowdassay.version import VERSION
 
 
-def summarise(result: Result, method: str, *, ordered: bool = False) -> dict[str, Any]:
+def summarise(result: Result, method: str, *, ordered: bool = False, cost: float | FloatArray | None = None) -> dict[str, Any]:
     """Return what ``summary.json`` holds.
 
     Parameters
@@ -18,6 +20,8 @@ def summarise(result: Result, method: str, *, ordered: bool = False) -> dict[str
         The name by which the method was asked for.
     ordered : bool
         Whether the method takes the classes for a scale.
+    cost : float or ndarray of shape (n_workers,), optional
+        The price of a label, or what each worker has been paid.
     """
     facts, totals = result.holder.facts, result.insight.totals
     summary: dict[str, Any] = {
@@ -35,10 +39,15 @@ def summarise(result: Result, method: str, *, ordered: bool = False) -> dict[str
         "n_labels": totals.labels,
         "n_tied": totals.tied,
         "n_gold": totals.known,
+        "n_settled": totals.settled,
+        "estimated_error": estimated_error(result),
         "mean_probability": totals.probability / totals.items,
         "import_report": facts.report.as_dict(),
+        "flagged_workers": flagged_workers(result),
         "notes": list(dict.fromkeys([*result.insight.notes, *result.notes])),
     }
+    if cost is not None:
+        summary["cost"] = count_money(result.insight, cost).as_dict()
     if result.selection is not None:
         summary["selection"] = result.selection
     if not result.converged:
@@ -49,3 +58,30 @@ def summarise(result: Result, method: str, *, ordered: bool = False) -> dict[str
         summary |= result.insight.against.score.measures(facts, ordered=ordered)
         summary["truth_items_without_labels"] = facts.truth["unknown_items"]
     return summary
+
+
+def estimated_error(result: Result) -> dict[str, float] | None:
+    """Return the expected share of wrong labels with its 90 % limits; None where nothing shows who is right."""
+    found, totals = result.insight, result.insight.totals
+    if not found.connection.identified.any() or found.chance:
+        return None
+    low, high = totals.error_interval(result.spread)
+    return {"rate": totals.wrong / totals.items, "low": low / totals.items, "high": high / totals.items}
+
+
+def flagged_workers(result: Result) -> list[dict[str, Any]]:
+    """Return the workers that need attention, the most urgent first: what to do about each, and why."""
+    found, workers = result.insight, result.holder.facts.workers
+    return [
+        {
+            "worker": workers[i].as_py(),
+            "action": found.actions[i],
+            "verdict": found.verdicts[i],
+            "n_labels": int(found.n_labels[i]),
+            "accuracy": float(found.accuracy[i]) if found.estimable[i] else None,
+            "accuracy_low": float(found.low[i]) if found.estimable[i] else None,
+            "accuracy_high": float(found.high[i]) if found.estimable[i] else None,
+            "reasons": [reason.words for reason in found.advice.reasons[i]] or [found.evidence[i]],
+        }
+        for i in found.attention
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from crowdassay.engines.spark_session import is_spark
@@ -11,11 +12,20 @@ from crowdassay.holders.card import Card
 from crowdassay.holders.memory import Memory
 from crowdassay.io.frames import as_labels
 from crowdassay.io.truth import take_gold
+from crowdassay.read_options import ReadOptions
 
 ENGINES = ("local", "gpu")
 
 
-def hold(data: Any, *, gold: Any = None, engine: str = "local", threads: int | None = None, tables: float = 66.0) -> Holder:
+def hold(
+    data: Any,
+    *,
+    gold: Any = None,
+    engine: str = "local",
+    threads: int | None = None,
+    tables: float = 66.0,
+    reading: Mapping[str, Any] | None = None,
+) -> Holder:
     """Return a holder of labels.
 
     Parameters
@@ -29,18 +39,27 @@ def hold(data: Any, *, gold: Any = None, engine: str = "local", threads: int | N
     threads : int, optional
     tables : float
         How many arrays of the size workers x classes^2 a fit is going to hold at a time.
+    reading : mapping, optional
+        Options of `crowdassay.as_labels`: columns, classes, repeats and so on.
     """
+    asked = ReadOptions.of(reading or {})
     if engine not in ENGINES:
         raise ParameterError(f"engine must be 'local' or 'gpu', not {engine!r}; labels elsewhere are given as a holder.")
     if hasattr(data, "facts") and hasattr(data, "reduce"):
         if gold is not None:
             raise ParameterError("Give the gold where the labels are read: a holder has its own.")
+        if asked.set():
+            raise ParameterError("These labels are encoded already; give columns, classes and repeats where they are read.")
         return data
     if is_spark(data):
         from crowdassay.engines.spark_data import encode_frame  # noqa: PLC0415  seldom needed
         from crowdassay.holders.spark import Spark  # noqa: PLC0415
 
-        return Spark(encode_frame(data, gold=gold, tables=tables))
-    labels = as_labels(data)
+        if reason := asked.refusal("spark"):
+            raise ParameterError(reason)
+        columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
+        drops = asked.allow_drops
+        return Spark(encode_frame(data, columns=columns, classes=asked.classes, gold=gold, tables=tables, allow_drops=drops))
+    labels = as_labels(data, **(reading or {}))
     labels = labels if gold is None else take_gold(labels, gold)
     return (Card if engine == "gpu" else Memory)(labels, threads=threads)

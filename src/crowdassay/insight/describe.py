@@ -13,8 +13,12 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import Record, confusion_columns, known_columns
 from crowdassay.holders.base import Block, Holder
+from crowdassay.insight.advice import Advice, attention
+from crowdassay.insight.behaviour import Behaviour
+from crowdassay.insight.clock import Clock
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair, find_copies
+from crowdassay.insight.examine import behave, examine
 from crowdassay.insight.intervals import accuracy_interval, confusion_interval
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.learn import JudgeBlock, Learnt, Lesson, learn
@@ -23,7 +27,7 @@ from crowdassay.insight.passes import CLEAR, Measure, compared
 from crowdassay.insight.picks import join_picks, pick
 from crowdassay.insight.tables import first_judgements
 from crowdassay.insight.totals import Against, Totals
-from crowdassay.insight.verdicts import ENOUGH, Agreements, Comparison, give_verdicts
+from crowdassay.insight.verdicts import ENOUGH, Agreements, Comparison
 from crowdassay.insight.worth import Worth, most_worth, worth_table
 
 
@@ -40,7 +44,8 @@ class Insight(ItemInsight):
     estimable : ndarray of bool, shape (n_workers,)
     accuracy, effective, low, high : ndarray of shape (n_workers,)
         Accuracy, the effective number of labels behind it, and its 95 % interval; 0 to 1 where it is not estimable.
-    verdicts : list of str
+    advice : Advice
+        The verdict on each worker, what to do, and why.
     crowd : ndarray of shape (n_classes, n_classes)
         Pooled confusion of the workers who agree better than chance.
     counts : ndarray of shape (n_workers, n_classes, n_classes)
@@ -57,6 +62,8 @@ class Insight(ItemInsight):
         Labels to measure agreement by: all of them, or a sample where they are many.
     partial : bool
         Whether ``record`` holds only the items that a summary or a report names.
+    seconds : ndarray of shape (n_workers,) or None
+        Each worker's median time for a label, NaN where unknown; None where no label has any.
     """
 
     n_labels: IntArray
@@ -67,7 +74,7 @@ class Insight(ItemInsight):
     effective: FloatArray
     low: FloatArray
     high: FloatArray
-    verdicts: list[str]
+    advice: Advice
     crowd: FloatArray
     counts: FloatArray
     copies: tuple[list[Pair], int]
@@ -76,18 +83,36 @@ class Insight(ItemInsight):
     against: Against
     sample: Labels
     partial: bool
+    seconds: FloatArray | None = None
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict on each worker."""
+        return self.advice.verdicts
+
+    @property
+    def actions(self) -> list[str]:
+        """What to do about each worker: keep, talk to, retrain, remove, or cannot tell."""
+        return self.advice.actions
+
+    @cached_property
+    def attention(self) -> list[int]:
+        """The workers that need attention, the most urgent first."""
+        return attention(self.advice, self.n_labels)
 
     @cached_property
     def evidence(self) -> list[str]:
-        """A sentence on each worker's verdict, empty where there is none."""
+        """Why, for each worker: what is held against them, or else how far they agree with the others; empty if unknown."""
         t = self.tally
         rows = zip(t.compared.tolist(), t.agreed.tolist(), t.chance.tolist(), t.typical.tolist(), strict=True)
-        return [
+        agrees = [
             f"agrees with the others on {agreed:.1f} of {n:.0f} items; {chance:.1f} by chance, {typical:.1f} if typical"
             if n >= ENOUGH
             else ""
             for n, agreed, chance, typical in rows
         ]
+        given = ("; ".join(reason.words for reason in reasons) for reasons in self.advice.reasons)
+        return [words or plain for words, plain in zip(given, agrees, strict=True)]
 
     @cached_property
     def looks_like(self) -> list[str]:
@@ -110,7 +135,7 @@ class Insight(ItemInsight):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
-        found = (self.n_labels, self.connection, self.verdicts, self.copies[0])
+        found = (self.n_labels, self.connection, self.advice, self.copies[0])
         doubt = (self.record.doubt,) if self.record.doubt else ()
         return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
 
@@ -120,7 +145,7 @@ class Insight(ItemInsight):
         return *confusion_interval(counts, self.unsure[workers]), counts
 
     def workers_table(self) -> pa.Table:
-        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, evidence, looks_like, confusion and sigma.
+        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, action, evidence, looks_like, confusion and sigma.
 
         The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
         """
@@ -133,6 +158,7 @@ class Insight(ItemInsight):
                 "accuracy_low": self.low,
                 "accuracy_high": self.high,
                 "verdict": self.verdicts,
+                "action": self.actions,
                 "evidence": self.evidence,
                 "looks_like": self.looks_like,
                 **({} if record.known is None else known_columns(record.known)),
@@ -180,12 +206,15 @@ class Part:
         How workers compare with the others, see `Comparison.add_up`.
     picked : Record
         Of the items to be named.
+    behaviour : Behaviour or None
+        What workers do in these items.
     """
 
     totals: Totals
     against: Against
     sums: FloatArray
     picked: Record
+    behaviour: Behaviour | None
 
     def join(self, other: Part) -> Part:
         """Return what both give."""
@@ -194,6 +223,7 @@ class Part:
             self.against.join(other.against),
             self.sums + other.sums,
             join_picks(self.picked, other.picked),
+            None if self.behaviour is None or other.behaviour is None else self.behaviour.join(other.behaviour),
         )
 
 
@@ -205,14 +235,17 @@ class Describe:
     connection: Connection
     mean_difficulty: float
     comparison: Comparison
+    clock: Clock
     pick: bool
 
     def __call__(self, block: Block) -> Part:
         """Count the items of a block, compare its workers and pick the items to be named."""
         record, _ = self.judge(block)
         items = ItemInsight(record, self.connection, self.mean_difficulty)
-        sums = self.comparison.add_up(record.labels, compared(record.labels))
-        return Part(Totals.of(items), Against.of(record, block.truth), sums, pick(record) if self.pick else record)
+        counted = compared(record.labels)
+        sums = self.comparison.add_up(record.labels, counted)
+        behaviour = behave(record, counted, self.comparison, self.clock)
+        return Part(Totals.of(items), Against.of(record, block.truth), sums, pick(record) if self.pick else record, behaviour)
 
 
 def describe(holder: Holder, judge: JudgeBlock, record: Record, learnt: Learnt | None = None) -> Insight:
@@ -230,11 +263,12 @@ def describe(holder: Holder, judge: JudgeBlock, record: Record, learnt: Learnt |
     """
     learnt = learnt or learn(holder, judge)
     lesson, links = learnt.lesson, learnt.seen.links
-    measure = Measure(links.connection(), learnt.seen.answers, lesson.learned)
+    measure = Measure.of(learnt.seen, lesson.learned)
     sample = lesson.sample
     with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
         copies = pool.submit(find_copies, sample.labels, sample.code, first_judgements(sample.labels), measure.tables)
-        task = Describe(judge, measure.connection, measure.mean_difficulty, measure.comparison, pick=not holder.in_memory)
+        found = (measure.connection, measure.mean_difficulty, measure.comparison, measure.clock)
+        task = Describe(judge, *found, pick=not holder.in_memory)
         part = holder.reduce(task)
         pairs = copies.result()
     if not holder.in_memory:
@@ -262,6 +296,12 @@ def conclude(
     share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, measure.learned.unsure)
     # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
     accuracy = np.where((low <= record.accuracy) & (record.accuracy <= high), record.accuracy, share)
+    low, high = np.where(estimable, low, 0.0), np.where(estimable, high, 1.0)
+    labels = record.labels
+    advice = examine(
+        tally, part.behaviour, measure.clock, copies, estimable=estimable, counts=counts, crowd=measure.crowd,
+        limits=(accuracy, low, high), classes=labels.class_names, workers=labels.workers.to_pylist(),
+    )  # fmt: skip
     return Insight(
         record=record,
         connection=measure.connection,
@@ -272,9 +312,9 @@ def conclude(
         estimable=estimable,
         accuracy=accuracy,
         effective=effective,
-        low=np.where(estimable, low, 0.0),
-        high=np.where(estimable, high, 1.0),
-        verdicts=give_verdicts(tally, estimable),
+        low=low,
+        high=high,
+        advice=advice,
         crowd=measure.crowd,
         counts=counts,
         copies=copies,
@@ -283,4 +323,5 @@ def conclude(
         against=part.against,
         sample=lesson.sample.labels,
         partial=partial,
+        seconds=measure.clock.usual() if measure.clock.took.size else None,
     )

@@ -7,32 +7,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from crowdassay.arrays import IntArray
+from crowdassay.insight.advice import KEEP, ORDER, Advice
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair
-from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
+from crowdassay.insight.verdicts import ADVERSARY
 from crowdassay.io.values import counted
 
-ABOUT_WORKERS = ("Verdict spammer:", "Verdict adversary:", "Likely copies:")  # how notes begin that tables say in full
+ABOUT_WORKERS = ("Workers to look at:", "Likely copies:")  # how notes begin that tables say in full
 MANY = 0.2  # share of the labels given by adversaries from which the classes may be swapped
 
 
 def write_notes(
     n_labels: IntArray,
     connection: Connection,
-    verdicts: Sequence[str],
+    advice: Advice,
     copies: Sequence[Pair],
     *,
     chance: bool,
     gold: bool,
 ) -> tuple[str, ...]:
-    """Return notes on what cannot be identified, groups apart, chance, swapped classes, spammers and copies.
+    """Return notes on what cannot be identified, groups apart, chance, swapped classes, workers to look at and copies.
 
     ``n_labels`` (n_workers,) counts each worker's labels; ``gold`` says whether the class of any item is known.
     """
     return (
         *_unidentified(connection),
         *_groups(connection),
-        *([CHANCE] if chance else _flagged(n_labels, verdicts, gold=gold)),
+        *([CHANCE] if chance else _flagged(n_labels, advice, gold=gold)),
         *_copies(copies),
     )
 
@@ -72,24 +73,24 @@ def _groups(connection: Connection) -> list[str]:
     ]
 
 
-def _flagged(n_labels: IntArray, verdicts: Sequence[str], *, gold: bool) -> list[str]:
-    names = np.asarray(verdicts, dtype=object)
+def _flagged(n_labels: IntArray, advice: Advice, *, gold: bool) -> list[str]:
+    actions, verdicts = (np.asarray(names, dtype=object) for names in (advice.actions, advice.verdicts))
+    chosen = {action: actions == action for action in ORDER[: ORDER.index(KEEP)]}
+    parts = [
+        f"{action} {counted(int(which.sum()), 'worker')} with {counted(int(n_labels[which].sum()), 'label')}"
+        for action, which in chosen.items()
+        if which.any()
+    ]
     notes = []
-    spammers, adversaries = names == SPAMMER, names == ADVERSARY
-    if spammers.any():
-        notes.append(f"Verdict spammer: {_workers(spammers, n_labels)}, given regardless of the class.")
-    if adversaries.any():
-        notes.append(f"Verdict adversary: {_workers(adversaries, n_labels)}, given against the others.")
-        if n_labels[adversaries].sum() >= MANY * n_labels.sum() and not gold:
-            notes.append(
-                "So many labels are against the others that the classes may be swapped: if those workers are right, the "
-                "others are wrong. A few items of known class (--gold) would settle it."
-            )
+    if parts:
+        notes.append(f"Workers to look at: {', '.join(parts)}. The workers table says whom, and why.")
+    adversaries = verdicts == ADVERSARY
+    if n_labels[adversaries].sum() >= MANY * n_labels.sum() and adversaries.any() and not gold:
+        notes.append(
+            "So many labels contradict the others that the classes may be swapped: if those workers are right, the others are "
+            "wrong. A few items of known class (--gold) would settle it."
+        )
     return notes
-
-
-def _workers(chosen: np.ndarray, n_labels: IntArray) -> str:
-    return f"{counted(int(chosen.sum()), 'worker')} with {counted(int(n_labels[chosen].sum()), 'label')}"
 
 
 def _copies(copies: Sequence[Pair]) -> list[str]:

@@ -15,6 +15,7 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import Record
 from crowdassay.engines.confusion import observed_counts
+from crowdassay.insight.clock import Clock
 from crowdassay.insight.connection import Connection, Links, shared_items
 from crowdassay.insight.tables import crowd_table, first_judgements, worker_tables
 from crowdassay.insight.verdicts import Agreements, Comparison, beyond_chance, count_answers
@@ -29,19 +30,21 @@ def compared(labels: Labels) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Which labels there are: how workers are linked, and how often each gives which answer (n_workers, n_classes)."""
+    """Which labels there are: how workers are linked, how often each gives which answer (n_workers, n_classes), and when."""
 
     links: Links
     answers: IntArray
+    clock: Clock
 
     @classmethod
     def of(cls, labels: Labels) -> Seen:
         """Look at some labels."""
-        return cls(Links.of(labels), count_answers(labels, compared(labels)))
+        clock = Clock.of(labels.worker, labels.n_workers, labels.time, labels.duration)
+        return cls(Links.of(labels), count_answers(labels, compared(labels)), clock)
 
     def join(self, other: Seen) -> Seen:
         """Return what was seen in both."""
-        return Seen(self.links.join(other.links), self.answers + other.answers)
+        return Seen(self.links.join(other.links), self.answers + other.answers, self.clock.join(other.clock))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +90,19 @@ class Measure:
     ----------
     connection : Connection
     answers : ndarray of int, shape (n_workers, n_classes)
+    clock : Clock
     learned : Learned
     """
 
     connection: Connection
     answers: IntArray
+    clock: Clock
     learned: Learned
+
+    @classmethod
+    def of(cls, seen: Seen, learned: Learned) -> Measure:
+        """Take what the first and the second pass have found."""
+        return cls(seen.links.connection(), seen.answers, seen.clock, learned)
 
     @cached_property
     def votes(self) -> Agreements:

@@ -26,8 +26,6 @@ class Totals:
     ----------
     items, labels, tied, known : int
         Items, labels, items whose probabilities are tied, and items whose class was given.
-    sure : int
-        Items whose label is at least 95 % sure.
     settled : int
         Items whose label is settled, or known.
     unsettled : int
@@ -48,7 +46,6 @@ class Totals:
     labels: int
     tied: int
     known: int
-    sure: int
     settled: int
     unsettled: int
     probability: float
@@ -69,7 +66,6 @@ class Totals:
             labels=labels.n_labels,
             tied=int(record.tied.sum()),
             known=int((labels.gold >= 0).sum()),
-            sure=int((record.probability >= record.settled).sum()),
             settled=sum(name in ("settled", "known") for name in insight.standings),
             unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
             probability=float(record.probability.sum()),

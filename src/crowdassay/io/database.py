@@ -50,6 +50,11 @@ def pattern_of(path: Path) -> str:
     return glob.escape(os.path.abspath(path))
 
 
+def quoted(name: str) -> str:
+    """Quote a name for a query."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def text(value: str) -> str:
     """Quote a text for a query.
 

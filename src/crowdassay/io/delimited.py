@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -35,12 +34,13 @@ BATCH = 1 << 16  # rows handed over at a time
 class Lenient:
     """What an annotation tool's table may be like though a plain one may not, and how often it was.
 
-    Rows may end early, once they have reached the column ``reach``: what they lack is empty. Bytes that are no UTF-8 may stand
-    in columns that are not read.
+    Rows may end early, once they have reached the column ``reach``: what they lack is empty. Cells that are no UTF-8 are taken
+    as Windows-1252, as spreadsheets on Windows save them; in columns that are not read they do not matter.
     """
 
     reach: int
     short: int = 0
+    windows: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,8 @@ class Dialect:
     skip: int = 0
 
 
-def sniff(stream: BinaryIO, path: Path) -> Dialect:
-    """Choose the separator under which the first records agree best with the header."""
-    raw = stream.read(SAMPLE)
+def sniff(raw: bytes, path: Path) -> Dialect:
+    """Choose the separator under which the first records, bytes from a file's beginning, agree best with the header."""
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)  # the last character may be cut
     named = SEPARATOR_LINE.match(text)
     blank = BLANK_LINES.match(text)
@@ -109,7 +108,7 @@ def read_slowly(
         for column, position in zip(columns, positions, strict=True):
             column.append(record[position] or None)
         if len(columns[0]) == BATCH and not bad:
-            yield _batch(columns, path, open_it)
+            yield _batch(columns, path, open_it, lenient)
             columns = [[] for _ in positions]
     if bad:
         line, found = bad[0]
@@ -119,15 +118,30 @@ def read_slowly(
             f"Line {line} of {shown_file(path.name)} has {found} fields, not the {width} of the header{more}; "
             "correct it, or quote fields that hold the separator."
         )
-    yield _batch(columns, path, open_it)
+    yield _batch(columns, path, open_it, lenient)
 
 
-def _batch(columns: list[list[str | None]], path: Path, open_it: Open) -> pa.RecordBatch:
+def _batch(columns: list[list[str | None]], path: Path, open_it: Open, lenient: Lenient | None) -> pa.RecordBatch:
     try:
         return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(columns)})
     except UnicodeEncodeError:  # bytes that are no UTF-8, in a column that is needed
+        if lenient is None:
+            refuse_bad_bytes(path, open_it=open_it)
+            raise
+    try:
+        read = [[_from_windows(cell, lenient) for cell in column] for column in columns]
+        return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(read)})
+    except UnicodeError:
         refuse_bad_bytes(path, open_it=open_it)
         raise
+
+
+def _from_windows(cell: str | None, lenient: Lenient) -> str | None:
+    """Return a cell as it is, or its bytes read as Windows-1252 where they are no UTF-8."""
+    if cell is None or not any("\udc80" <= character <= "\udcff" for character in cell):
+        return cell
+    lenient.windows += 1
+    return cell.encode("utf-8", "surrogateescape").decode("cp1252")
 
 
 def _score(text: str, separator: str) -> tuple[float, int, list[str]]:

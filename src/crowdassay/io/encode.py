@@ -18,7 +18,7 @@ from crowdassay.io.classes import arrange_classes, check_classes, many_classes
 from crowdassay.io.coding import Codes, code_column, recode
 from crowdassay.io.repeats import POLICIES, Repeats, any_repeats, find_repeats
 from crowdassay.io.similar import similar_workers
-from crowdassay.io.values import is_text, listed, shown
+from crowdassay.io.values import counted, is_text, listed, shown
 
 ROLES = ("item", "worker", "label")
 
@@ -75,7 +75,10 @@ def encode(
     rows_read = len(item)
     if not rows_read == len(worker) == len(label):
         raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
-    coded, dropped, kept = _drop_missing(_coded(item, worker, label))
+    coded = _coded(item, worker, label)
+    vanished = len(coded[0][1])
+    coded, dropped, kept = _drop_missing(coded)
+    vanished -= len(coded[0][1])
     beside = {name: values if kept is None else values[kept] for name, values in (extras or {}).items()}
     time = time if time is None or kept is None else time[kept]
     (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
@@ -94,7 +97,7 @@ def encode(
                 "column names, or say --allow-drops."
             )
         notes.insert(0, f"More than half of the rows were dropped ({_counts(dropped)}); check the file and the column names.")
-    notes.extend(similar_workers(workers))
+    notes.extend([*vanished_items(vanished), *similar_workers(workers)])
     notes.extend(many_classes(class_values, given=classes is not None))
     vocabularies = {"items": items, "workers": workers, "classes": class_values}
     labels = Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, frame=frame)
@@ -130,6 +133,17 @@ def encode(
         shows = text if kept is None else text.filter(pa.array(kept))
         labels = replace(labels, item_text=_first_texts(shows, item_codes, len(items)))
     return replace(labels, report=report)
+
+
+def vanished_items(count: int) -> list[str]:
+    """Note items that have rows but no label that counts.
+
+    >>> vanished_items(2)
+    ['2 items are left without any label, and not in the result.']
+    """
+    if not count:
+        return []
+    return [f"{counted(count, 'item')} {'is' if count == 1 else 'are'} left without any label, and not in the result."]
 
 
 def _coded(*columns: pa.Array | pa.ChunkedArray) -> list[tuple[Codes, pa.Array]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import secrets
 import shutil
@@ -18,6 +19,9 @@ from crowdassay.io.values import listed, shown_file
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2 on Linux, RENAME_SWAP of renamex_np on macOS
 AT_FDCWD = -100
 STALE = ".crowdassay-tmp"
+HEADS = {"summary.json": "results", "model.json": "a model"}  # by which folders are known, and what they are
+TABLES = {"overall.csv": b"measure,"}  # how tables begin by which folders are known
+LOOKED_AT = 1 << 12  # bytes
 
 
 @contextmanager
@@ -70,15 +74,31 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str) -> Iterator
 
 
 def check_free(target: Path, ours: Collection[str], last: str) -> None:
-    """Refuse a folder whose files we would overwrite though we did not write them."""
-    if target.is_dir() and not (target / last).exists():
+    """Refuse a folder whose files we would overwrite though we did not write them, or that holds another kind of ours."""
+    other = next((name for name in HEADS if name != last and is_ours(target / name)), None)
+    if other is not None and last in HEADS:
+        raise FileError(f"{shown_file(target)} holds {HEADS[other]}, whose files would be replaced; name another folder.")
+    if target.is_dir() and not is_ours(target / last):
         with os.scandir(target) as entries:
             taken = sorted(entry.name for entry in entries if entry.name in ours)
         if taken:
             raise FileError(
-                f"{shown_file(target)} holds {listed(taken)} but no {last}: this command did not write that and would "
+                f"{shown_file(target)} holds {listed(taken)} but no {last} of ours: this command did not write that and would "
                 "overwrite it; name another folder."
             )
+
+
+def is_ours(path: Path) -> bool:
+    """Tell whether a file is one by which a folder of ours is known: by what it holds, not by its name."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(LOOKED_AT)
+        if path.suffix == ".json":
+            head = json.loads(path.read_bytes())
+            return isinstance(head, dict) and "version" in head and bool({"n_labels", "format_version"} & head.keys())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return start.startswith(TABLES.get(path.name, b""))
 
 
 def sync_folder(folder: Path) -> None:

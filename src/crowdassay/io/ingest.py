@@ -17,7 +17,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.assemble import check
 from crowdassay.io.classes import arrange_classes, many_classes
 from crowdassay.io.database import connect
-from crowdassay.io.encode import ROLES
+from crowdassay.io.encode import ROLES, vanished_items
 from crowdassay.io.formats.pseudonyms import pseudonymise
 from crowdassay.io.ingest_blocks import Repeated, blocks_of
 from crowdassay.io.ingest_rows import find_source, load_rows, name_kept, time_expression
@@ -77,6 +77,7 @@ def spool_files(
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
             class_notes.insert(0, f"More than half of the rows were dropped ({reasons}); check the file and the column names.")
         connection.execute("CREATE TABLE items AS SELECT item, min(row) AS first FROM kept GROUP BY item")
+        vanished = _vanished(connection) if dropped else 0
         known, more, counts = _known(connection, classes, gold, truth)
         writer, repeated = (
             SpoolWriter(folder, len(workers), len(classes)),
@@ -92,7 +93,8 @@ def spool_files(
         folder, workers, classes, writer.worker_counts, writer.class_counts, np.array(writer.sizes), ImportReport(),
         int(np.sum(known["gold"][1] >= 0)), counts,
     )  # fmt: skip
-    notes = [*(note for part in said for note in part), *notes, *class_notes, *similar_workers(workers)]
+    notes = [*(note for part in said for note in part), *notes, *class_notes, *vanished_items(vanished)]
+    notes += similar_workers(workers)
     notes += [*many_classes(classes, given=options.classes is not None), *repeated.notes(spool), *more]
     if repeated.left_out:
         dropped["repeated judgement"] = repeated.left_out
@@ -128,6 +130,13 @@ def _dropped(connection: Any, source: str, *, allow: bool) -> tuple[int, dict[st
             "or say --allow-drops."
         )
     return rows, dropped
+
+
+def _vanished(connection: Any) -> int:
+    """Count the items that have rows but no label that counts."""
+    every = connection.execute("SELECT count(DISTINCT item) FROM raw").fetchall()[0][0]
+    left = connection.execute("SELECT count(*) FROM items").fetchall()[0][0]
+    return int(every - left)
 
 
 def _number_workers(connection: Any, options: ReadOptions) -> tuple[pa.Array, list[str]]:

@@ -9,18 +9,18 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from crowdassay.errors import DataError
 from crowdassay.io.archive import members, read_members
 from crowdassay.io.columns import WORDS
-from crowdassay.io.delimited import Dialect, sniff
+from crowdassay.io.delimited import SAMPLE, Dialect, sniff
 from crowdassay.io.framejson import rows_of_frame
 from crowdassay.io.jsontext import explain
 from crowdassay.io.kinds import ARRAY, DELIMITED, LINES, PARQUET, RECORDS, ZIPPED, kind_of
-from crowdassay.io.raw import broken_parquet, check_text, opened, refuse_bad_bytes
+from crowdassay.io.raw import broken_parquet, check_start, opened, refuse_bad_bytes
 from crowdassay.io.transcode import START, encoding_of
 from crowdassay.io.values import shown_file
 
@@ -48,6 +48,8 @@ class Look:
         The extension that tells the kind, without .gz.
     dialect : Dialect, optional
         How delimited text is laid out.
+    start : bytes
+        The beginning of delimited text.
     data : bytes, optional
         What the file holds, where it is a member of a zip.
     stamp : tuple, optional
@@ -63,6 +65,7 @@ class Look:
     names: list[str] = field(default_factory=list)
     suffix: str = ""
     dialect: Dialect | None = None
+    start: bytes = field(default=b"", repr=False)
     data: bytes | None = field(default=None, repr=False)
     stamp: tuple[int, ...] | None = None
     alone: bool = True
@@ -111,12 +114,12 @@ def look(path: Path) -> Look:
         return Look(path, "folder" if path.is_dir() else "zip", first=first, names=names)
     suffix, stamp = kind_of(path), _stamp(path)
     if suffix in DELIMITED:
-        check_text(path)
         with opened(path) as stream:
-            dialect = sniff(stream, path)
-        return Look(path, "delimited", header=dialect.header, suffix=suffix, dialect=dialect, stamp=stamp)
+            start = stream.read(SAMPLE)
+        check_start(start, path)
+        dialect = sniff(start, path)
+        return Look(path, "delimited", header=dialect.header, suffix=suffix, dialect=dialect, start=start, stamp=stamp)
     if suffix in RECORDS:
-        check_text(path)
         return Look(path, "records", first=_first(path), suffix=suffix, stamp=stamp)
     if suffix == PARQUET:
         with parquet_file(path) as file:
@@ -131,8 +134,9 @@ def look_inside(seen: Look) -> list[Look]:
         path, text = Path(Path(name).name), _as_utf8(seen.path, name, data)
         suffix = kind_of(path)
         if suffix in DELIMITED:
-            dialect = sniff(io.BytesIO(text), path)
-            found.append(Look(path, "delimited", header=dialect.header, suffix=suffix, dialect=dialect, data=text))
+            dialect = sniff(text[:SAMPLE], path)
+            seen_here = Look(path, "delimited", header=dialect.header, suffix=suffix, dialect=dialect)
+            found.append(replace(seen_here, start=text[:SAMPLE], data=text))
         else:
             found.append(Look(path, "records", first=next(_inside(seen.path, name, text), None), suffix=suffix, data=text))
     return found
@@ -241,6 +245,7 @@ def _first(path: Path) -> Any:
     for head in HEADS:
         with opened(path) as stream:
             raw = stream.read(head)
+        check_start(raw[:4], path)
         text = raw.decode("utf-8-sig", errors="replace").lstrip()
         try:
             in_list = text.startswith("[")

@@ -74,7 +74,11 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def check_text(path: Path) -> bool:
     """Refuse an empty file or one that is no UTF-8 text by its first bytes; tell whether it starts with a BOM."""
     with opened(path) as stream:
-        start = stream.read(4)
+        return check_start(stream.read(4), path)
+
+
+def check_start(start: bytes, path: Path) -> bool:
+    """Refuse a file by its first bytes, as `check_text` does."""
     refuse_bomb(path)
     if not start.removeprefix(BOM):
         raise DataError(f"There were no labels found: {shown_file(path.name)} is empty.")

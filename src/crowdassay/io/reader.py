@@ -44,7 +44,7 @@ def read_rows(given: Sequence[str | Path], options: ReadOptions) -> Read:
     """Read any number of files, folders and patterns as one table or one export."""
     name = check_format(options.format)
     if name is None and (options.worker_columns or options.no_header):
-        name = "cleanlab"
+        name = "wide"
     with ExitStack() as stack:
         looks, notes, paths, bad = _looks(given, options, name, stack)
         source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
-from crowdassay.io.database import ask, text
+from crowdassay.io.database import ask, quoted, text
 from crowdassay.io.delimited import BATCH, Lenient, read_slowly
 from crowdassay.io.jsontext import check_whole, explain
 from crowdassay.io.kinds import LINES
@@ -100,7 +100,7 @@ def _delimited(
     allowed = Lenient(reach) if lenient else None
     # Columns are called c0, c1... here, so no name from the file ever enters the query.
     types = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(dialect.header)))
-    chosen = ", ".join(f"c{position} AS {_quoted(role)}" for position, role in zip(positions, columns, strict=True))
+    chosen = ", ".join(f"c{position} AS {quoted(role)}" for position, role in zip(positions, columns, strict=True))
     query = (
         f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', quote='\"', "  # noqa: S608
         f"escape='\"', columns={{{types}}}, compression='{_compression(seen)}', skip={dialect.skip}, hive_partitioning=false)"
@@ -147,7 +147,7 @@ def _json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> 
     nested = " OR ".join(f"json_type({part}) IN ('ARRAY', 'OBJECT')" for part in parts.values())
     if ask(f"SELECT 1 FROM {objects} WHERE {nested} LIMIT 1", seen.path, lambda relation: relation.fetchall()):  # noqa: S608
         return _slow_json(seen, roles, given)
-    chosen = ", ".join(f"json ->> {text(_pointer(name))} AS {_quoted(role)}" for role, name in columns.items())
+    chosen = ", ".join(f"json ->> {text(_pointer(name))} AS {quoted(role)}" for role, name in columns.items())
 
     def broken() -> Iterator[pa.RecordBatch]:
         explain(seen.path, by_line)
@@ -259,7 +259,3 @@ def _pointer(name: str) -> str:
 
 def _compression(seen: Look) -> str:
     return "gzip" if is_gzipped(seen.path) else "none"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

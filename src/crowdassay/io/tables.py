@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from crowdassay.errors import FileError
 from crowdassay.io.folder import check_free
+from crowdassay.io.values import shown_file
 from crowdassay.io.write import check_writable
 
 TABLES = ("labels", "posterior", "workers", "items")
 SUMMARY = "summary.json"
+MODEL = "model.json"  # by which a model's folder is known
+MODEL_FILES = frozenset({MODEL, *(f"{name}.parquet" for name in ("classes", "workers", "items", "labels"))})
 OURS = frozenset({SUMMARY, *(f"{name}.{form}" for name in TABLES for form in ("csv", "parquet"))})
 
 
 def check_results(folder: Path) -> None:
     """Raise `FileError` if a result could not be written to a folder; leave nothing behind."""
     check_writable(folder)
-    check_free(Path(os.path.realpath(folder)), OURS, SUMMARY)
+    target = Path(os.path.realpath(folder))
+    if (target / MODEL).exists():  # a model has a labels.parquet, too, which would be lost
+        raise FileError(f"{shown_file(folder)} holds a model ({MODEL}); name another folder for the tables.")
+    check_free(target, OURS, SUMMARY)

@@ -21,12 +21,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, norm
+from scipy.stats import beta, t
 
 from crowdassay.arrays import FloatArray, IntArray
 
 PULL = 10.0  # labels that the pull of the weight towards 1 is worth
 DOUBT = 2.0  # labels added for which the prediction is worthless, so that a lucky few do not make it look perfect
+LEAST_FREEDOM = 3.0
 WIDER = 1.05  # how much wider than people's labels alone an interval may be
 FEW = 10  # items below which the prediction is not used
 
@@ -90,8 +91,8 @@ class Sample:
     error_se: float = 0.0
 
 
-def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
-    """Return Wilson's interval for a share that was seen among `n`, which need not be whole.
+def wilson(share: float, n: float, confidence: float = 0.95, df: float = np.inf) -> Interval:
+    """Return Wilson's interval for a share that was seen among `n`, which need not be whole; by Student's t if `df` is finite.
 
     >>> wilson(0.5, 100).as_dict()
     {'estimate': 0.5, 'low': 0.403832, 'high': 0.596168}
@@ -99,7 +100,7 @@ def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
     share = min(max(share, 0.0), 1.0)
     if not np.isfinite(n):
         return Interval(share, share, share, n)
-    square = float(norm.ppf(0.5 + confidence / 2)) ** 2 / n
+    square = float(t.ppf(0.5 + confidence / 2, df)) ** 2 / n
     centre = (share + square / 2) / (1 + square)
     half = np.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     return Interval(share, min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share), n)
@@ -181,7 +182,27 @@ def _interval(sample: Sample, weight: float, confidence: float, beyond: bool) ->
     if not _centred(sample.truth, sample.stratum).any():  # people said one thing only, which has no variance to go by
         worth += (1.0 if beyond else 1 - n / total) / n
     effective = 1 / worth if worth > 0 else np.inf
-    return exact(rate, min(effective, n), confidence) if n < FEW else wilson(rate, effective, confidence)
+    if n < FEW:
+        return exact(rate, min(effective, n), confidence)
+    return wilson(rate, effective, confidence, _freedom(sample, weight))
+
+
+def _freedom(sample: Sample, weight: float) -> float:
+    r"""Return the degrees of freedom of the variance, infinite for people alone.
+
+    A prediction that is nearly always right leaves a few large residuals, and their variance is known as badly as they are few:
+    :math:`4n / (\kappa - \kappa_y)`, with the kurtosis :math:`\kappa` of residuals beyond that of people's labels, which
+    Wilson's interval allows for already. Satterthwaite has 2 for 4; half of it is in the labels that `DOUBT` adds.
+    """
+    truth = _centred(sample.truth, sample.stratum)
+    residual = _centred(sample.truth - weight * sample.predicted, sample.stratum)
+    square, n = float((truth**2).mean()), len(truth)
+    if not weight or square <= 0:
+        return np.inf
+    fourth = float((truth**4).mean())
+    second = (float((residual**2).sum()) + DOUBT * square) / (n + DOUBT)
+    excess = (float((residual**4).sum()) + DOUBT * fourth) / (n + DOUBT) / second**2 - fourth / square**2
+    return max(4 * n / excess, LEAST_FREEDOM) if excess > 0 else np.inf
 
 
 def _centred(values: FloatArray, stratum: IntArray) -> FloatArray:

@@ -6,7 +6,7 @@ classes). On people's labels it is corrected by a few numbers,
 .. math:: q_{jc} \propto \exp\Big(\alpha \log p_{jc} + \beta_c + \sum_i w_i\, e_i(x_{ij}, c)\Big),
 
 with :math:`e_i` 1 where judge :math:`i` names the class (or the log-probability of the answer), all pulled towards
-:math:`\alpha = \tfrac12, \beta = 0, w = 0`, so that few labels change little. Labels are dealt into folds; an item that people
+:math:`\alpha = 1, \beta = 0, w = 0`, so that few labels change little. Labels are dealt into folds; an item that people
 saw is predicted from the other folds, other items by the mean of all (cross-prediction, Zrnic and Candès 2024).
 """
 
@@ -21,7 +21,7 @@ from crowdassay.judges.answers import Panel, fit_answers
 from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
 
-CENTRE = 0.5  # of the weight of the panel's log-odds: judges share mistakes
+CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered already
 PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
 FLOOR = 1e-6
 STEPS = 25

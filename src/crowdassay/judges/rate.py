@@ -214,7 +214,8 @@ def reading_notes(labels: Labels) -> list[str]:
     if report.repeats and report.repeats_policy == "keep":
         many = counted(report.repeats, "label")
         notes.append(f"{many} repeat a worker and item; several votes of one worker count as hardly more than one.")
-    return [*notes, *report.notes]
+    # What readers say of "unsure" and its like is for those who take every answer for a class.
+    return [*notes, *(note for note in report.notes if not note.startswith("Taken as a class each"))]
 
 
 def _warnings(verdicts: Verdicts, people: People) -> list[str]:

@@ -12,6 +12,42 @@ LEAST = 1e-9  # class weights below are nothing
 
 
 @_jit
+def weigh_all(starts, workers, labels, gold, log_p, log_prior, votes, j, total):
+    """Write the log weight, or the votes, of every class of item ``j`` to ``total`` (n_classes,)."""
+    if gold[j] >= 0:
+        return
+    total[:] = log_prior
+    for n in range(starts[j], starts[j + 1]):
+        if votes:
+            total[labels[n]] += 1.0
+        else:
+            for c in range(len(total)):
+                total[c] += log_p[workers[n], c, labels[n]]
+
+
+@_jit
+def weigh_others(starts, workers, labels, weight, gold, log_p, votes, j, n, total, q):
+    """Write to ``q`` (n_classes,) the class weights of item ``j`` without the worker of label ``n``; they sum to 1."""
+    if gold[j] >= 0:
+        q[:] = 0.0
+        q[gold[j]] = 1.0
+        return
+    i = workers[n]
+    q[:] = total
+    low, high = (starts[j], starts[j + 1]) if weight[n] < 1.0 else (n, n + 1)
+    for o in range(low, high):
+        if workers[o] == i:
+            if votes:
+                q[labels[o]] -= 1.0
+            else:
+                for c in range(len(q)):
+                    q[c] -= log_p[i, c, labels[o]]
+    if not votes:
+        q[:] = np.exp(q - q.max())
+    q /= q.sum()
+
+
+@_jit
 def compare_with_others(
     starts, workers, labels, weight, gold, counted, log_p, log_prior, votes, habit, crowd, sums, first, second
 ):
@@ -27,34 +63,12 @@ def compare_with_others(
     total, q = np.empty(n_classes), np.empty(n_classes)
     held = np.empty(n_classes, np.int64)
     for j in range(len(starts) - 1):
-        if gold[j] < 0:
-            total[:] = log_prior
-            for n in range(starts[j], starts[j + 1]):
-                if votes:
-                    total[labels[n]] += 1.0
-                else:
-                    for c in range(n_classes):
-                        total[c] += log_p[workers[n], c, labels[n]]
+        weigh_all(starts, workers, labels, gold, log_p, log_prior, votes, j, total)
         for n in range(starts[j], starts[j + 1]):
             if not counted[n]:
                 continue
             i = workers[n]
-            if gold[j] >= 0:
-                q[:] = 0.0
-                q[gold[j]] = 1.0
-            else:
-                q[:] = total
-                low, high = (starts[j], starts[j + 1]) if weight[n] < 1.0 else (n, n + 1)
-                for o in range(low, high):
-                    if workers[o] == i:
-                        if votes:
-                            q[labels[o]] -= 1.0
-                        else:
-                            for c in range(n_classes):
-                                q[c] -= log_p[i, c, labels[o]]
-                if not votes:
-                    q[:] = np.exp(q - q.max())
-                q /= q.sum()
+            weigh_others(starts, workers, labels, weight, gold, log_p, votes, j, n, total, q)
             size = 0
             for c in range(n_classes):
                 if q[c] > LEAST:

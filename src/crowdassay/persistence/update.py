@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
 from crowdassay.data.join import take_items
-from crowdassay.data.labels import Labels
+from crowdassay.data.labels import ImportReport, Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.engines.light import ItemCoordinates
@@ -44,15 +44,16 @@ class Update:
     changed: int
 
 
-def update(estimator: Any, data: Any) -> Update:
+def update(estimator: Any, data: Any, *, old: Labels | None = None) -> Update:
     """Add labels of old or new items, by old or new workers, to a fitted estimator's result, which is replaced.
 
     Only the items that got labels are solved again, with the workers as they were fitted; strangers among the workers count
-    as in `Estimator.predict`. The workers' own figures wait for the next fit or `Estimator.refresh`.
+    as in `Estimator.predict`. The workers' own figures wait for the next fit or `Estimator.refresh`. ``old`` are the labels of
+    the fit less those that new ones on the same items replace; all of them where it is not given.
     """
     fitted = estimator._fitted()
     check_savable(estimator)
-    old = fitted.labels
+    old = fitted.labels if old is None else old
     new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names)
     match_classes(old, new)
     labels, touched = merge(old, new)
@@ -97,25 +98,10 @@ def sound(result: Result) -> bool:
     return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
 
 
-def count_again(old: Labels, new: Labels) -> int:
-    """Count the new labels that are among the old ones word for word: same item, worker and class."""
-    _, item_of = _join(old.items, new.items)
-    workers, worker_of = _join(old.workers, new.workers)
-    met = item_of[item_of < old.n_items]
-    known = take_items(old, met)
-    place = met[known.label_item]
-
-    def keys(item: IntArray, worker: np.ndarray, label: np.ndarray) -> np.ndarray:
-        return (item.astype(np.int64) * len(workers) + worker) * old.n_classes + label
-
-    again = np.isin(keys(item_of[new.label_item], worker_of[new.worker], new.label), keys(place, known.worker, known.label))
-    return int(again.sum())
-
-
 def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
     """Return all labels together, and the codes of the items that got new ones; old codes stay what they are."""
-    items, item_of = _join(old.items, new.items)
-    workers, worker_of = _join(old.workers, new.workers)
+    items, item_of = join_names(old.items, new.items)
+    workers, worker_of = join_names(old.workers, new.workers)
     item = item_of[new.label_item]
     order = np.argsort(item, kind="stable")
     item = item[order]
@@ -134,17 +120,27 @@ def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
         workers,
         old.classes,
         gold,
-        replace(
-            old.report,
-            rows_read=old.report.rows_read + new.report.rows_read,
-            rows_kept=old.report.rows_kept + new.report.rows_kept,
-        ),
+        join_reports(old.report, new.report),
         old.frame,
     )
     return labels, np.unique(item)
 
 
-def _join(old: pa.Array, new: pa.Array) -> tuple[pa.Array, IntArray]:
+def join_reports(old: ImportReport, new: ImportReport) -> ImportReport:
+    """Return what was read and what was dropped in all."""
+    reasons = {**old.dropped, **new.dropped}
+    return replace(
+        old,
+        rows_read=old.rows_read + new.rows_read,
+        rows_kept=old.rows_kept + new.rows_kept,
+        dropped={reason: old.dropped.get(reason, 0) + new.dropped.get(reason, 0) for reason in reasons},
+        repeats=old.repeats + new.repeats,
+        conflicts=old.conflicts + new.conflicts,
+        notes=tuple(dict.fromkeys((*old.notes, *new.notes))),
+    )
+
+
+def join_names(old: pa.Array, new: pa.Array) -> tuple[pa.Array, IntArray]:
     """Append what is new to a vocabulary; return it and the code in it of every value of ``new``. Ids compare as text."""
     texts = as_text(new)
     place = pc.index_in(as_text(old), value_set=texts)  # the small one is hashed, the large one passes by

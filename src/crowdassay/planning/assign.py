@@ -29,7 +29,8 @@ class Plan:
     item, worker : ndarray of int
         Codes; the worker is -1 for an expert.
     cost, gain : ndarray
-        Price, and expected fall of the error in items (or of the variance of a rate, see `label_gain`).
+        Price, and expected fall of the error in items (or of the variance of a rate): `label_gain` times what one more label
+        on the item is worth of an independent one.
     trial : ndarray of bool
         Whether it is to get to know the worker; nothing is gained for the item.
     notes : list of str
@@ -133,7 +134,8 @@ def plan(
         )  # fmt: skip
         if not chosen:
             break
-        before = expert_gain(state, np.array([item for item, *_ in chosen]), rate=rate)
+        touched = np.array([item for item, *_ in chosen], np.int64)
+        before = expert_gain(state, touched, rate=rate) * state.law.adds(state.n_labels[touched] + pending[touched])
         for (item, worker, cost, gain), uncertain in zip(chosen, before.tolist(), strict=True):
             rows.append((batch, item, worker, cost, gain, False))
             claimed.add((item, worker))
@@ -144,7 +146,6 @@ def plan(
             pending[item] += 1
             capacity[worker] -= 1
             shrunk[item] = max(shrunk[item] - gain / max(uncertain, 1e-12), 0.0)  # what the label is expected to leave
-        touched = np.array([item for item, *_ in chosen], np.int64)
         typical[touched] = label_gain(state, touched, rate=rate, pending=pending)
         first = False
     if not rows:

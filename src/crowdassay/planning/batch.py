@@ -36,8 +36,10 @@ def one_batch(
     if not len(items):
         return []
     gain = shrunk[items] * typical[items]
-    if offer.expert is not None and len(offer.cost):
-        gain = np.maximum(gain / offer.cost.min(), shrunk[items] * expert_gain(state, items, rate=rate) / offer.expert)
+    if offer.expert is not None:
+        cheapest = offer.cost.min() if len(offer.cost) else np.inf
+        adds = state.law.adds(state.n_labels[items] + pending[items])
+        gain = np.maximum(gain / cheapest, shrunk[items] * expert_gain(state, items, rate=rate) / offer.expert / adds)
     keep = min(len(items), WIDER * size)
     top = np.argpartition(-gain, keep - 1)[:keep]
     items = items[np.sort(top[np.argsort(-gain[top], kind="stable")])]
@@ -51,10 +53,12 @@ def one_batch(
     if max_per_item is not None:
         gains[state.n_labels[items] + pending[items] >= max_per_item, :m] = 0.0
     scores[:, :m] = gains[:, :m] / cost
+    adds = state.law.adds(state.n_labels[items] + pending[items])
+    gains[:, :m] *= adds[:, None]  # items are ranked by what a label would move; what it is expected to gain is less
     prices = cost
     if offer.expert is not None:
         gains[:, m] = shrunk[items] * expert_gain(state, items, rate=rate)
-        scores[:, m] = gains[:, m] / offer.expert
+        scores[:, m] = gains[:, m] / offer.expert / adds
         prices, who = np.append(cost, offer.expert), np.append(who, EXPERT)
     order = np.argsort(-np.round(scores.ravel(), 12), kind="stable")
     return _take(order, scores, gains, items, who, prices, capacity, size, money, least)
@@ -69,8 +73,10 @@ def _take(
     found: list[tuple[int, int, float, float]] = []
     for place in order.tolist():
         row, column = divmod(place, scores.shape[1])
-        if scores[row, column] <= max(least, 0.0) or len(found) == size:
+        if scores[row, column] <= 0.0 or len(found) == size:
             break
+        if gains[row, column] < least * prices[column]:
+            continue
         worker, price = int(who[column]), float(prices[column])
         if not free[row] or price > money + 1e-9 or (worker != EXPERT and room[worker] < 1):
             continue

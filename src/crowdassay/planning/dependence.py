@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,8 @@ class Dependence:
     def independent(self, n: FloatArray) -> FloatArray:
         """Return how many independent labels n labels are worth: n t(n) / t(1)."""
         return np.asarray(n / (1 + self.overlap * np.maximum(n - 1.0, 0.0)))
+
+    def adds(self, n: FloatArray | IntArray) -> FloatArray:
+        """Return how much of an independent label one more is worth where there are n."""
+        n = np.asarray(n, np.float64)
+        return np.asarray(self.independent(n + 1.0) - self.independent(n))

@@ -22,7 +22,7 @@ class Worth:
     expert : float
         Expected number of errors that knowing the class would remove: one less the probability of the label.
     rate : float
-        Expected fall of the error by one further label of a typical worker, see `crowdassay.planning.gain.spread`.
+        How far a label of a typical worker is expected to move the probabilities, see `crowdassay.planning.gain.spread`.
     labels : int or None
         Further labels by typical workers until the expected probability of the label is 0.95; None if more than 25.
     """

@@ -12,6 +12,16 @@ TRIAL = 5  # settled items that a worker who has not been seen is asked about
 MOST_TRIALS = 0.2  # of the budget
 
 
+def settled_items(state: State) -> IntArray:
+    """Return known items and settled ones of several labels; where these are few, the surest twentieth of all."""
+    several = state.known | (state.n_labels > 1)
+    found = np.flatnonzero(several & (state.probability >= SETTLED))
+    if len(found) >= TRIAL:
+        return found
+    surest = np.argsort(-np.where(several, state.probability, 0.0), kind="stable")
+    return np.sort(surest[: min(int(several.sum()), max(TRIAL, len(surest) // 20))])
+
+
 def trials(
     state: State, offer: Offer, budget: float, generator: np.random.Generator
 ) -> tuple[list[tuple[int, int, int, float, float, bool]], IntArray, float, dict[int, int], list[str]]:
@@ -21,7 +31,7 @@ def trials(
     """
     capacity = {int(worker): int(size) for worker, size in zip(offer.workers, offer.capacity, strict=True)}
     pending = np.zeros(state.labels.n_items, np.int64)
-    settled = np.flatnonzero(state.known | ((state.probability >= SETTLED) & (state.n_labels > 1)))
+    settled = settled_items(state)
     seen = state.n_seen
     new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if seen[w] == 0]
     rows: list[tuple[int, int, int, float, float, bool]] = []

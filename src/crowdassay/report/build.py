@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from crowdassay.arrays import FloatArray
 from crowdassay.data.text import short
 from crowdassay.errors import FileError
 from crowdassay.insight.describe import Insight
+from crowdassay.insight.money import count_money
 from crowdassay.insight.totals import Against
 from crowdassay.io.values import counted
 from crowdassay.io.write import check_writable, write_bytes
 from crowdassay.metrics.calibration import calibration_error
 from crowdassay.report import overview, sections
 from crowdassay.report.chart import converter
+from crowdassay.report.contents import shown_contents
+from crowdassay.report.downloads import downloads
 from crowdassay.report.gallery import Gallery
 from crowdassay.report.html import asset, render, templates
 from crowdassay.version import VERSION
@@ -30,7 +34,14 @@ def check_report(path: Path) -> None:
 
 
 def write_report(
-    insight: Insight, path: str | Path, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()
+    insight: Insight,
+    path: str | Path,
+    *,
+    truth: Any = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+    cost: float | FloatArray | None = None,
+    contents: Mapping[Any, Any] | None = None,
 ) -> None:
     """Write the report as one HTML file that opens offline.
 
@@ -43,14 +54,28 @@ def write_report(
     title : str, optional
     notes : sequence of str
         What else the reader should know.
+    cost : float, optional
+        The price of a label, or what each worker has been paid.
+    contents : mapping, optional
+        What items are, by item: a text, or the path of a picture beside the report.
     """
     path = Path(path)
     check_report(path)
-    write_bytes(build_report(insight, truth=truth, title=title, notes=notes).encode(), path)
+    page = build_report(insight, truth=truth, title=title, notes=notes, cost=cost, contents=contents, folder=path.parent)
+    write_bytes(page.encode(), path)
 
 
-def build_report(insight: Insight, *, truth: Any = None, title: str | None = None, notes: Sequence[str] = ()) -> str:
-    """Return the report as HTML."""
+def build_report(
+    insight: Insight,
+    *,
+    truth: Any = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+    cost: float | FloatArray | None = None,
+    contents: Mapping[Any, Any] | None = None,
+    folder: Path | None = None,
+) -> str:
+    """Return the report as HTML, as `write_report` writes it; pictures are looked for in ``folder``."""
     if not isinstance(truth, Against | None):
         codes = Gallery(insight).match(truth)
         assert codes is not None
@@ -59,27 +84,34 @@ def build_report(insight: Insight, *, truth: Any = None, title: str | None = Non
     if truth is not None and truth.gold and against is None:
         notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
     labels, found, totals = insight.record.labels, insight, insight.totals
+    money = None if cost is None else count_money(found, cost)
+    held = shown_contents(insight, contents or {}, folder)
     flagged, flagged_note = sections.flagged_workers(insight)
-    worth, worth_note = sections.worth_items(insight)
-    hardest, measure = sections.hardest_items(insight)
+    workers, workers_note = sections.all_workers(insight)
+    worth, worth_note = sections.worth_items(insight, held)
     return render(
         asset("report.html"),
         Gallery(insight).page(against),
         title=short(title or f"Report on {labels.report.source}", 120),
         subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
-        f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}, method {insight.record.method}.",
-        cards=overview.cards(insight, against),
-        steps=overview.next_steps(insight),
+        f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
+        cards=overview.cards(insight, against, money),
+        steps=overview.next_steps(insight, money),
         notes=overview.worth_knowing([*labels.report.notes, *insight.record.notes, *notes, *found.notes]),
+        settled=f"A label counts as settled when it is at least {insight.record.settled:.0%} sure.",
+        agreement=overview.agreement_note(insight),
         truth=None if against is None else {"text": _beside(against)},
         flagged=flagged,
         flagged_note=flagged_note,
+        workers=workers,
+        workers_note=workers_note,
+        timed=any(row["seconds"] for row in workers),
         copies=sections.copied_workers(insight),
         worth=worth,
         worth_note=worth_note,
-        hardest=hardest,
-        hardest_measure=measure,
+        hardest=sections.hardest_items(insight, held),
         model=sections.model_facts(insight),
+        files=downloads(insight),
         version=VERSION,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowdassay.report.theme import AMBER, BLUE, CLASSES, CONFIG, GREEN, GREY, INK, VERDICTS
+from crowdassay.report.theme import ACTIONS, AMBER, BLUE, CLASSES, CONFIG, GREEN, GREY, INK
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"  # names the language; nothing is fetched from it
 Spec = dict[str, Any]
@@ -55,49 +55,62 @@ def confidence_chart(records: Records) -> Spec:
     return _chart("How sure the labels are", "Bars: how many items have which probability", records, layer=[bars])
 
 
+MOST_NAMED = 40  # workers up to which a chart names each
+
+
 def workers_chart(records: Records, mean: float | None) -> Spec:
-    """Return accuracy with its interval against the number of labels, coloured by verdict."""
-    present = [name for name in VERDICTS if any(record["verdict"] == name for record in records)]
-    least, most = (bound(record["labels"] for record in records) if records else 1 for bound in (min, max))
-    scale = {"type": "log" if most > 5 * least else "linear", "domain": [least * 0.8, most * 1.2], "nice": False}
-    axis = {"format": ",.0f", "tickCount": 6, "labelOverlap": True}
-    x = {"field": "at", "type": "quantitative", "title": "labels given", "scale": scale, "axis": axis}
-    if most < 1.3 * least:  # all have given about as many: side by side they can be told apart
-        x = {
-            "field": "place",
-            "type": "ordinal",
-            "title": "workers, the least accurate first",
-            "axis": {"labels": False, "ticks": False},
-        }
+    """Return accuracy with its interval, coloured by what to do: by name, or against the number of labels."""
+    named = len(records) <= MOST_NAMED
+    present = [name for name in ACTIONS if any(record["action"] == name for record in records)]
     colour = {
-        "field": "verdict",
+        "field": "action",
         "type": "nominal",
         "title": None,
-        "scale": {"domain": present, "range": [VERDICTS[name] for name in present]},
+        "scale": {"domain": present, "range": [ACTIONS[name] for name in present]},
     }
     hover = _tooltip(
         worker="worker", labels=("labels", ","), accuracy=("accuracy", ".1%"), interval="95% interval",
-        verdict="verdict", evidence="evidence",
+        action="what to do", evidence="why",
     )  # fmt: skip
+    along, other = ("x", "y") if named else ("y", "x")
+    place = _named_workers(records) if named else _by_labels(records)
     limits = {
         "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": min(0.45, max(0.1, 45 / max(len(records), 1)))},  # not a wall
-        "encoding": {"x": x, "y": _share("low", "accuracy"), "y2": {"field": "high"}, "color": colour},
+        "encoding": {other: place, along: _share("low", "accuracy"), f"{along}2": {"field": "high"}, "color": colour},
     }
     points = {
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.95},
-        "encoding": {"x": x, "y": _share("accuracy", "accuracy"), "color": colour, "tooltip": hover},
+        "encoding": {other: place, along: _share("accuracy", "accuracy"), "color": colour, "tooltip": hover},
     }
     layers = [limits, points]
     if mean is not None:
         line = {
             "data": {"values": [{"accuracy": mean}]},
             "mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.5},
-            "encoding": {"y": _share("accuracy", None), "tooltip": _tooltip(accuracy=("mean accuracy of labels", ".1%"))},
+            "encoding": {along: _share("accuracy", None), "tooltip": _tooltip(accuracy=("mean accuracy of labels", ".1%"))},
         }
         layers.insert(0, line)
-    return _chart(
-        "Workers", "Points: accuracy of each worker against the number of labels given", records, height=340, layer=layers
-    )
+    says = "by name" if named else "against the number of labels given"
+    height = max(18 * len(records), 60) if named else 340
+    return _chart("Workers", f"Points: accuracy of each worker {says}", records, height=height, layer=layers)
+
+
+def _named_workers(records: Records) -> Spec:
+    """Return an axis with a row for each worker, the most accurate first."""
+    names = [record["worker"] for record in sorted(records, key=lambda record: record["place"])]
+    axis = {"labelExpr": _names("datum.value", names), "labelLimit": 200, "grid": False}
+    return {"field": "place", "type": "ordinal", "title": None, "sort": "descending", "axis": axis}
+
+
+def _by_labels(records: Records) -> Spec:
+    """Return an axis for the number of labels; where all have given about as many, workers stand side by side."""
+    least, most = (bound(record["labels"] for record in records) for bound in (min, max))
+    if most < 1.3 * least:
+        bare = {"labels": False, "ticks": False}
+        return {"field": "place", "type": "ordinal", "title": "workers, the least accurate first", "axis": bare}
+    scale = {"type": "log" if most > 5 * least else "linear", "domain": [least * 0.8, most * 1.2], "nice": False}
+    axis = {"format": ",.0f", "tickCount": 6, "labelOverlap": True}
+    return {"field": "at", "type": "quantitative", "title": "labels given", "scale": scale, "axis": axis}
 
 
 def confusion_chart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,7 +116,7 @@ class Gallery:
         disputed = chart.items()
         if disputed.records:
             found["items"] = disputed
-        if insight.connection.identified.any() and not insight.chance and not insight.partial:
+        if insight.totals.known and insight.connection.identified.any() and not insight.chance and not insight.partial:
             found["curve"] = chart.curve()
         if len(insight.record.history) > 1:
             found["convergence"] = chart.convergence()
@@ -124,8 +125,9 @@ class Gallery:
         if against is not None:
             found["calibration"] = Chart(charts.calibration_chart(against.records))
             found["truth"] = _truth_chart(insight, against.cells)
+        found["confusion"] = _say_whose(found["confusion"])
         for name, one in found.items():
-            bare = {key: value for key, value in one.spec.items() if key != "title"}  # the page has headings of its own
+            bare = {key: value for key, value in one.spec.items() if key != "title" or isinstance(value, dict)}
             found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
         return found
 
@@ -139,6 +141,15 @@ class Gallery:
         if isinstance(truth, np.ndarray) and truth.shape == (labels.n_items,) and truth.dtype.kind == "i":
             return truth
         return None if truth is None else match_truth(labels, truth)[0]
+
+
+def _say_whose(chart: Chart) -> Chart:
+    """Put the name of the worker chosen above the chart, which paper shows without the box to choose from."""
+    chosen = chart.spec.get("params")
+    if not chosen:
+        return chart
+    names = [f"Answers of {name}" for name in chosen[0]["bind"]["labels"]]
+    return Chart({**chart.spec, "title": {"text": {"expr": f"{json.dumps(names)}[chosen]"}}}, chart.note)
 
 
 def _truth_chart(insight: Insight, counts: IntArray) -> Chart:

@@ -1,51 +1,58 @@
-"""The first screen: agreement, what is settled, how much is wrong, and what to do next."""
+"""The first screen: what is finished, how wrong it is, who needs attention, what it will cost, and what to do next."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
+from crowdassay.data.text import short
+from crowdassay.insight.advice import REMOVE, RETRAIN, TALK
 from crowdassay.insight.describe import Insight
+from crowdassay.insight.money import Money, further_labels
 from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.insight.totals import Against
-from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
-from crowdassay.insight.worth import LOOKED_AT
 from crowdassay.io.values import counted
 from crowdassay.metrics.agreement import agreement
 
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
+NAMED = 4  # workers named on a card for each verb
+VERBS = {REMOVE: "Remove", TALK: "Talk to", RETRAIN: "Retrain"}
+IN_BRACKETS, OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compile(r"(^|\s)--[a-z]|`")
 
 
-def cards(insight: Insight, against: Against | None) -> list[dict[str, str]]:
-    """Return a title, a figure, a tone and a sentence for each card."""
-    found, totals = insight, insight.totals
-    record = insight.record
-    found_cards = [_card("Known items", "contradict the crowd", record.doubt, "bad")] if record.doubt else []
-    found_cards.append(_agreement(insight))
+def cards(insight: Insight, against: Against | None, money: Money | None) -> list[dict[str, str]]:
+    """Return a question, a figure, a tone and a sentence for each card."""
+    four = [_finished(insight), _wrong(insight, against), _attention(insight), _cost(insight, money)]
+    doubt = insight.record.doubt
+    return [*four, _card("Known items", "contradict the crowd", doubt, "bad")] if doubt else four
+
+
+def _card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:
+    return {"title": title, "value": value, "text": text, "tone": tone}
+
+
+def _finished(insight: Insight) -> dict[str, str]:
+    totals = insight.totals
     share = totals.settled / totals.items
-    found_cards.append(
-        _card(
-            "Items settled",
-            f"{share:.0%}",
-            f"{totals.settled:,} of {totals.items:,} have a label that is at least {record.settled:.3g} sure"
-            + (f"; {totals.tied:,} are tied." if totals.tied else "."),
-            "good" if share > 0.9 else "warn" if share < 0.5 else "",
-        )
+    tied = f" {counted(totals.tied, 'item')} {'is' if totals.tied == 1 else 'are'} tied." if totals.tied else ""
+    text = (
+        f"{totals.settled:,} of {totals.items:,} items have a label that is at least {insight.record.settled:.0%} sure." + tied
     )
-    wrong = totals.wrong
-    if not found.connection.identified.any() or found.chance:
-        found_cards.append(_card("Estimated error", "unknown", "Nothing in these labels shows who is right.", "bad"))
-    else:
-        low, high = totals.error_interval(record.spread)
-        text = f"About {wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}), "
-        text += "if the method's probabilities are honest." if record.spread is None else "as far as real datasets can tell."
-        found_cards.append(_card("Estimated error", f"{wrong / totals.items:.1%}", text))
+    return _card("What is finished?", f"{share:.0%}", text, "good" if share > 0.9 else "warn" if share < 0.5 else "")
+
+
+def _wrong(insight: Insight, against: Against | None) -> dict[str, str]:
+    totals = insight.totals
+    measured = ""
     if against is not None:
-        rate, text = against.mean("error_rate"), f"On {counted(against.known, 'item')} of known class{told(against)}."
-        found_cards.append(_card("Error against the truth", f"{rate:.1%}", text))
-    return found_cards
+        rate = against.mean("error_rate")
+        measured = f" Against the truth of {counted(against.known, 'item')}{told(against)}: {rate:.1%} wrong."
+    if not insight.connection.identified.any() or insight.chance:
+        return _card("How wrong is it?", "unknown", f"Nothing in these labels shows who is right.{measured}", "bad")
+    low, high = totals.error_interval(insight.record.spread)
+    text = f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}), "
+    text += "if the method's probabilities are honest." if insight.record.spread is None else "as far as real data can tell."
+    return _card("How wrong is it?", f"{totals.wrong / totals.items:.1%}", text + measured)
 
 
 def told(against: Against) -> str:
@@ -53,77 +60,122 @@ def told(against: Against) -> str:
     return f" ({against.gold:,} given as gold left out)" if against.gold else ""
 
 
-def _card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:
-    return {"title": title, "value": value, "text": text, "tone": tone}
+def _attention(insight: Insight) -> dict[str, str]:
+    found, workers = insight, insight.record.labels.workers
+    if not found.connection.identified.any() or found.chance:
+        return _card("Who needs attention?", "unknown", "No worker can be judged from these labels.", "bad")
+    flagged = found.attention
+    if not flagged:
+        return _card("Who needs attention?", "nobody", "Nothing speaks against any worker.", "good")
+    parts = []
+    for action, verb in VERBS.items():
+        chosen = [i for i in flagged if found.actions[i] == action]
+        names = [short(workers[i].as_py(), 24) for i in chosen[:NAMED]]
+        if chosen:
+            parts.append(f"{verb} {listed(names, len(chosen) - len(names))}.")
+    removed = any(found.actions[i] == REMOVE for i in flagged)
+    return _card("Who needs attention?", f"{len(flagged):,}", " ".join(parts), "bad" if removed else "warn")
 
 
-def _agreement(insight: Insight) -> dict[str, str]:
+def listed(names: Sequence[str], more: int = 0) -> str:
+    """Return names in a sentence.
+
+    >>> listed(["Ann", "Bob"]), listed(["Ann", "Bob"], 3), listed(["Ann"])
+    ('Ann and Bob', 'Ann, Bob and 3 more', 'Ann')
+    """
+    words = [*names, f"{more:,} more"] if more > 0 else list(names)
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _cost(insight: Insight, money: Money | None) -> dict[str, str]:
+    needed, experts = further_labels(insight)
+    title, items = "What will it cost?", counted(experts, "item")
+    spent = "" if money is None else _spent(money)
+    if needed:
+        value = f"{needed:,} labels" if money is None else f"{money.to_settle:,.2f}"
+        expert = f" Show {items} to an expert." if experts else ""
+        return _card(title, value, f"About {needed:,} more labels would settle what labels can settle.{expert}{spent}")
+    if experts:
+        text = f"Further labels like these would hardly settle the rest. Show {'it' if experts == 1 else 'them'} to an expert."
+        return _card(title, items, text + spent)
+    return _card(title, "nothing", f"No further labels are worth asking for.{spent}")
+
+
+def _spent(money: Money) -> str:
+    settled = "" if money.per_settled_item is None else f", {money.per_settled_item:,.2f} for each settled item"
+    vain = f" {money.spent_on_removed:,.2f} of it went to workers to remove." if money.spent_on_removed else ""
+    return f" Spent so far: {money.spent:,.2f}{settled}.{vain}"
+
+
+def agreement_note(insight: Insight) -> str:
+    """Say how far workers agree."""
     labels, all_labels = insight.sample, insight.totals.labels
     table = agreement(labels, resamples=200 if labels.n_labels <= MOST_RESAMPLED else 0).tables["overall"].to_pylist()
     raw, alpha = table[0], table[1]
     if raw["value"] is None:
-        return _card("Agreement", "undefined", f"{str(raw['undefined']).capitalize()}.", "warn")
-    text = "is the share of pairs of labels on the same item that agree."
+        return f"Agreement is undefined: {raw['undefined']}."
+    text = f"Two workers who labelled the same item agree {raw['value']:.0%} of the time."
     if alpha["value"] is not None:
         between = "" if alpha["low"] is None else f" ({alpha['low']:.2f} to {alpha['high']:.2f})"
         text += f" Krippendorff's alpha, which takes chance off, is {alpha['value']:.2f}{between}."
     if labels.n_labels < all_labels:
         text += f" Measured on {labels.n_items:,} items drawn at random."
-    return _card("Agreement", f"{raw['value']:.0%}", text)
+    return text
 
 
 def worth_knowing(notes: Sequence[str]) -> list[str]:
-    """Return notes once each, without those on workers, which are among the steps."""
-    return [note for note in dict.fromkeys(notes) if not note.startswith(ABOUT_WORKERS)]
+    """Return notes once each, without those on workers, which have a place of their own, and without options of commands.
+
+    >>> worth_knowing(["Too few labels. Give known items (--gold).", "Likely copies: 2.", "Stopped. Raise --max-iter."])
+    ['Too few labels. Give known items.', 'Stopped.']
+    """
+    kept = []
+    for note in dict.fromkeys(notes):
+        if note.startswith(ABOUT_WORKERS):
+            continue
+        sentences = re.split(r"(?<=[.;]) ", IN_BRACKETS.sub("", note))
+        text = " ".join(sentence for sentence in sentences if not OPTION.search(sentence))
+        if text:
+            kept.append(re.sub(r";$", ".", text))
+    return kept
 
 
-def next_steps(insight: Insight) -> list[str]:
+def next_steps(insight: Insight, money: Money | None) -> list[str]:
     """Return what to do, the most useful first."""
     found, n_labels = insight, insight.n_labels
-    verdicts = np.asarray(found.verdicts, dtype=object)
     steps: list[str] = []
     if not found.connection.identified.all():
         steps.append("Let a second worker label some of the items that only one has seen, or give some items of known class.")
     if found.chance:
         steps.append("Check the question and its instructions: these labels agree no better than chance.")
         return steps
-    bad = np.isin(verdicts, (SPAMMER, ADVERSARY))
-    if bad.any():
-        steps.append(
-            f"Look at {counted(int(bad.sum()), 'worker')} flagged below ({counted(int(n_labels[bad].sum()), 'label')}): "
-            "their labels add little or nothing, and asking them no more saves money."
-        )
-    if found.copies[0]:
-        steps.append("Look at the workers who seem to be copies of one another: their labels count as several but are one.")
-    steps += _labels_to_ask(insight)
+    removed = [i for i in found.attention if found.actions[i] == REMOVE]
+    if removed:
+        names = listed([short(insight.record.labels.workers[i].as_py(), 24) for i in removed[:NAMED]], len(removed) - NAMED)
+        count = int(n_labels[removed].sum())
+        steps.append(f"Stop asking {names}: {counted(count, 'label')} that tell nothing, and every further one costs the same.")
+    rest = len(found.attention) - len(removed)
+    if rest:
+        who = "the other worker" if removed and rest == 1 else f"the {'other ' if removed else ''}{counted(rest, 'worker')}"
+        steps.append(f"Talk to {who} on the list above. The reasons are beside the names.")
+    steps += _labels_to_ask(insight, money)
     if not insight.record.converged:
-        steps.append("Let the fit go on: it stopped before it had converged (--max-iter).")
-    return steps or ["Nothing: every item is settled and no worker stands out."]
+        steps.append("Run the analysis again and let it go on for longer: it was stopped before it had finished.")
+    return steps or ["Nothing. Every item is settled and no worker stands out."]
 
 
-def _labels_to_ask(insight: Insight) -> list[str]:
-    worth: list[Any] = insight.worth
-    if not worth or not insight.connection.identified.any():
-        return []
-    few = [one for one in worth if one.labels is not None]
-    steps = []
-    if few:
-        unsettled = insight.totals.unsettled
-        which = (
-            f"the {len(few):,} least sure of {unsettled:,} items"
-            if unsettled > LOOKED_AT
-            else f"the {counted(len(few), 'item')}"
+def _labels_to_ask(insight: Insight, money: Money | None) -> list[str]:
+    needed, experts = further_labels(insight)
+    totals, steps = insight.totals, []
+    open_items = f"{counted(totals.unsettled, 'item')} {'is' if totals.unsettled == 1 else 'are'} not certain yet. "
+    errors = f"Expect about {totals.wrong:,.0f} errors among all items. "
+    if needed:
+        price = "" if money is None else f", at a cost of about {money.to_settle:,.2f},"
+        more = (
+            f"About {counted(needed, 'more label')}{price} would fix most of that. The list of items below says where to begin."
         )
-        total = sum(one.labels for one in few)
-        gain = sum(one.expert for one in few)
-        steps.append(
-            f"About {counted(total, 'more label')} would settle {which} that labels can settle; {gain:,.1f} errors are "
-            "expected among them. The list below says where to begin."
-        )
-    many = [one for one in worth if one.labels is None]
-    if many:
-        steps.append(
-            f"Ask an expert about {counted(len(many), 'item')} that more labels would hardly settle: "
-            f"{sum(one.expert for one in many):,.1f} errors are expected among them."
-        )
+        steps.append(open_items + errors + more)
+    if experts:
+        before = "" if needed else open_items + errors
+        steps.append(f"{before}Ask an expert about {counted(experts, 'item')} that more labels like these would hardly settle.")
     return steps

@@ -11,7 +11,6 @@ from crowdassay.data.text import distinct, short
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import disputed
 from crowdassay.insight.totals import BINS
-from crowdassay.insight.verdicts import ADVERSARY, SPAMMER
 from crowdassay.insight.worth import SETTLED
 
 MOST_WORKERS = 1500  # points of the workers' chart
@@ -44,7 +43,6 @@ def worker_records(insight: Insight) -> tuple[Records, str]:
     """Return a record for every worker whose accuracy can be estimated, those flagged always, and a note on the rest."""
     found, labels = insight, insight.record.labels
     n_labels = found.n_labels
-    verdicts = np.asarray(found.verdicts, dtype=object)
     shown = np.flatnonzero(found.estimable & (n_labels > 0))
     notes = []
     if len(shown) < labels.n_workers:
@@ -53,7 +51,7 @@ def worker_records(insight: Insight) -> tuple[Records, str]:
         notes.append(
             f"{MOST_WORKERS:,} of {len(shown):,} workers are shown: those flagged and, of the others, a random sample."
         )
-        shown = sample_workers(shown, np.isin(verdicts, (SPAMMER, ADVERSARY)))
+        shown = sample_workers(shown, np.isin(np.arange(labels.n_workers), found.attention))
     place = np.argsort(np.argsort(found.accuracy[shown], kind="stable"))
     apart = SPREAD * (np.bincount(n_labels[shown])[n_labels[shown]] > 1)
     return [
@@ -66,8 +64,9 @@ def worker_records(insight: Insight) -> tuple[Records, str]:
             "low": round(float(found.low[i]), 4),
             "high": round(float(found.high[i]), 4),
             "interval": f"{found.low[i]:.1%} to {found.high[i]:.1%}",
-            "verdict": str(verdicts[i]),
-            "evidence": found.evidence[i],
+            "action": found.actions[int(i)],
+            "verdict": found.verdicts[int(i)],
+            "evidence": found.evidence[int(i)],
         }
         for i, rank, spread in zip(shown, place, apart, strict=True)
     ], " ".join(notes)

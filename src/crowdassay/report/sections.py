@@ -1,4 +1,4 @@
-"""The tables of the report: workers to look at, items to look at, what the model chose."""
+"""The tables of the report: all workers, those to look at, items to look at, and how the labels were found."""
 
 from __future__ import annotations
 
@@ -7,37 +7,61 @@ from typing import Any
 import numpy as np
 
 from crowdassay.data.text import short
+from crowdassay.insight.advice import ORDER, UNKNOWN, shown_seconds
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import hardness
-from crowdassay.insight.verdicts import ADVERSARY, SPAMMER, WEAK
 from crowdassay.io.values import counted
+from crowdassay.report.contents import SHOWN, Contents
 
-SHOWN = 12
+MOST_ROWS = 400  # workers in the table
 NAMES = 6  # workers named for one answer
 
 Rows = list[dict[str, Any]]
 
 
 def flagged_workers(insight: Insight) -> tuple[Rows, str]:
-    """Return adversaries, spammers and weak workers, those with most labels first, and a note on how many are left out."""
-    found, labels = insight, insight.record.labels
-    n_labels = found.n_labels
-    rank = {ADVERSARY: 0, SPAMMER: 1, WEAK: 2}
-    chosen = sorted(
-        (i for i, name in enumerate(found.verdicts) if name in rank), key=lambda i: (rank[found.verdicts[i]], -n_labels[i], i)
-    )
-    rows = [
-        {
-            "worker": short(labels.workers[i].as_py()),
-            "labels": f"{n_labels[i]:,}",
-            "accuracy": f"{found.accuracy[i]:.0%}",
-            "interval": f"{found.low[i]:.0%} to {found.high[i]:.0%}",
-            "verdict": found.verdicts[i],
-            "evidence": found.evidence[i],
-        }
-        for i in chosen[:SHOWN]
-    ]
-    return rows, "" if len(chosen) <= SHOWN else f"{len(chosen) - SHOWN:,} more are in the workers table."
+    """Return the workers that need attention, the most urgent first, and a note on how many are left out."""
+    chosen = insight.attention
+    rows = [_worker(insight, i) for i in chosen[:SHOWN]]
+    return rows, "" if len(chosen) <= SHOWN else f"{len(chosen) - SHOWN:,} more are marked in the table of workers."
+
+
+def all_workers(insight: Insight) -> tuple[Rows, str]:
+    """Return a row for every worker, those that need attention first, then by accuracy; and a note on those left out."""
+    found = insight
+    rank = np.array([ORDER.index(action) for action in found.actions])
+    shown = np.where(found.estimable, found.accuracy, 2.0)
+    order = np.lexsort((-found.n_labels, shown, rank))
+    order = order[found.n_labels[order] > 0]
+    note = "" if len(order) <= MOST_ROWS else f"The first {MOST_ROWS:,} of {len(order):,} workers; the file has all of them."
+    return [_worker(insight, int(i)) for i in order[:MOST_ROWS]], note
+
+
+def _worker(insight: Insight, i: int) -> dict[str, Any]:
+    found, seconds = insight, insight.seconds
+    known = bool(found.estimable[i])
+    pace = None if seconds is None or not np.isfinite(seconds[i]) else float(seconds[i])
+    return {
+        "worker": short(insight.record.labels.workers[i].as_py()),
+        "labels": f"{found.n_labels[i]:,}",
+        "n_labels": int(found.n_labels[i]),
+        "accuracy": f"{found.accuracy[i]:.0%}" if known else "",
+        "share": round(float(found.accuracy[i]), 6) if known else -1,
+        "interval": f"{found.low[i]:.0%} to {found.high[i]:.0%}" if known else "",
+        "seconds": "" if pace is None else shown_seconds(pace),
+        "pace": -1 if pace is None else round(pace, 3),
+        "action": found.actions[i],
+        "rank": ORDER.index(found.actions[i]),
+        "verdict": found.verdicts[i],
+        "reasons": [reason.words for reason in found.advice.reasons[i]],
+        "text": _standing(insight, i),
+    }
+
+
+def _standing(insight: Insight, i: int) -> str:
+    """Say how a worker stands against whom nothing was found."""
+    found = insight
+    return "" if found.advice.reasons[i] or found.actions[i] != UNKNOWN else found.verdicts[i]
 
 
 def copied_workers(insight: Insight) -> Rows:
@@ -55,7 +79,7 @@ def copied_workers(insight: Insight) -> Rows:
     ]
 
 
-def worth_items(insight: Insight) -> tuple[Rows, str]:
+def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
     """Return the items most worth another label, and a note on how many are left out."""
     if not insight.connection.identified.any() or insight.chance:
         return [], ""
@@ -63,32 +87,30 @@ def worth_items(insight: Insight) -> tuple[Rows, str]:
     rows = [
         {
             "item": short(labels.items[one.item].as_py()),
+            "content": contents.get(labels.items[one.item].as_py()),
             "label": short(labels.class_names[int(insight.record.code[one.item])]),
-            "probability": f"{insight.record.probability[one.item]:.1%}",
-            "labels": "more than 25" if one.labels is None else f"{one.labels}",
-            "rate": f"{one.rate:.3f}",
-            "expert": f"{one.expert:.2f}",
+            "probability": f"{insight.record.probability[one.item]:.0%}",
+            "labels": "ask an expert" if one.labels is None else f"{one.labels}",
         }
         for one in worth[:SHOWN]
     ]
-    return rows, "" if len(worth) <= SHOWN else "The column standing of the items table says which other items are open."
+    return rows, "" if len(worth) <= SHOWN else "The file of items to label next has more."
 
 
-def hardest_items(insight: Insight) -> tuple[Rows, str]:
-    """Return the items that workers get wrong most, or are least sure, who said what about them, and the measure's name."""
+def hardest_items(insight: Insight, contents: Contents) -> Rows:
+    """Return the items that workers get wrong most, or are least sure, and who said what about them."""
     labels, hard = insight.record.labels, hardness(insight.record)
     chosen = [int(j) for j in np.argsort(-hard, kind="stable")[:SHOWN] if labels.starts[j + 1] > labels.starts[j]]
-    rows = [
+    return [
         {
             "item": short(labels.items[j].as_py()),
+            "content": contents.get(labels.items[j].as_py()),
             "label": short(labels.class_names[int(insight.record.code[j])]),
-            "probability": f"{insight.record.probability[j]:.1%}",
-            "measure": f"{hard[j]:.2f}",
+            "probability": f"{insight.record.probability[j]:.0%}",
             "said": said(insight, j),
         }
         for j in chosen
     ]
-    return rows, "entropy" if insight.record.difficulty is None else "difficulty"
 
 
 def said(insight: Insight, item: int) -> Rows:
@@ -109,22 +131,12 @@ def said(insight: Insight, item: int) -> Rows:
     ][:8]
 
 
-def model_facts(insight: Insight) -> dict[str, Any]:
-    """Return what was fitted, with which parameters, and how it ended."""
-    end = "converged" if insight.record.converged else "did not converge: raise --max-iter"
-    objective = "" if insight.record.objective is None else f" at an objective of {insight.record.objective:,.4f}"
-    text = f"The method {insight.record.method} {end} after {counted(insight.record.n_iter, 'iteration')}{objective}."
+def model_facts(insight: Insight) -> dict[str, str]:
+    """Return how the labels were found, in words."""
+    text = f"The labels were found by the method {insight.record.method}"
+    if insight.record.n_iter:
+        text += f", in {counted(insight.record.n_iter, 'pass')} over the data"
+    if not insight.record.converged:
+        text += "; it was stopped before it had finished, so the figures are not final"
     chosen = insight.record.selection
-    return {
-        "text": text if insight.record.n_iter else f"The method {insight.record.method} takes one pass over the labels.",
-        "parameters": [
-            (name, short(_brief(value), 80)) for name, value in insight.record.parameters.items() if value is not None
-        ],
-        "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}.",
-    }
-
-
-def _brief(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_brief, value[:6])) + (", ..." if len(value) > 6 else "")
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return {"text": text + ".", "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}."}

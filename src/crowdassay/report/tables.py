@@ -34,14 +34,14 @@ def result_html(insight: Insight) -> str:
             f"{n_labels[i]:,}",
             f"{found.accuracy[i]:.1%}" if found.estimable[i] else "unknown",
             f"{found.low[i]:.1%} to {found.high[i]:.1%}" if found.estimable[i] else "",
-            found.verdicts[i],
+            found.actions[i],
         )
         for i in np.argsort(-n_labels, kind="stable")[:ROWS]
     ]
     return (
         f"<p><b>{escape(insight.record.method)}</b>: {counted(totals.labels, 'label')} of "
         f"{counted(totals.items, 'item')} by {counted(labels.n_workers, 'worker')}; "
-        f"{totals.sure / totals.items:.0%} of the items are settled.</p>"
+        f"{totals.settled / totals.items:.0%} of the items are settled.</p>"
         f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{table('Least sure items', ITEMS, items)}"
         f"{table('Busiest workers', WORKERS, workers)}</div>"
         + "".join(f"<p>{escape(note)}</p>" for note in (*insight.record.notes, *found.notes))
@@ -49,4 +49,4 @@ def result_html(insight: Insight) -> str:
 
 
 ITEMS = ("item", "label", "probability", "standing")
-WORKERS = ("worker", "labels", "accuracy", "95% interval", "verdict")
+WORKERS = ("worker", "labels", "accuracy", "95% interval", "what to do")

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 BLUE, GREEN, AMBER, ORANGE, RED, GREY = "#3f7fbf", "#3a9d6e", "#d39a1f", "#e0682f", "#c9344f", "#8a919c"
-VERDICTS = {
-    "informative": BLUE,
-    "weak": AMBER,
-    "unclear": GREY,
-    "spammer": ORANGE,
-    "adversary": RED,
-    "too few labels": "#b9bec6",
-}
+ACTIONS = {"keep": BLUE, "retrain": AMBER, "talk to": ORANGE, "remove": RED, "cannot tell": GREY}
 CLASSES = [BLUE, ORANGE, GREEN, "#8b6fc0", AMBER, "#4aa8b5", RED, "#a3743f", "#d277a8", "#6f8f3a"]
 INK = "currentColor"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -48,7 +41,7 @@ CONFIG: dict[str, Any] = {
         "orient": "top",
         "symbolType": "circle",
         "symbolOpacity": 1,
-        "columns": 3,
+        "columns": 4,
     },
     "text": {"color": INK, "fontSize": 11},
     "rule": {"color": INK},

@@ -16,7 +16,7 @@ def test_a_wide_frame_with_its_index_is_recognised(tmp_path):
     VOTES.to_csv(tmp_path / "wide.csv")  # the integers are now 0.0 and 1.0
     labels = read_labels(tmp_path / "wide.csv")
     assert rows_of(labels) == ROWS
-    assert labels.report.format == "cleanlab"
+    assert labels.report.format == "wide"
     assert labels.report.dropped == {}
 
 

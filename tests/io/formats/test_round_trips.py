@@ -36,7 +36,7 @@ SHAPES = {
     "toloka": (exports.toloka, ID, ID, WORDS),
     "appen": (exports.appen, ID, ID, WORDS),
     "labelbox": (exports.labelbox, ID, ID, WORDS),
-    "cleanlab": (exports.wide, ID, st.integers(0, 9).map("annotator {}".format), CODES),
+    "wide": (exports.wide, ID, st.integers(0, 9).map("annotator {}".format), CODES),
     "snorkel": (exports.matrix, NUMBER, NUMBER, CODES),
     "nltk": (exports.triples, ID, ID, WORDS),
     "plain": (exports.crowd_kit, ID, ID, WORDS),
@@ -54,7 +54,7 @@ def test_the_same_rows_come_back(shape, tmp_path_factory):
         path = write(expected, tmp_path_factory.mktemp("export"))
         # The question is named: data of one task alone cannot show which column varies. Only a person knows a bare matrix.
         known = {"question": "tone"} if shape in {"label-studio min", "label-studio csv"} else {}
-        known |= {"format": name, "missing": "-1"} if name in {"snorkel", "cleanlab"} else {}
+        known |= {"format": name, "missing": "-1"} if name in {"snorkel", "wide"} else {}
         found = read_labels(path, classes=labels, **known)
         assert exports.rows_of(found) == sorted(expected)
         assert found.report.format == name

@@ -5,6 +5,8 @@ import io
 import json
 import zipfile
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,6 +43,16 @@ def test_a_row_that_ends_before_the_worker_is_no_row(tmp_path):
     )
     with pytest.raises(DataError, match=r"Line 3 of 'a\.csv' has 2 fields"):
         read_labels(path)
+
+
+def test_cells_that_are_no_utf8(tmp_path):
+    rows = [("H1", "ann", "caf\u00e9", "x", "tr\u00e8s bien"), ("H1", "bob", "caf\u00e9", "y", "")]
+    path = mturk_file(tmp_path / "a.csv", rows, ["text"], ["tone", "remark"])
+    path.write_bytes(path.read_text(encoding="utf-8").encode("cp1252"))
+    labels = read_labels(path, question="tone")
+    assert rows_of(labels) == [("caf\u00e9", "ann", "x"), ("caf\u00e9", "bob", "y")]
+    assert "not UTF-8 were read as Windows-1252: 2." in " ".join(labels.report.notes)
+    assert "Windows" not in " ".join(read_labels(path, question="tone", item_column="HITId").report.notes)
 
 
 def test_a_question_left_open_and_several_answers(tmp_path):
@@ -260,6 +272,29 @@ def test_zooniverse(tmp_path):
     assert labels.time.tolist() == [1546398245.0] * 2
 
 
+def test_argilla_before_version_2(tmp_path):
+    given = [
+        {"user_id": "ann", "value": "warm", "status": "submitted"},
+        {"user_id": "bob", "value": "cold", "status": "discarded"},
+    ]
+    record = {"text": "Hello", "tone": given, "tone-suggestion": None, "metadata": "{}", "id": "r1"}
+    labels = read_labels(write(tmp_path / "a.json", json.dumps([record, {**record, "id": "r2"}])))
+    assert rows_of(labels) == [("r1", "ann", "warm"), ("r2", "ann", "warm")]
+    assert labels.report.dropped == {"discarded": 2}
+    columns = {key: [one[key] for one in given] for key in ("user_id", "value", "status")}
+    pq.write_table(pa.Table.from_pylist([{**record, "tone": columns, "tone-suggestion": "warm"}]), tmp_path / "a.parquet")
+    assert rows_of(read_labels(tmp_path / "a.parquet")) == [("r1", "ann", "warm")]
+
+
+def test_a_comparison_in_label_studio(tmp_path):
+    def said(worker, side):
+        result = [{"from_name": "better", "to_name": "a,b", "type": "pairwise", "value": {"selected": side}}]
+        return {"completed_by": worker, "result": result}
+
+    path = write(tmp_path / "a.json", json.dumps([exports.task(1, said("ann", "left"), said("bob", "right"))]))
+    assert rows_of(read_labels(path)) == [("1", "ann", "left"), ("1", "bob", "right")]
+
+
 def test_labelbox_before_ndjson(tmp_path):
     def record(item, worker, answer, **more):
         label = {
@@ -273,6 +308,9 @@ def test_labelbox_before_ndjson(tmp_path):
     labels = read_labels(write(tmp_path / "export.json", json.dumps(records)))
     assert rows_of(labels) == [("d1", "ann@x", "warm"), ("d1", "bob@x", "cold")]
     assert labels.duration.tolist() == [4.5, 4.5]
+    header = ["ID", "DataRow ID", "Labeled Data", "Label", "Created By"]
+    table = [["x", "d1", "http://x", json.dumps(records[n]["Label"]), records[n]["Created By"]] for n in (0, 1)]
+    assert rows_of(read_labels(write(tmp_path / "v1.csv", csv_text(header, table)))) == rows_of(labels)
     bare = [exports.labelbox_record("d1", [{"annotations": {"classifications": [exports.radio("Tone", "warm")]}}])]
     with pytest.raises(DataError, match="export it with label details"):
         read_labels(write(tmp_path / "v2.ndjson", json_lines(bare)))

@@ -11,13 +11,15 @@ from crowdassay.io.look import Look, records
 from crowdassay.read_options import ReadOptions
 
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
+OLD = "-suggestion"  # beside a question of a feedback dataset, before version 2
 LEFT_OUT = ("discarded", "draft")
 
 
 def recognise(seen: Look) -> bool:
     """Tell whether records hold responses by question."""
     nested = isinstance(seen.first, dict) and isinstance(seen.first.get("responses"), dict) and seen.has("fields")
-    return nested or any(name.endswith(f"{RESPONSES}.users") for name in seen.keys)
+    flat = any(name.endswith(f"{RESPONSES}.users") for name in seen.keys)
+    return nested or flat or any(name.endswith(OLD) and name.removesuffix(OLD) in seen.keys for name in seen.keys)
 
 
 def read(seen: Look, wanted: ReadOptions) -> Rows:
@@ -62,6 +64,13 @@ def _responses(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any, Any]]:
             for given in objects(several):
                 yield question, given.get("user_id"), given.get("value"), given.get("status")
         return
+    for name in [name.removesuffix(OLD) for name in record if name.endswith(OLD)]:
+        several = record.get(name)
+        if isinstance(several, dict):  # a column of lists, as Parquet has it
+            lists = [as_list(several.get(key)) for key in ("user_id", "value", "status")]
+            several = [dict(zip(("user_id", "value", "status"), cells, strict=True)) for cells in zip(*lists, strict=False)]
+        for given in objects(several):
+            yield name, given.get("user_id"), given.get("value"), given.get("status")
     for name, several in record.items():
         if name.endswith(RESPONSES) and isinstance(several, list):
             users, states = as_list(record.get(f"{name}.users")), as_list(record.get(f"{name}.status"))

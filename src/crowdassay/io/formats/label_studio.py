@@ -13,7 +13,13 @@ from crowdassay.io.look import Look, records
 from crowdassay.io.values import shown, shown_file
 from crowdassay.read_options import ReadOptions
 
-CLASSES = ("choices", "rating", "number", "taxonomy")  # kinds of answer that can be classes; text only when asked for
+CLASSES = (
+    "choices",
+    "rating",
+    "number",
+    "taxonomy",
+    "selected",
+)  # kinds of answer that can be classes; text only when asked for
 REGION = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  # an answer about a part of the item
 SMALL = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
 SHOWN = ("text", "image", "url", "audio", "video")  # data that people see

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from crowdassay.errors import DataError
+from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.formats.answers import parsed
 from crowdassay.io.formats.record import Rows, as_list, mapping, objects
+from crowdassay.io.formats.table import each_row, read_columns
 from crowdassay.io.look import Look, records
-from crowdassay.io.values import shown_file
+from crowdassay.io.values import shown, shown_file
 from crowdassay.read_options import ReadOptions
 
 FIRST = ("Labeled Data", "Created By", "DataRow ID")  # what every record of v1 has
@@ -55,7 +57,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
 def _read_first(seen: Look, wanted: ReadOptions) -> Rows:
     field = wanted.item_column or "DataRow ID"
     rows = Rows({"item": field, "worker": "Created By", "label": "*"})
-    for _, record in records(seen):
+    for record in _first_records(seen, field, rows):
         label = parsed(record.get("Label"))
         if record.get("Skipped") in {True, "true", "True"} or label in ("Skip", "Skipped"):
             rows.drop("skipped")
@@ -71,6 +73,17 @@ def _read_first(seen: Look, wanted: ReadOptions) -> Rows:
         rows.add(record.get(field), record.get("Created By"), answers, **times)
         rows.add_text(record.get(field), record.get("Labeled Data"))
     return rows
+
+
+def _first_records(seen: Look, field: str, rows: Rows) -> Iterator[dict[str, Any]]:
+    if seen.kind != "delimited":
+        yield from (record for _, record in records(seen))
+        return
+    needed = (field, "Created By", "Label")
+    more = [name for name in ("Created At", "Seconds to Label", "Skipped") if name in seen.header]
+    if missing := [name for name in needed if name not in seen.header]:
+        raise ColumnError(f"There is no column {shown(missing[0])} in {shown_file(seen.path.name)}.")
+    yield from each_row(read_columns(seen, [*needed, *more], needed, rows))
 
 
 def _answers(classifications: list[dict[str, Any]]) -> dict[str, list[Any]]:

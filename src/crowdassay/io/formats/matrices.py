@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.io.columns import WORDS
 from crowdassay.io.delimited import LONGEST
+from crowdassay.io.delimited import SAMPLE as BEGINNING
 from crowdassay.io.formats.record import Import, as_name, text_column
 from crowdassay.io.look import Look, is_named, values
 from crowdassay.io.raw import refuse_bad_bytes
@@ -222,8 +223,10 @@ def _lists(seen: Look) -> list[Sequence[Any]]:
 
 def _cells(seen: Look, limit: int | None = None) -> list[list[str]]:
     """Read every row of delimited text; without a separator, white space separates."""
-    with seen.opened() as stream:
-        raw = stream.read() if limit is None else b"".join(line for _, line in zip(range(limit), stream, strict=False))
+    raw = b"".join(seen.start.splitlines(keepends=True)[:limit][: -1 if len(seen.start) >= BEGINNING else None])
+    if limit is None:
+        with seen.opened() as stream:
+            raw = stream.read()
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -40,7 +40,9 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     more = ("AssignmentStatus", "Reject", "SubmitTime", "WorkTimeInSeconds")
     extra = [name for name in more if name in seen.header]
     rows = Rows({"item": one_item or "HITId", "worker": "WorkerId", "label": f"{ANSWER}*"})
-    names = ["HITId", "WorkerId", *extra, *input_names, *answer_names]
+    answer_names = _asked(answer_names, wanted.question)
+    several = [name for name in input_names if one_item is None or (wanted.item_column is None and _stem(name) in numbered)]
+    names = ["HITId", "WorkerId", *extra, *([one_item] if one_item else []), *several, *answer_names]
     columns = read_columns(seen, names, ["HITId", "WorkerId", *([one_item] if one_item else []), answer_names[0]], rows)
     found = list(each_row(columns))
     flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names]) for row in found]
@@ -68,6 +70,19 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     elif one_item == "HITId" and len(input_names) > 1 and wanted.item_column is None:
         rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(input_names)}.")
     return rows
+
+
+def _asked(names: list[str], question: str | None) -> list[str]:
+    """Return the columns that can hold the answers to a question; no others are read."""
+    if question is None:
+        return names
+    start = ANSWER + question.removeprefix(ANSWER)
+    return [name for name in names if name.startswith(start) or name == ANSWER + JSON] or names
+
+
+def _stem(name: str) -> str:
+    found = NUMBERED.fullmatch(name.removeprefix(INPUT))
+    return found.group(1) if found else name
 
 
 def _answers(cells: Sequence[tuple[str, str]]) -> dict[str, list[Any]]:

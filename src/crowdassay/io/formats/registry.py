@@ -67,7 +67,7 @@ FORMATS = {
     ),
     "prodigy": Format("Prodigy: JSONL from db-out", JSON, prodigy.recognise, prodigy.read),
     "argilla": Format("Argilla: records as JSON, JSONL or Parquet", (*JSON, "parquet"), argilla.recognise, argilla.read),
-    "labelbox": Format("Labelbox: NDJSON (v2) or JSON (v1)", JSON, labelbox.recognise, labelbox.read),
+    "labelbox": Format("Labelbox: NDJSON (v2), JSON or CSV (v1)", JSON + TABLE, labelbox.recognise, labelbox.read),
     "sagemaker": Format("SageMaker Ground Truth: worker-response folder", JSON + ARCHIVES, sagemaker.recognise, sagemaker.read),
     "doccano": Format("doccano: zip with one file per user", JSON + ARCHIVES, doccano.recognise, doccano.read),
     "mturk": Format("Mechanical Turk or Turkle: batch results CSV", TABLE, mturk.recognise, mturk.read),
@@ -82,7 +82,7 @@ FORMATS = {
     "mlflow": Format("MLflow: evaluation table or traces as JSON", JSON, mlflow.recognise, mlflow.read),
     "langfuse": Format("Langfuse: scores as CSV, JSON or JSONL", JSON + TABLE, langfuse.recognise, langfuse.read),
     "reward-bench": Format("RewardBench: verdicts on pairs as JSON", JSON, reward_bench.recognise, reward_bench.read),
-    "cleanlab": Format(
+    "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it",
         (*TABLE, "array"),
         matrices.recognise_wide,
@@ -91,7 +91,7 @@ FORMATS = {
     "snorkel": Format("Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), None, matrices.read_matrix),
     "nltk": Format("nltk: triples of coder, item, label", JSON + TABLE, matrices.recognise_triples, matrices.read_triples),
 }
-ALIASES = {"wide": "cleanlab", "mace": "cleanlab"}
+ALIASES = {"cleanlab": "wide", "mace": "wide"}
 
 
 def recognise(seen: Look) -> str:

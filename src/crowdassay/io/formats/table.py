@@ -24,6 +24,8 @@ def read_columns(seen: Look, names: Sequence[str], required: Sequence[str], rows
         raise DataError(f"There were no labels found: {shown_file(seen.path.name)} holds a header only.")
     if source.lenient is not None and source.lenient.short:
         rows.note(f"Some rows end before the last column ({counted(source.lenient.short, 'row')}); what they lack is empty.")
+    if source.lenient is not None and source.lenient.windows:
+        rows.note(f"Cells that are not UTF-8 were read as Windows-1252: {source.lenient.windows:,}.")
     columns: dict[str, list[str | None]] = table.to_pydict()
     return columns
 

@@ -7,3 +7,25 @@ for (const [id, spec] of Object.entries(JSON.parse(document.getElementById("char
     place.textContent = "This chart could not be drawn: " + error.message;
   });
 }
+// A click on a heading sorts its table; a second click turns the order round.
+for (const table of document.querySelectorAll("table.sortable")) {
+  table.querySelectorAll("th").forEach((heading, column) => {
+    if (!heading.dataset.by) return;
+    const button = document.createElement("button");
+    button.append(...heading.childNodes);
+    heading.append(button);
+    const value = (row) => {
+      const cell = row.cells[column];
+      return heading.dataset.by === "number" ? Number(cell.dataset.value) : cell.textContent;
+    };
+    button.addEventListener("click", () => {
+      const down = heading.getAttribute("aria-sort") === "ascending";
+      for (const other of table.querySelectorAll("th")) other.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const sign = down ? -1 : 1;
+      const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true }));
+      const rows = [...table.tBodies[0].rows].sort((one, other) => sign * compare(value(one), value(other)));
+      table.tBodies[0].append(...rows);
+    });
+  });
+}

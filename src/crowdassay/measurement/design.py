@@ -1,0 +1,196 @@
+"""The design of a many-facet model: which ratings count, in which order, and which parameters there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.measurement.ratings import Ratings
+
+SAME = 1e-6  # differences up to which two rows of a null space are one
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    r"""Ratings sorted by the object they are of, and the places of the parameters.
+
+    .. math::  P(x_n = k) \propto \exp(k z_n - T_{s_n k}), \qquad z_n = \theta_i + \sum_f \pm \beta_{f e}
+
+    :math:`T_{sk}` is the sum of the thresholds up to k; it is 0 for the lowest and the highest score of a table, so that an
+    element's parameter is the mean of its thresholds.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_used,)
+        Which ratings these are, in this order.
+    starts : ndarray of int64, shape (n_objects + 1,)
+    code : ndarray of int64, shape (n_used, n_others)
+        Places of the elements of the other facets among the parameters.
+    sign : ndarray of float, shape (n_others,)
+        1 for facets that raise a rating, -1 for those that lower it.
+    score, step : ndarray of int64, shape (n_used,)
+        The score, and which table of thresholds it comes from.
+    slot : ndarray of int64, shape (n_tables, n_scores)
+        Place of each :math:`T_{sk}` among the parameters, -1 where it is 0 or impossible.
+    seen : ndarray of bool, shape (n_tables, n_scores)
+    first : ndarray of int64, shape (n_others + 1,)
+        Where each of the other facets begins among the parameters.
+    """
+
+    rows: IntArray
+    starts: IntArray
+    code: IntArray
+    sign: FloatArray
+    score: IntArray
+    step: IntArray
+    slot: IntArray
+    seen: BoolArray
+    first: IntArray
+    object: int
+    others: tuple[int, ...]
+
+    @property
+    def n_beta(self) -> int:
+        return int(self.first[-1])
+
+    @property
+    def n_parameters(self) -> int:
+        return int(max(self.n_beta, self.slot.max() + 1))
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def owner(self) -> IntArray:
+        """The object of each rating, shape (n_used,)."""
+        return np.repeat(np.arange(self.n_objects), np.diff(self.starts))
+
+    def tables(self, parameters: FloatArray) -> FloatArray:
+        """Return T, shape (n_tables, n_scores), infinite for scores never given."""
+        table = np.where(self.seen, 0.0, np.inf)
+        table[self.slot >= 0] = parameters[self.slot[self.slot >= 0]]
+        return table
+
+    def offsets(self, parameters: FloatArray) -> FloatArray:
+        """Return what the other facets add to each rating's logit, shape (n_used,)."""
+        return np.asarray(parameters[self.code] @ self.sign)
+
+
+def make_design(ratings: Ratings, kept: BoolArray, item: int, positive: frozenset[int], steps: int | None) -> Design:
+    """Sort the kept ratings by object and number the parameters: elements facet by facet, then thresholds."""
+    others = tuple(f for f in range(len(ratings.facets)) if f != item)
+    rows = np.flatnonzero(kept)
+    rows = rows[np.argsort(ratings.code[rows, item], kind="stable")]
+    n_objects, n_scores = len(ratings.names[item]), len(ratings.values)
+    starts = np.searchsorted(ratings.code[rows, item], np.arange(n_objects + 1))
+    first = np.concatenate([[0], np.cumsum([len(ratings.names[f]) for f in others])]).astype(np.int64)
+    code = ratings.code[rows][:, list(others)] + first[:-1]
+    step = np.zeros(len(rows), np.int64) if steps is None else ratings.code[rows, steps]
+    n_tables = 1 if steps is None else len(ratings.names[steps])
+    score = ratings.score[rows]
+    seen = np.bincount(step * n_scores + score, minlength=n_tables * n_scores).reshape(n_tables, n_scores) > 0
+    inner = seen & (np.cumsum(seen, axis=1) > 1) & (np.cumsum(seen[:, ::-1], axis=1)[:, ::-1] > 1)
+    slot = np.where(inner, first[-1] + np.cumsum(inner).reshape(inner.shape) - 1, -1)
+    sign = np.array([1.0 if f in positive else -1.0 for f in others])
+    return Design(
+        rows, starts.astype(np.int64), np.ascontiguousarray(code), sign, score, step, slot, seen, first, item, others
+    )  # fmt: skip
+
+
+def set_aside(
+    ratings: Ratings, steps: int | None, facets: tuple[int, ...]
+) -> tuple[BoolArray, list[list[tuple[int, IntArray]]]]:
+    """Leave out the ratings of elements that only have the lowest or only the highest scores: their measure is infinite.
+
+    Leaving some out may leave others with the lowest or highest scores only, so this goes on until none are left.
+
+    Returns
+    -------
+    kept : ndarray of bool, shape (n_ratings,)
+    rounds : list of list of (facet, elements)
+        What was left out, in order.
+    """
+    kept = np.ones(ratings.n_ratings, bool)
+    rounds: list[list[tuple[int, IntArray]]] = []
+    n_scores = len(ratings.values)
+    while kept.any():
+        step = np.zeros(ratings.n_ratings, np.int64) if steps is None else ratings.code[:, steps]
+        low, high = np.full(step.max() + 1, n_scores), np.full(step.max() + 1, -1)
+        np.minimum.at(low, step[kept], ratings.score[kept])
+        np.maximum.at(high, step[kept], ratings.score[kept])
+        inside = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
+        out: list[tuple[int, IntArray]] = []
+        for f in facets:
+            size = len(ratings.names[f])
+            there = np.bincount(ratings.code[kept, f], minlength=size) > 0
+            up, down = (np.bincount(ratings.code[part, f], minlength=size) > 0 for part in inside)
+            extreme = np.flatnonzero(there & ~(up & down))
+            if len(extreme):
+                out.append((f, extreme))
+        if not out:
+            break
+        for f, extreme in out:
+            kept &= ~np.isin(ratings.code[:, f], extreme)
+        rounds.append(out)
+    return kept, rounds
+
+
+def null_space(design: Design, *, joint: bool) -> FloatArray:
+    """Return orthonormal directions in which the other facets' parameters can move without a change of any probability.
+
+    One for each facet (all its elements together) is how the scale is: its origin is free. More mean that the design falls
+    apart. With ``joint``, every object's measure is free to move along; without, only their mean.
+
+    Returns
+    -------
+    ndarray of shape (n_beta, n_directions)
+    """
+    n_used, n_beta = len(design.rows), design.n_beta
+    cells = (np.repeat(np.arange(n_used), design.code.shape[1]), design.code.ravel())
+    values = np.tile(design.sign, n_used)
+    incidence = sparse.csr_array((values, cells), shape=(n_used, n_beta))
+    square = (incidence.T @ incidence).toarray()
+    if joint:
+        counts = np.maximum(np.diff(design.starts), 1)
+        owner = sparse.csr_array((np.ones(n_used), (design.owner, np.arange(n_used))), shape=(design.n_objects, n_used))
+        sums = owner @ incidence
+        square -= (sums.T @ sparse.diags_array(1.0 / counts) @ sums).toarray()
+    else:
+        total = np.asarray(incidence.sum(axis=0)).ravel()
+        square -= np.outer(total, total) / n_used
+    whole = np.zeros((n_beta, len(design.sign)))
+    used = np.bincount(design.code.ravel(), minlength=n_beta) > 0
+    for f in range(len(design.sign)):
+        whole[design.first[f] : design.first[f + 1], f] = used[design.first[f] : design.first[f + 1]]
+        whole[:, f] /= max(float(np.linalg.norm(whole[:, f])), 1e-300)
+    scale = max(float(np.abs(square).max()), 1.0)
+    square[~used, ~used] += scale
+    try:
+        factor = np.linalg.cholesky(square / scale + whole @ whole.T)
+        if np.diag(factor).min() ** 2 > 1e-9:
+            return whole
+    except np.linalg.LinAlgError:
+        pass
+    value, vector = np.linalg.eigh(square / scale)
+    return np.asarray(vector[:, value < 1e-9])
+
+
+def find_subsets(design: Design, directions: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return which subset each parameter (n_beta,) and each object (n_objects,) belongs to; 0 throughout where connected.
+
+    Elements of one facet can be compared if every direction moves them alike.
+    """
+    part = np.zeros(design.n_beta, np.int64)
+    for f in range(len(design.sign)):
+        span = slice(design.first[f], design.first[f + 1])
+        rows = np.round(directions[span] / SAME).astype(np.int64)
+        part[span] = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    filled = np.diff(design.starts) > 0
+    moved = np.einsum("nfd,f->nd", directions[design.code[design.starts[:-1][filled]]], design.sign)
+    group = np.full(design.n_objects, -1, np.int64)
+    group[filled] = np.unique(np.round(moved / SAME).astype(np.int64), axis=0, return_inverse=True)[1].ravel()
+    return part, group

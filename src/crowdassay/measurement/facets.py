@@ -1,0 +1,283 @@
+"""Many-facet Rasch measurement: raters, tasks, criteria ... on one scale."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.io.frames import to_frame
+from crowdassay.io.values import shown
+from crowdassay.measurement import facets_notes as say
+from crowdassay.measurement import facets_tables as lay
+from crowdassay.measurement.design import Design, find_subsets, make_design, null_space, set_aside
+from crowdassay.measurement.extremes import estimate_extremes
+from crowdassay.measurement.facets_fit import DENSE, Fit, fit_facets
+from crowdassay.measurement.fit_statistics import Residuals
+from crowdassay.measurement.interactions import drift, group_differences, interactions
+from crowdassay.measurement.ratings import RATERS, Ratings, check_facets, object_facet, read_ratings
+
+ESTIMATIONS = ("marginal", "joint")
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class ManyFacet:
+    r"""Place raters, tasks and any other facets of ratings on one scale, in logits (Linacre 1989).
+
+    .. math::  \log \frac{P(x_n = k)}{P(x_n = k - 1)} = \theta_{i(n)} - \sum_f \beta_{f, e_f(n)} - \tau_k
+
+    :math:`\theta` is the measure of what is rated, :math:`\beta` the severity of a rater or the difficulty of a criterion, and
+    :math:`\tau_k` the threshold between the scores k - 1 and k. Every :math:`\beta_f` has mean zero.
+
+    Parameters
+    ----------
+    facets : sequence of str
+        Columns: what a rating is of, and who gave it.
+    positive : sequence of str
+        Facets whose measure raises ratings; the first is what is measured. By default the first facet that is not called
+        like a rater (rater, judge, worker, annotator ...).
+    steps : str or None
+        A facet each element of which has thresholds of its own (partial credit). None: one rating scale for all.
+    estimation : {'marginal', 'joint'}
+        Integrate the objects' measures over a normal population, or estimate them all along with everything else, as Facets
+        does. Joint estimates lie too far apart where objects have few ratings; they suppose no population.
+    correct : bool
+        Joint: shrink by (L - 1) / L, with L ratings for each object (Wright and Douglas 1977).
+    max_iter : int
+    tol : float
+        Largest change of a parameter, in logits, at which to stop.
+
+    Attributes
+    ----------
+    notes_ : list of str
+        What a reader of the results should know.
+    centre_, spread_ : float
+        Mean and standard deviation of the objects' population; of the measures themselves in a joint fit.
+    log_likelihood_ : float
+    converged_ : bool
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"task": list("aabbcc") * 4, "rater": list("xyyxxy") * 4, "score": [1, 2, 2, 3, 1, 3] * 4})
+    >>> ManyFacet(facets=["rater", "task"]).fit(table).measures_.column_names[:5]
+    ['facet', 'element', 'ratings', 'mean_rating', 'measure']
+
+    References
+    ----------
+    J. M. Linacre. Many-facet Rasch measurement. 1989.
+    """
+
+    facets: Sequence[str] = ()
+    positive: Sequence[str] = ()
+    steps: str | None = None
+    estimation: str = "marginal"
+    correct: bool = False
+    max_iter: int = 100
+    tol: float = 1e-6
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        score_column: str | None = None,
+        group_column: str | None = None,
+        time_column: str | None = None,
+        allow_drops: bool = False,
+    ) -> Self:
+        """Fit ratings from a frame or a file, one row for each.
+
+        Parameters
+        ----------
+        data : frame, str, Path or Ratings
+        score_column : str, optional
+            Found by name (``score``, ``rating``, ``label`` ...) when not given.
+        group_column, time_column : str, optional
+            For `differences_` and `drift_`.
+        allow_drops : bool
+            Go on even if more than half of the rows miss a value.
+        """
+        self._check()
+        if isinstance(data, Ratings):
+            ratings = data
+        else:
+            ratings = read_ratings(
+                data, self.facets, score_column=score_column, group_column=group_column, time_column=time_column,
+                allow_drops=allow_drops,
+            )  # fmt: skip
+        places = [ratings.facet(name) for name in self.positive]
+        item = object_facet(ratings.facets, self.positive)
+        steps = None if self.steps is None else ratings.facet(self.steps)
+        if steps == item:
+            raise ParameterError(f"The facet {shown(self.steps)} is what is measured; thresholds belong to another facet.")
+        for name in ("_joint_design", "_residuals"):
+            self.__dict__.pop(name, None)
+        joint = self.estimation == "joint"
+        everything = tuple(range(len(ratings.facets)))
+        kept, rounds = set_aside(ratings, steps, everything if joint else tuple(f for f in everything if f != item))
+        if not kept.any():
+            raise DataError(
+                "No element has both higher and lower ratings than the ends of the scale, so that nothing can be measured; "
+                "more ratings, or fewer facets, are needed."
+            )
+        self._ratings, self._item, self._steps = ratings, item, steps
+        self._positive = frozenset([item, *places])
+        design = make_design(ratings, kept, item, self._positive, steps)
+        fit = fit_facets(design, joint=joint, max_iter=self.max_iter, tol=self.tol)
+        factor = self._shrinkage(design) if joint and self.correct else 1.0
+        if factor < 1.0:
+            fit = dataclasses.replace(fit, parameters=factor * fit.parameters, covariance=factor**2 * fit.covariance)
+        self._design, self._fit, self._kept = design, fit, kept
+        self._extremes = rounds
+        self.centre_, self.spread_ = fit.centre, fit.spread
+        self.log_likelihood_, self.converged_, self.n_iter_ = fit.log_likelihood, fit.converged, fit.n_iter
+        self._measures, self._errors = self._measure(factor)
+        if joint:
+            known = self._measures[item][np.isfinite(self._measures[item])]
+            self.centre_, self.spread_ = float(known.mean()), float(known.std(ddof=1)) if len(known) > 1 else 0.0
+        self.notes_ = list(say.notes(self))
+        return self
+
+    def _check(self) -> None:
+        check_facets(self.facets)
+        if self.estimation not in ESTIMATIONS:
+            raise ParameterError(f"estimation must be 'marginal' or 'joint', not {self.estimation!r}.")
+        if self.correct and self.estimation != "joint":
+            raise ParameterError("The correction is for joint estimates; marginal ones need none.")
+        if self.max_iter < 1 or not self.tol > 0:
+            raise ParameterError("max_iter must be at least 1, and tol above 0.")
+        for name in (*self.positive, *([] if self.steps is None else [self.steps])):
+            if name not in self.facets:
+                raise ParameterError(f"{shown(name)} is not among the facets {', '.join(self.facets)}.")
+
+    def _shrinkage(self, design: Design) -> float:
+        """Return (L - 1) / L, L being the harmonic mean of the objects' numbers of ratings."""
+        counts = np.diff(design.starts)
+        mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
+        return max(mean - 1.0, 0.0) / mean
+
+    def _measure(self, factor: float) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Return measures and standard errors of every facet's elements; those set aside are estimated last."""
+        ratings, design, fit = self._ratings, self._design, self._fit
+        measures = [np.full(len(names), np.nan) for names in ratings.names]
+        errors = [np.full(len(names), np.nan) for names in ratings.names]
+        variance = fit.covariance if fit.covariance.ndim == 1 else np.diag(fit.covariance)
+        used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
+        for f, other in enumerate(design.others):
+            span = slice(design.first[f], design.first[f + 1])
+            measures[other] = np.where(used[span], fit.parameters[span], np.nan)
+            errors[other] = np.where(used[span], np.sqrt(np.maximum(variance[span], 0.0)), np.nan)
+        filled = np.diff(design.starts) > 0
+        if self.estimation == "joint":
+            theta, error = lay.object_errors(design, fit, refit=factor < 1.0)
+        else:
+            theta, error = fit.moments[:, 0], np.sqrt(np.maximum(fit.moments[:, 1], 0.0))
+        measures[self._item] = np.where(filled, theta, np.nan)
+        errors[self._item] = np.where(filled, error, np.nan)
+        signs = np.array([1.0 if f in self._positive else -1.0 for f in range(len(ratings.facets))])
+        estimate_extremes(ratings, self._steps, design, fit.parameters, signs, self._extremes, measures, errors)
+        return measures, errors
+
+    @cached_property
+    def _residuals(self) -> Residuals:
+        """What the model expects of the ratings of objects that are not extreme, at their most likely measures."""
+        return lay.residuals(self._ratings, self._design, self._fit, joint=self.estimation == "joint")
+
+    @cached_property
+    def _joint_design(self) -> tuple[BoolArray, IntArray, IntArray]:
+        """Whether each facet is connected by ratings alone, and the subsets of parameters and objects."""
+        design = self._design
+        if design.n_beta > DENSE:
+            part, group = lay.graph_subsets(design)
+        else:
+            part, group = find_subsets(design, null_space(design, joint=True))
+        used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
+        whole = np.ones(len(self._ratings.facets), bool)
+        for f, other in enumerate(design.others):
+            span = slice(design.first[f], design.first[f + 1])
+            whole[other] = len(np.unique(part[span][used[span]])) <= 1
+        whole[self._item] = len(np.unique(group[group >= 0])) <= 1
+        return whole, part, group
+
+    @property
+    def connected_(self) -> bool:
+        """Whether ratings alone connect all elements of every facet."""
+        self._fitted()
+        return bool(self._joint_design[0].all())
+
+    @property
+    def measures_(self) -> Any:
+        """Frame of facet, element, ratings, mean_rating, measure, standard_error, infit, outfit ..., facet by facet."""
+        return self._frame(lay.measures_table(self))
+
+    @property
+    def facets_(self) -> Any:
+        """Frame with a row for each facet: how far its elements lie apart (separation, reliability) and whether they differ."""
+        return self._frame(lay.facets_table(self))
+
+    @property
+    def categories_(self) -> Any:
+        """Frame with a row for each score: how often it was given, the mean logit where it was, outfit."""
+        return self._frame(lay.categories_table(self))
+
+    @property
+    def thresholds_(self) -> Any:
+        """Frame of thresholds between neighbouring scores, those in disorder marked."""
+        return self._frame(lay.thresholds_table(self))
+
+    @property
+    def differences_(self) -> Any:
+        """Frame of elements that groups see differently, by facet; the most telling first. `fit` needs group_column."""
+        return self._frame(pa.concat_tables([one[0] for one in self._group_tests()]))
+
+    @property
+    def group_shifts_(self) -> Any:
+        """Frame of how much higher (or lower) than elsewhere an element is rated in each group."""
+        return self._frame(pa.concat_tables([one[1] for one in self._group_tests()]))
+
+    def _group_tests(self) -> list[tuple[pa.Table, pa.Table]]:
+        fitted = self._fitted()
+        every = [group_differences(fitted, self._residuals, f) for f in range(len(fitted.facets))]
+        found = [one for one in every if one is not None]
+        if not found:
+            raise DataError("No element was rated in two groups, so that groups cannot be compared.")
+        return found
+
+    @property
+    def drift_(self) -> Any:
+        """Frame of how the raters' severity moves with time, the most telling first. `fit` needs time_column."""
+        fitted = self._fitted()
+        facet = self._rater_facet()
+        return self._frame(drift(fitted, self._residuals, facet, 1.0 if facet in self._positive else -1.0))
+
+    def _rater_facet(self) -> int:
+        plain = [name.replace("_", "").replace(" ", "").casefold().removesuffix("id") for name in self._ratings.facets]
+        others = self._design.others
+        return next((f for f in others if plain[f] in RATERS), others[0])
+
+    def interactions(self, one: str, two: str) -> Any:
+        """Return the bias of each pair of elements of two facets, the most telling first."""
+        fitted = self._fitted()
+        places = fitted.facet(one), fitted.facet(two)
+        if places[0] == places[1]:
+            raise ParameterError("An interaction is between two facets.")
+        return self._frame(interactions(fitted, self._design, self._fit.covariance, self._residuals, *places))
+
+    def _frame(self, table: pa.Table) -> Any:
+        return to_frame(table, self._fitted().frame)
+
+    def _fitted(self) -> Ratings:
+        if "_ratings" not in self.__dict__:
+            raise NotFittedError("This ManyFacet has not been fitted; call fit(ratings) first.")
+        return self._ratings
+
+    @property
+    def _result(self) -> Fit:
+        return self._fit

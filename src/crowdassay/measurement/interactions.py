@@ -1,0 +1,215 @@
+r"""Where ratings depart from the model together: interactions of facets, groups treated differently, severity that drifts.
+
+Each is a score test. With residuals r, variances v and an indicator (or a time) u of each rating,
+
+.. math::  b = \frac{\sum_n u_n r_n}{I}, \quad
+           I = \sum_n v_n u_n^2 - \sum_i \frac{(\sum_{n \in i} v_n u_n)^2}{\sum_{n \in i} v_n}
+
+estimates by how many logits the ratings differ. The second term is what the objects' own measures, fitted to the same
+ratings, have taken away; without it the tests would find too little where an object has few ratings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.special import chdtrc, ndtr
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.measurement.design import Design
+from crowdassay.measurement.fit_statistics import Residuals
+from crowdassay.measurement.ratings import Ratings
+
+LEAST = 2  # ratings below which nothing is said about a cell
+EXACT = 20_000_000  # cells times parameters up to which the other facets' share is taken off as well
+
+
+def false_discovery(p: FloatArray) -> FloatArray:
+    """Return q-values (n,) by Benjamini and Hochberg: among those below q, a share of at most q is expected to be false.
+
+    >>> false_discovery(np.array([0.01, 0.04, 0.03, np.nan])).round(3).tolist()
+    [0.03, 0.04, 0.04, nan]
+    """
+    q = np.full(len(p), np.nan)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    if len(order):
+        scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
+        q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return q
+
+
+def cell_sums(found: Residuals, codes: IntArray, size: int, u: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return the sum of u r and the information about b in every cell, both (size,)."""
+    u = np.ones(len(codes)) if u is None else u
+    total = np.bincount(codes, u * found.residual, size)
+    information = np.bincount(codes, u * u * found.variance, size)
+    each, place = np.unique(codes * (found.owner.max() + 1) + found.owner, return_inverse=True)
+    shared = np.bincount(place, u * found.variance)
+    objects = np.bincount(found.owner, found.variance)
+    lost = shared**2 / np.maximum(objects[each % (found.owner.max() + 1)], 1e-300)
+    taken = np.bincount(each // (found.owner.max() + 1), lost, size)
+    return np.asarray(total, float), np.asarray(information - taken, float)
+
+
+def interactions(ratings: Ratings, design: Design, covariance: FloatArray, found: Residuals, one: int, two: int) -> pa.Table:
+    """Return the bias of every pair of elements of two facets that met: how much higher they rate together than apart."""
+    width = len(ratings.names[two])
+    cells, codes = np.unique(ratings.code[found.rows, one] * width + ratings.code[found.rows, two], return_inverse=True)
+    total, information = cell_sums(found, codes, len(cells))
+    if covariance.ndim == 2 and len(cells) * design.n_beta <= EXACT:
+        information -= _taken_by_facets(design, covariance, found, codes, len(cells))
+    count = np.bincount(codes, minlength=len(cells))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        good = (count >= LEAST) & (information > 1e-3)
+        bias = np.where(good, total / information, np.nan)
+        error = np.where(good, 1.0 / np.sqrt(information), np.nan)
+    p = 2 * ndtr(-np.abs(bias / error))
+    score = np.bincount(codes, found.residual, len(cells)) / count
+    table: dict[str, Any] = {
+        ratings.facets[one]: ratings.names[one].take(pa.array(cells // width)),
+        ratings.facets[two]: ratings.names[two].take(pa.array(cells % width)),
+        "ratings": count,
+        "surplus": score,
+        "bias": bias,
+        "standard_error": error,
+        "z": bias / error,
+        "p": p,
+        "q": false_discovery(p),
+    }
+    return _most_telling(table)
+
+
+def _taken_by_facets(design: Design, covariance: FloatArray, found: Residuals, codes: IntArray, size: int) -> FloatArray:
+    """Return the information that the other facets' own parameters have taken from each cell, shape (size,)."""
+    place = np.full(int(design.rows.max()) + 1, -1)
+    place[design.rows] = np.arange(len(design.rows))
+    code = design.code[place[found.rows]]
+    n_beta = design.n_beta
+    objects = np.maximum(np.bincount(found.owner, found.variance), 1e-300)
+    from scipy import sparse  # noqa: PLC0415  slow to load, seldom needed
+
+    rows = np.arange(len(codes))
+    owner = sparse.csr_array((found.variance, (found.owner, rows)), shape=(len(objects), len(rows)))
+    inside = sparse.csr_array((np.ones(len(rows)), (rows, codes)), shape=(len(rows), size))
+    others = sparse.csr_array(
+        (np.tile(design.sign, len(rows)), (np.repeat(rows, code.shape[1]), code.ravel())), shape=(len(rows), n_beta)
+    )
+    weighted = others.T @ sparse.diags_array(found.variance) @ inside
+    profiled = (owner @ others).T @ sparse.diags_array(1.0 / objects) @ (owner @ inside)
+    cross = (weighted - profiled).toarray()
+    inner = np.nan_to_num(covariance[:n_beta, :n_beta])
+    return np.einsum("pc,pc->c", cross, inner @ cross)
+
+
+def group_differences(ratings: Ratings, found: Residuals, facet: int) -> tuple[pa.Table, pa.Table] | None:
+    """Test whether a facet's elements are the same for all groups (differential functioning).
+
+    Groups may differ overall; what is tested is whether an element differs by group from the others. None where every element
+    meets one group only, so that nothing can be compared.
+
+    Returns
+    -------
+    elements : pyarrow.Table
+        A chi-square test for each element, and the largest difference between two groups.
+    cells : pyarrow.Table
+        The difference of each element in each group.
+    """
+    if ratings.group is None or ratings.groups is None:
+        raise ParameterError("No groups were read; name their column with --group.")
+    n_groups, size = len(ratings.groups), len(ratings.names[facet])
+    group, element = ratings.group[found.rows], ratings.code[found.rows, facet]
+    codes = element * n_groups + group
+    total, information = cell_sums(found, codes, size * n_groups)
+    total, information = total.reshape(size, n_groups), information.reshape(size, n_groups)
+    count = np.bincount(codes, minlength=size * n_groups).reshape(size, n_groups)
+    good = (count >= LEAST) & (information > 1e-3)
+    if not (good.sum(axis=1) >= 2).any():
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.where(good, total / information, np.nan)
+    weight = np.where(good, information, 0.0)
+    for _ in range(50):  # take off what the group and the element have in common with the rest
+        before = shift.copy()
+        shift -= np.nansum(weight * shift, axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
+        shift -= (np.nansum(weight * shift, axis=1) / np.maximum(weight.sum(axis=1), 1e-300))[:, None]
+        if np.nanmax(np.abs(shift - before)) < 1e-9:
+            break
+    df = np.maximum(good.sum(axis=1) - 1, 0)
+    chi = np.nansum(weight * shift**2, axis=1)
+    p = np.where(df > 0, chdtrc(np.maximum(df, 1), chi), np.nan)
+    high, low = (pick(np.where(good, shift, fill), axis=1) for pick, fill in ((np.argmax, -np.inf), (np.argmin, np.inf)))
+    every = np.arange(size)
+    contrast = shift[every, high] - shift[every, low]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(1 / information[every, high] + 1 / information[every, low])
+    known = df > 0
+    elements = {
+        "facet": [ratings.facets[facet]] * size,
+        "element": ratings.names[facet],
+        "rated_higher_in": pa.array(
+            [ratings.groups[int(g)].as_py() if ok else None for g, ok in zip(high, known, strict=True)]
+        ),
+        "rated_lower_in": pa.array([ratings.groups[int(g)].as_py() if ok else None for g, ok in zip(low, known, strict=True)]),
+        "difference": np.where(known, contrast, np.nan),
+        "standard_error": np.where(known, error, np.nan),
+        "chi_square": np.where(known, chi, np.nan),
+        "df": df,
+        "p": p,
+        "q": false_discovery(p),
+    }
+    place = np.flatnonzero(good.ravel())
+    cells = {
+        "facet": [ratings.facets[facet]] * len(place),
+        "element": ratings.names[facet].take(pa.array(place // n_groups)),
+        "group": ratings.groups.take(pa.array(place % n_groups)),
+        "ratings": count.ravel()[place],
+        "shift": shift.ravel()[place],
+        "standard_error": 1 / np.sqrt(information.ravel()[place]),
+    }
+    return _most_telling(elements), pa.table(cells)
+
+
+def drift(ratings: Ratings, found: Residuals, facet: int, sign: float) -> pa.Table:
+    """Return how an element's parameter moves with time: for a rater, logits of severity gained per unit of time."""
+    if ratings.time is None:
+        raise ParameterError("No times were read; name their column with --time.")
+    size, element = len(ratings.names[facet]), ratings.code[found.rows, facet]
+    time = ratings.time[found.rows]
+    if time.max() <= time.min():
+        raise DataError("Every rating has the same time, so that nothing can drift; leave out --time.")
+    weight = np.maximum(np.bincount(element, found.variance, size), 1e-300)
+    middle = np.bincount(element, found.variance * time, size) / weight
+    total, information = cell_sums(found, element, size, time - middle[element])
+    count = np.bincount(element, minlength=size)
+    first, last = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(first, element, time)
+    np.maximum.at(last, element, time)
+    length = np.where(count > 0, last - first, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        good = (count > LEAST) & (length > 0) & (information > 1e-9 * length**2)
+        slope = np.where(good, sign * total / information, np.nan)
+        error = np.where(good, 1.0 / np.sqrt(information), np.nan)
+    p = 2 * ndtr(-np.abs(slope / error))
+    return _most_telling(
+        {
+            "facet": [ratings.facets[facet]] * size,
+            "element": ratings.names[facet],
+            "ratings": count,
+            "drift": slope,
+            "standard_error": error,
+            "over_all_its_time": slope * length,
+            "z": slope / error,
+            "p": p,
+            "q": false_discovery(p),
+        }
+    )
+
+
+def _most_telling(table: dict[str, Any]) -> pa.Table:
+    """Return a table with the smallest p first, what could not be tested last."""
+    order = np.argsort(np.nan_to_num(np.asarray(table["p"], dtype=float), nan=2.0), kind="stable")
+    return pa.table(table).take(pa.array(order))

@@ -1,0 +1,194 @@
+r"""Standard errors for the paper's model: worker and item tables from the observed information, classes unknown.
+
+With coordinates a of all workers' tables and b of all items', the penalised log-likelihood is
+
+.. math::  F(a, b) = \sum_j \log \sum_c \pi_c \prod_i P(x_{ij} \mid c) - \tfrac\alpha2 |a|^2 - \tfrac\beta2 |b|^2
+
+The information of item j about whatever it touches is, by Louis (1982), with s the slope of the labels given the class,
+
+.. math::  I_j = \sum_c Q_{jc} I_{jc} - \operatorname{Var}_{Q_j}[s_{jc}]
+
+Items do not touch one another, so that each item's own block is eliminated on the way (a Schur complement), and what is left
+has the size of the workers. The errors are those of the penalised information, in which a penalty counts as a normal
+population of tables about zero: they say how far an estimate lies from the table, its shrinkage among the reasons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.estimators.minimax_model import make_model
+from crowdassay.fit.result import Result
+from crowdassay.io.frames import to_frame
+from crowdassay.model.structures import Basis
+
+LARGEST = 4000  # worker coordinates whose information is inverted as a whole
+
+
+@dataclass(frozen=True, eq=False)
+class MinimaxErrors:
+    """Standard errors of the tables of a minimax fit.
+
+    Attributes
+    ----------
+    sigma : ndarray of shape (n_workers, n_classes, n_classes)
+        Of the workers' tables.
+    tau : ndarray of shape (n_items, n_classes, n_classes) or None
+    alone : bool
+        Whether each worker's error takes the other workers' tables for known (too many to invert all at once).
+    """
+
+    result: Result
+    sigma: FloatArray
+    tau: FloatArray | None
+    alone: bool
+
+    def workers(self) -> Any:
+        """Return a frame of worker, true class, label, sigma and its standard error."""
+        assert self.result.sigma is not None
+        return self._frame("worker", self.result.labels.workers, self.result.sigma, self.sigma, "sigma")
+
+    def items(self) -> Any:
+        """Return a frame of item, true class, label, tau and its standard error."""
+        if self.tau is None or self.result.tau is None:
+            raise ParameterError("This fit has no item tables.")
+        return self._frame("item", self.result.labels.items, self.result.tau, self.tau, "tau")
+
+    def _frame(self, what: str, names: pa.Array, value: FloatArray, error: FloatArray, symbol: str) -> Any:
+        labels, (size, n_classes, _) = self.result.labels, value.shape
+        place = np.repeat(np.arange(size), n_classes**2)
+        classes = pa.array(labels.class_names)
+        columns = {
+            what: names.take(pa.array(place)),
+            "class": classes.take(pa.array(np.tile(np.repeat(np.arange(n_classes), n_classes), size))),
+            "label": classes.take(pa.array(np.tile(np.arange(n_classes), size * n_classes))),
+            symbol: value.ravel(),
+            "standard_error": error.ravel(),
+        }
+        return to_frame(pa.table(columns), labels.frame)
+
+
+def minimax_errors(fit: Estimator) -> MinimaxErrors:
+    """Return standard errors of worker and item tables of a fitted `MinimaxEntropy`.
+
+    The classes are summed over, not taken for known. Penalties count as given, and so does the prior.
+
+    Examples
+    --------
+    >>> from crowdassay import MinimaxEntropy
+    >>> fit = MinimaxEntropy().fit((list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 1]))
+    >>> minimax_errors(fit).sigma.shape
+    (2, 2, 2)
+    """
+    if not isinstance(fit, MinimaxEntropy):
+        raise ParameterError(f"A fitted MinimaxEntropy is needed, not a {type(fit).__name__}.")
+    if fit.population or fit.centred:
+        raise ParameterError("Standard errors are for the paper's plain penalty; fit without population and centred.")
+    result = fit._fitted()
+    labels = result.labels
+    assert result.sigma is not None
+    model = make_model(fit, labels)
+    worker_rows, item_rows = table_rows(model.worker), None if model.item is None else table_rows(model.item)
+    size, width = model.worker.size, 0 if model.item is None else model.item.size
+    total = labels.n_workers * size
+    alone = total > LARGEST
+    alpha = float(result.parameters["alpha"])
+    beta = float(result.parameters["beta"] or 0.0)
+    tau = result.tau if model.item is not None else None
+    whole = np.zeros((labels.n_workers, size, size)) if alone else np.zeros((total, total))
+    parts: list[Any] = []
+    for j in range(labels.n_items):
+        part = slice(int(labels.starts[j]), int(labels.starts[j + 1]))
+        worker, label = labels.worker[part], labels.label[part]
+        if not len(worker):
+            parts.append(None)
+            continue
+        logit = result.sigma[worker] + (0.0 if tau is None else tau[j])
+        workers, own, cross = item_information(
+            logit, worker, label, result.posterior[j], worker_rows, item_rows, np.unique(worker, return_inverse=True)
+        )
+        names = np.unique(worker)
+        place = (names[:, None] * size + np.arange(size)).ravel()
+        inverse = None
+        if item_rows is not None:
+            inverse = np.linalg.inv(own + beta * np.eye(width))
+            workers = workers - cross @ inverse @ cross.T
+        if alone:
+            for n, name in enumerate(names):
+                whole[name] += workers[n * size : (n + 1) * size, n * size : (n + 1) * size]
+        else:
+            whole[np.ix_(place, place)] += workers
+        parts.append((place, cross, inverse))
+    return _finish(result, whole, parts, worker_rows, item_rows, alpha, beta, alone, size)
+
+
+def table_rows(basis: Basis) -> FloatArray:
+    """Return the matrix from coordinates to tables, shape (n_classes, n_classes, size)."""
+    n_classes = basis.n_classes
+    rows = np.zeros((n_classes, n_classes, basis.size))
+    for c in range(n_classes):
+        span = slice(int(basis.offsets[c]), int(basis.offsets[c] + basis.widths[c]))
+        rows[c, :, span] = basis.columns[c, :, : int(basis.widths[c])]
+    return rows
+
+
+def item_information(
+    logit: FloatArray, worker: Any, label: Any, posterior: FloatArray, worker_rows: FloatArray, item_rows: FloatArray | None,
+    numbered: tuple[Any, Any],
+) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """Return one item's information about its workers, about itself, and across; logit has shape (n_labels, c, k)."""
+    names, place = numbered
+    n_classes, _, size = worker_rows.shape
+    width = 0 if item_rows is None else item_rows.shape[2]
+    chance = np.exp(logit - logit.max(axis=2, keepdims=True))
+    chance /= chance.sum(axis=2, keepdims=True)
+    length = len(names) * size + width
+    total, slopes = np.zeros((length, length)), np.zeros((n_classes, length))
+    for c in range(n_classes):
+        for n in range(len(label)):
+            p = chance[n, c]
+            rows = worker_rows[c] if item_rows is None else np.hstack([worker_rows[c], item_rows[c]])
+            spots = place[n] * size + np.arange(size)
+            spots = spots if item_rows is None else np.concatenate([spots, len(names) * size + np.arange(width)])
+            mean = p @ rows
+            slopes[c, spots] += rows[label[n]] - mean
+            total[np.ix_(spots, spots)] += posterior[c] * ((rows.T * p) @ rows - np.outer(mean, mean))
+    middle = posterior @ slopes
+    off = slopes - middle
+    total -= (off.T * posterior) @ off
+    edge = len(names) * size
+    return total[:edge, :edge], total[edge:, edge:], total[:edge, edge:]
+
+
+def _finish(
+    result: Result, whole: FloatArray, parts: list[Any], worker_rows: FloatArray, item_rows: FloatArray | None, alpha: float,
+    beta: float, alone: bool, size: int,
+) -> MinimaxErrors:  # fmt: skip
+    """Invert, and turn variances of coordinates into errors of table entries."""
+    n_workers = result.labels.n_workers
+    n_classes = worker_rows.shape[0]
+    inverse = np.linalg.inv(whole + alpha * np.eye(size if alone else len(whole)))
+    tau = None if item_rows is None else np.zeros((result.labels.n_items, n_classes, n_classes))
+    for j, part in enumerate(parts):
+        if tau is None or item_rows is None:
+            break
+        variance = np.eye(item_rows.shape[2]) / max(beta, 1e-12)  # an item without labels is one of its population
+        if part is not None:
+            place, cross, variance = part
+            if not alone:
+                pull = variance @ cross.T  # how the item's coordinates follow its workers'
+                variance = variance + pull @ inverse[np.ix_(place, place)] @ pull.T
+        tau[j] = np.sqrt(np.maximum(np.einsum("ckr,rs,cks->ck", item_rows, variance, item_rows), 0.0))
+    blocks = inverse
+    if not alone:
+        blocks = np.stack([inverse[i * size : (i + 1) * size, i * size : (i + 1) * size] for i in range(n_workers)])
+    sigma = np.sqrt(np.maximum(np.einsum("ckr,irs,cks->ick", worker_rows, blocks, worker_rows), 0.0))
+    return MinimaxErrors(result, sigma, tau, alone)

@@ -1,0 +1,408 @@
+"""Bradley and Terry's model with ties, position bias, style, and workers who differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtri
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.io.frames import to_frame
+from crowdassay.io.values import counted, listed
+from crowdassay.ranking import apart
+from crowdassay.ranking.fit import DENSE, TIES, Fit, Rows, fit_pairs, make_rows
+from crowdassay.ranking.intervals import ENOUGH, bootstrap, model_covariance, sandwich
+from crowdassay.ranking.next_pairs import MOST as MOST_TO_CHOOSE
+from crowdassay.ranking.next_pairs import choose_pairs
+from crowdassay.ranking.outcomes import LEFT, RIGHT, TIE
+from crowdassay.ranking.pairs import Pairs, read_pairs
+
+INTERVALS = ("sandwich", "bootstrap", "model")
+FEW = 10  # comparisons below which an item's place is called a guess
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class BradleyTerry:
+    r"""Rank things from comparisons of two (Bradley and Terry 1952).
+
+    .. math::  \eta = e^{\rho_w} (s_l - s_r + x \cdot b) + g + g_w, \qquad
+               P(\text{left}) : P(\text{tie}) : P(\text{right}) = e^{\eta / 2} : \nu : e^{-\eta / 2}
+
+    Worker w has a reliability :math:`e^{\rho_w}` and a bias :math:`g_w` for one side, both drawn from a population whose
+    spread is estimated: a worker who always says left gets a bias, not the ranking.
+
+    Parameters
+    ----------
+    ties : {'davidson', 'rao-kupper', 'half'}
+        How ties come about (Davidson 1970; Rao and Kupper 1967), or count each as half a win for both.
+    position : bool
+        Let the left side have an advantage.
+    reliability : bool
+        Let workers differ, where they are known.
+    prior : float, 'estimated' or None
+        Standard deviation of the scores' population, in logits; it keeps the score of one that always won finite. None is
+        plain maximum likelihood, which refuses such comparisons.
+    intervals : {'sandwich', 'bootstrap', 'model'}
+    confidence : float
+    resamples, seed : int
+        Of the bootstrap.
+    max_iter : int
+    tol : float
+        Largest change of a score, in logits, at which to stop.
+
+    Attributes
+    ----------
+    notes_ : list of str
+    position_bias_ : float
+        Logits by which the left side is favoured.
+    tie_ : float
+        :math:`\nu`; for Rao and Kupper the threshold. 0 without ties.
+    spread_ : dict
+        Standard deviations of the populations: scores, reliability (of its logarithm) and bias.
+    log_likelihood_, converged_, n_iter_
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"left": list("abcab"), "right": list("bcacc"), "winner": list("abaac")})
+    >>> BradleyTerry().fit(table).ranking_.column("item").to_pylist()
+    ['a', 'b', 'c']
+
+    References
+    ----------
+    R. A. Bradley, M. E. Terry. Rank analysis of incomplete block designs. 1952.
+    """
+
+    ties: str = "davidson"
+    position: bool = True
+    reliability: bool = True
+    prior: float | str | None = "estimated"
+    intervals: str = "sandwich"
+    confidence: float = 0.95
+    resamples: int = 200
+    seed: int = 0
+    max_iter: int = 200
+    tol: float = 1e-6
+
+    def fit(self, data: Any, **reading: Any) -> Self:
+        """Fit comparisons.
+
+        Parameters
+        ----------
+        data : frame, str, Path or Pairs
+        **reading
+            As for `crowdassay.ranking.pairs.read_pairs`: left_column, right_column, winner_column, worker_column,
+            group_column, style, winners, both_bad, allow_drops.
+        """
+        self._check()
+        pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
+        for name in ("_covariance", "_above"):
+            self.__dict__.pop(name, None)
+        if self.prior is None:
+            _refuse_infinite(pairs)
+        used = len(np.unique(pairs.worker[pairs.worker >= 0]))
+        self._effects = self.reliability and used >= 2
+        self._by_worker = used >= ENOUGH
+        self._rows = make_rows(pairs, ties=self.ties, by_worker=self._effects)
+        self._fit = fit_pairs(
+            self._rows, ties=self.ties, position=self.position, prior=self.prior, max_iter=self.max_iter, tol=self.tol
+        )
+        self._pairs, fit = pairs, self._fit
+        self.position_bias_ = float(fit.point[pairs.n_items])
+        self.tie_ = float(np.exp(fit.point[pairs.n_items + 1])) if not fit.locked[pairs.n_items + 1] else 0.0
+        self.spread_ = {name: float(np.sqrt(value)) for name, value in fit.variances.items()}
+        if not self._effects:
+            self.spread_ |= {"reliability": 0.0, "bias": 0.0}
+        self.log_likelihood_, self.converged_, self.n_iter_ = fit.log_likelihood, fit.converged, fit.n_iter
+        self.notes_ = list(self._notes())
+        return self
+
+    def _check(self) -> None:
+        for name, allowed in (("ties", TIES), ("intervals", INTERVALS)):
+            if getattr(self, name) not in allowed:
+                choices = ", ".join(map(repr, allowed))
+                raise ParameterError(f"{name} must be one of {choices}, not {getattr(self, name)!r}.")
+        if isinstance(self.prior, str) and self.prior != "estimated":
+            raise ParameterError(f"prior must be a number, 'estimated' or None, not {self.prior!r}.")
+        if not isinstance(self.prior, str | None) and not 0.01 <= self.prior < np.inf:
+            raise ParameterError(f"prior must be at least 0.01, not {self.prior!r}.")
+        if not 0.5 <= self.confidence < 1:
+            raise ParameterError(f"confidence must be from 0.5 to below 1, not {self.confidence!r}.")
+        if self.resamples < 20 or self.max_iter < 1 or not self.tol > 0:
+            raise ParameterError("resamples must be at least 20, max_iter at least 1, and tol above 0.")
+
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        """Of the scores, shape (n_items, n_items), or their variances where there are too many items."""
+        pairs, fit = self._fitted(), self._fit
+        n = pairs.n_items
+        if fit.information.ndim == 1:
+            return model_covariance(fit)[:n]
+        if self.intervals == "model" or self._few:
+            return model_covariance(fit)[:n, :n]
+        if self.intervals == "bootstrap":
+            drawn = bootstrap(
+                pairs, fit, ties=self.ties, position=self.position, worker_effects=self._effects, by_worker=self._by_worker,
+                resamples=self.resamples, rng=np.random.default_rng(self.seed), max_iter=self.max_iter,
+            )  # fmt: skip
+            inverse = model_covariance(fit)[:n, :n]  # the shrinkage of the prior is the same in every resample
+            shrunk = inverse @ np.diag(fit.precision[:n]) @ inverse
+            return np.asarray(np.cov(drawn, rowvar=False) + shrunk)
+        return self._sandwich()[:n, :n]
+
+    @property
+    def _few(self) -> bool:
+        """Whether workers differ and there are too few of them for a sandwich, so that the model's word is taken."""
+        return self.intervals == "sandwich" and self._effects and not self._by_worker
+
+    def _sandwich(self) -> FloatArray:
+        rows = self._rows
+        if self._by_worker and not self._effects:
+            rows = dataclasses.replace(
+                made := make_rows(self._pairs, ties=self.ties, by_worker=True), free=np.zeros(len(made.free), bool)
+            )
+        return sandwich(rows, self._fit, ties=self.ties, position=self.position, by_worker=self._by_worker)
+
+    @cached_property
+    def _above(self) -> np.ndarray | None:
+        if self._covariance.ndim == 1 or self._fitted().n_items > apart.MOST:
+            return None
+        return apart.better(self.scores_, self._covariance, 1 - self.confidence)
+
+    @property
+    def scores_(self) -> FloatArray:
+        """Scores in logits, mean zero, in the order of the items' names; shape (n_items,)."""
+        return self._fit.point[: self._fitted().n_items]
+
+    @property
+    def ranking_(self) -> Any:
+        """Frame with a row for each item, best first.
+
+        score with its interval; rank with the best and the worst it can be; group: items that share a letter cannot be told
+        apart; win_rate: the chance to beat an average item; part: items of different parts were never linked.
+        """
+        return to_frame(self._ranking(), self._fitted().frame)
+
+    def _ranking(self) -> pa.Table:
+        pairs, score = self._fitted(), self.scores_
+        n = pairs.n_items
+        variance = self._covariance if self._covariance.ndim == 1 else np.diag(self._covariance)
+        error = np.sqrt(np.maximum(variance, 0.0))
+        reach = float(ndtri(0.5 + self.confidence / 2)) * error
+        order = np.argsort(-score, kind="stable")
+        rank = np.empty(n, np.int64)
+        rank[order] = np.arange(1, n + 1)
+        best, worst, group = rank, rank, [""] * n
+        if self._above is not None:
+            best, worst = apart.rank_ranges(self._above)
+            group = apart.groups_alike(score, self._above)
+        wins = [_count(pairs, pairs.left, LEFT, n) + _count(pairs, pairs.right, RIGHT, n)]
+        wins += [_count(pairs, pairs.left, RIGHT, n) + _count(pairs, pairs.right, LEFT, n)]
+        wins += [_count(pairs, pairs.left, TIE, n) + _count(pairs, pairs.right, TIE, n)]
+        table = pa.table(
+            {
+                "item": pairs.items,
+                "rank": rank,
+                "best_rank": best,
+                "worst_rank": worst,
+                "score": score,
+                "standard_error": error,
+                "low": score - reach,
+                "high": score + reach,
+                "group": group,
+                "win_rate": self._beats(score, np.zeros(n)),
+                "comparisons": sum(wins),
+                "wins": wins[0],
+                "losses": wins[1],
+                "ties": wins[2],
+                "part": self._parts(),
+            }
+        )
+        return table.take(pa.array(order))
+
+    @property
+    def workers_(self) -> Any:
+        """Frame of worker, comparisons, reliability (1 is the average worker) and bias for the left side, with errors."""
+        pairs, fit = self._fitted(), self._fit
+        count = np.bincount(pairs.worker[pairs.worker >= 0], minlength=len(pairs.workers))
+        empty = np.full(len(pairs.workers), np.nan)
+        effects, spread = (fit.effects, np.sqrt(fit.spread)) if self._effects else (np.tile(empty[:, None], 2),) * 2
+        used = np.flatnonzero(count)
+        table = pa.table(
+            {
+                "worker": pairs.workers,
+                "comparisons": count,
+                "reliability": np.exp(effects[:, 0]),
+                "reliability_low": np.exp(effects[:, 0] - 1.96 * spread[:, 0]),
+                "reliability_high": np.exp(effects[:, 0] + 1.96 * spread[:, 0]),
+                "left_bias": effects[:, 1],
+                "left_bias_error": spread[:, 1],
+                "agreement": self._agreement(),
+            }
+        )
+        return to_frame(table.take(pa.array(used)), pairs.frame)
+
+    def _agreement(self) -> FloatArray:
+        """Return the share of each worker's choices that went to the higher score, ties left out; shape (n_workers,)."""
+        pairs = self._fitted()
+        rows = (pairs.worker >= 0) & (pairs.outcome != TIE)
+        gap = self.scores_[pairs.left[rows]] - self.scores_[pairs.right[rows]]
+        right = np.where(pairs.outcome[rows] == LEFT, gap > 0, gap < 0).astype(float)
+        size = len(pairs.workers)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.bincount(pairs.worker[rows], right, size) / np.bincount(pairs.worker[rows], minlength=size)
+
+    @property
+    def style_(self) -> Any:
+        """Frame of style and its effect in logits for one standard deviation more on the left, with its error."""
+        pairs, first = self._fitted(), self._fitted().n_items + 2
+        covariance = model_covariance(self._fit) if self.intervals == "model" or self._few else self._sandwich()
+        error = np.sqrt(np.maximum(np.diag(covariance)[first:], 0.0))
+        table = pa.table({"style": list(pairs.styles), "effect": self._fit.point[first:], "standard_error": error})
+        return to_frame(table, pairs.frame)
+
+    def win_matrix(self) -> FloatArray:
+        """Return the chance that the row beats the column, a tie counting half, shape (n_items, n_items); best first."""
+        score = np.sort(self.scores_)[::-1]
+        return self._beats(score[:, None], score[None, :])
+
+    def _beats(self, one: FloatArray, two: FloatArray) -> FloatArray:
+        gap = one - two
+        if self.ties == "rao-kupper":
+            edge = self.tie_
+            win, lose = 1 / (1 + np.exp(edge - gap)), 1 / (1 + np.exp(edge + gap))
+            return np.asarray(win + 0.5 * (1 - win - lose))
+        a, b = np.exp(gap / 2), np.exp(-gap / 2)
+        return np.asarray((a + 0.5 * self.tie_) / (a + b + self.tie_))
+
+    def predict_proba(self, data: Any, **reading: Any) -> FloatArray:
+        """Return the chances that the left one wins, the right one wins, and of a tie; shape (n_pairs, 3).
+
+        Workers of the fit are taken as they are, others as average ones.
+        """
+        from crowdassay.ranking import kernel  # noqa: PLC0415
+
+        fitted = self._fitted()
+        pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
+        place = {name: n for n, name in enumerate(fitted.items.to_pylist())}
+        unknown = [name for name in pairs.items.to_pylist() if name not in place]
+        if unknown:
+            raise DataError(f"The fit does not know {listed(unknown, limit=3)}; fit comparisons with them first.")
+        item = np.array([place[name] for name in pairs.items.to_pylist()])
+        who = {name: n for n, name in enumerate(fitted.workers.to_pylist())}
+        known = np.array([who.get(name, -1) for name in pairs.workers.to_pylist()] + [-1])
+        worker = known[pairs.worker] if self._effects else np.full(pairs.n_pairs, -1)
+        table = np.empty((pairs.n_pairs, 3))
+        ties = kernel.RAO_KUPPER if self.ties == "rao-kupper" else kernel.DAVIDSON
+        effects = self._fit.effects if self._effects else np.zeros((1, 2))
+        kernel.probabilities(
+            item[pairs.left], item[pairs.right], worker, pairs.style, self._fit.point, fitted.n_items, effects, ties, table
+        )
+        return table
+
+    def next_pairs(self, count: int = 10) -> Any:
+        """Return a frame of the pairs most worth comparing next."""
+        pairs = self._fitted()
+        if count < 1:
+            raise ParameterError(f"The number of pairs must be at least 1, not {count}.")
+        if self._covariance.ndim == 1 or pairs.n_items > MOST_TO_CHOOSE:
+            raise ParameterError(
+                f"The next pairs are chosen among up to {MOST_TO_CHOOSE:,} items; there are {pairs.n_items:,}."
+            )
+        names = pairs.items.to_pylist()
+        rows = [
+            {"left": names[i], "right": names[j], "order_may_be_wrong": wrong, "worth": worth}
+            for i, j, wrong, worth in choose_pairs(self.scores_, self._covariance, count)
+        ]
+        return to_frame(pa.Table.from_pylist(rows), pairs.frame)
+
+    def _parts(self) -> IntArray:
+        """Return which connected part each item belongs to, the largest 0; shape (n_items,)."""
+        pairs = self._fitted()
+        shape = (pairs.n_items, pairs.n_items)
+        graph = sparse.coo_array((np.ones(pairs.n_pairs, np.int8), (pairs.left, pairs.right)), shape=shape)
+        label = connected_components(graph, directed=False)[1]
+        order = np.argsort(-np.bincount(label), kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return np.asarray(place[label])
+
+    def _notes(self) -> Any:
+        pairs, fit = self._fitted(), self._fit
+        yield from pairs.notes
+        for reason, count in pairs.dropped.items():
+            yield f"{counted(count, 'row')} left out: {reason}."
+        parts = np.bincount(self._parts())
+        if len(parts) > 1:
+            largest = ", ".join(f"{size:,}" for size in np.sort(parts)[::-1][:4]) + (" ..." if len(parts) > 4 else "")
+            yield (
+                f"The items fall into {len(parts):,} parts of {largest} items that were "
+                "never compared with one another. Only ranks within a part mean anything (column part)."
+            )
+        met = np.bincount(np.concatenate([pairs.left, pairs.right]), minlength=pairs.n_items)
+        few = int((met < FEW).sum())
+        if few:
+            yield f"{few:,} of {counted(pairs.n_items, 'item')} have fewer than {FEW} comparisons; their place is a guess."
+        used = len(np.unique(pairs.worker[pairs.worker >= 0]))
+        unknown = int((pairs.worker < 0).sum())
+        if used and unknown:
+            yield f"{unknown:,} comparisons name no worker; they count as made by an average one."
+        if self.reliability and used == 1:
+            yield "There is one worker only, so that nothing can be said about reliability."
+        if self._few:
+            yield (
+                f"There are {counted(used, 'worker')}, and a sandwich over workers needs {ENOUGH}; intervals are those of the "
+                "model."
+            )
+        elif used and not self._by_worker and self.intervals != "model":
+            yield (
+                f"There are {counted(used, 'worker')}, fewer than {ENOUGH}; intervals take comparisons as independent and say "
+                "nothing about other workers."
+            )
+        if pairs.n_items + 2 > DENSE:
+            yield (
+                f"There are {pairs.n_items:,} items; intervals take the other scores as known and are a little too narrow, and "
+                "groups are not looked for."
+            )
+        if self.position and abs(fit.point[pairs.n_items]) > 0.2:
+            side = "left" if fit.point[pairs.n_items] > 0 else "right"
+            share = 1 / (1 + np.exp(-abs(fit.point[pairs.n_items])))
+            yield f"The {side} side is favoured: of two equals it wins {share:.0%} of decided comparisons. Scores allow for it."
+        if not self.converged_:
+            yield f"Not converged after {self.n_iter_} steps: the scores are usable but not final; raise --max-iter."
+
+    def _fitted(self) -> Pairs:
+        if "_pairs" not in self.__dict__:
+            raise NotFittedError("This BradleyTerry has not been fitted; call fit(pairs) first.")
+        return self._pairs
+
+    @property
+    def _result(self) -> tuple[Rows, Fit]:
+        return self._rows, self._fit
+
+
+def _count(pairs: Pairs, side: IntArray, outcome: int, size: int) -> IntArray:
+    return np.bincount(side[pairs.outcome == outcome], minlength=size)
+
+
+def _refuse_infinite(pairs: Pairs) -> None:
+    """Refuse comparisons in which some items were never beaten by the rest: their maximum likelihood scores are infinite."""
+    winner = np.concatenate([pairs.left[pairs.outcome != RIGHT], pairs.right[pairs.outcome != LEFT]])
+    loser = np.concatenate([pairs.right[pairs.outcome != RIGHT], pairs.left[pairs.outcome != LEFT]])
+    shape = (pairs.n_items, pairs.n_items)
+    graph = sparse.coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=shape)
+    n_parts, label = connected_components(graph, directed=True, connection="strong")
+    if n_parts > 1:
+        small = np.argsort(np.bincount(label), kind="stable")[0]
+        names = listed(pairs.items.filter(pa.array(label == small)).to_pylist(), limit=3)
+        raise DataError(
+            f"The items {names} always won against the rest, or always lost, or never met them, so that their scores are "
+            "infinite without a population; leave prior='estimated'."
+        )

@@ -1,0 +1,247 @@
+"""One pass over comparisons, compiled: worker by worker, each with a reliability and a side of their own profiled out."""
+
+from __future__ import annotations
+
+import math
+
+import numba as nb
+import numpy as np
+
+_jit = nb.njit(cache=True, nogil=True, error_model="numpy")
+
+DAVIDSON, RAO_KUPPER = 0, 1
+LEFT, RIGHT, TIE = 0, 1, 2
+CLOSE = 0.5  # steps of the effects up to which one is taken on the way
+
+
+@_jit
+def log_chance(outcome, eta, kappa, nu, ties, out):  # type: ignore[no-untyped-def]
+    """Fill ``out``: log-probability, slopes by eta and kappa, then curvature by eta, both, and kappa (negative is concave).
+
+    Davidson: left, right, tie in the ratio exp(eta / 2), exp(-eta / 2), exp(kappa). Rao and Kupper: left with probability
+    1 / (1 + exp(c - eta)) and right with 1 / (1 + exp(c + eta)), where c = exp(kappa), which is passed as ``nu``.
+    """
+    if ties == DAVIDSON:
+        half = math.exp(-0.5 * abs(eta))  # everything is divided by the larger of the two sides: one exponential will do
+        small, t = half * half, nu * half
+        total = 1.0 + small + t
+        a = (1.0 if eta > 0 else small) / total
+        b = (small if eta > 0 else 1.0) / total
+        t /= total
+        mean = 0.5 * (a - b)  # of the statistic +1/2, -1/2, 0
+        x = 0.5 if outcome == LEFT else (-0.5 if outcome == RIGHT else 0.0)
+        y = 1.0 if outcome == TIE else 0.0
+        out[0] = x * eta + y * kappa - 0.5 * abs(eta) - math.log(total)
+        out[1], out[2] = x - mean, y - t
+        out[3] = -(0.25 * (a + b) - mean * mean)
+        out[4] = mean * t
+        out[5] = -t * (1.0 - t)
+        return
+    c = nu
+    if outcome != TIE:
+        side = 1.0 if outcome == LEFT else -1.0
+        z = side * eta - c
+        p = 1.0 / (1.0 + math.exp(-z)) if z > -500 else 0.0
+        out[0] = -math.log1p(math.exp(-z)) if z > -30 else z
+        out[1], out[2] = side * (1.0 - p), -c * (1.0 - p)
+        bend = -p * (1.0 - p)
+        out[3], out[4] = bend, -side * c * bend
+        out[5] = c * c * bend - c * (1.0 - p)
+        return
+    # P(tie) = (exp(2c) - 1) / ((1 + exp(c - eta)) (1 + exp(c + eta)))
+    p, q = 1.0 / (1.0 + math.exp(-(c - eta))), 1.0 / (1.0 + math.exp(-(c + eta)))
+    grow = math.exp(2 * c) - 1.0 if c < 300 else 1e300
+    out[0] = math.log(max(grow, 1e-300)) - math.log1p(math.exp(c - eta)) - math.log1p(math.exp(c + eta))
+    out[1] = p - q
+    ratio = 2.0 / (1.0 - math.exp(-2 * c))  # of the slope of log(exp(2c) - 1)
+    by_c = ratio - p - q
+    out[2] = c * by_c
+    out[3] = -p * (1 - p) - q * (1 - q)
+    out[4] = c * (p * (1 - p) - q * (1 - q))
+    second = -ratio * (ratio - 2.0) - p * (1 - p) - q * (1 - q)
+    out[5] = c * c * second + c * by_c
+
+
+@_jit
+def rows_of_worker(  # type: ignore[no-untyped-def]
+    first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out
+):  # fmt: skip
+    """Return the log-likelihood of a worker's comparisons, its slopes and its (positive) curvatures by rho and bias."""
+    a, value, nu = math.exp(rho), 0.0, math.exp(point[n_items + 1])
+    slope_r, slope_b, curve_r, curve_rb, curve_b = 0.0, 0.0, 0.0, 0.0, 0.0
+    for n in range(first, last):
+        d = point[left[n]] - point[right[n]]
+        for m in range(n_styles):
+            d += point[n_items + 2 + m] * style[n, m]
+        log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
+        w = weight[n]
+        value += w * out[0]
+        slope_r += w * out[1] * a * d
+        slope_b += w * out[1]
+        curve_r -= w * out[3] * a * a * d * d
+        curve_rb -= w * out[3] * a * d
+        curve_b -= w * out[3]
+    return value, slope_r, slope_b, curve_r, curve_rb, curve_b
+
+
+@_jit
+def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
+    begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, precision, free, ties, dense,
+    gradient, matrix, spread, clusters, meat, near,
+):  # fmt: skip
+    """Go over workers ``begin`` to ``end``; return their penalised log-likelihood, add to the gradient and the information.
+
+    Parameters
+    ----------
+    starts : (n_workers + 1,), where each worker's comparisons begin
+    point : scores, position bias, log tie propensity, styles
+    effects : (n_workers, 2), log reliability and own bias of each; where to begin and, afterwards, the mode
+    precision : (2,), of the population of effects; ``free`` (n_workers,), whether a worker has effects at all
+    spread : (n_workers, 3), variances of the effects given the comparisons, and the log determinant of their information
+    near : whether the effects are near their modes already, so that one step of Newton's method, taken on the way, will do
+    clusters : 0 to leave ``meat`` alone, 1 to add the outer product of each worker's score, 2 that of each comparison
+    """
+    n_parameters, n_styles = len(point), style.shape[1]
+    out, place = np.empty(6), np.full(n_parameters, -1, np.int64)
+    value, nu = 0.0, math.exp(point[n_items + 1])
+    for w in range(begin, end):
+        first, last = starts[w], starts[w + 1]
+        if first == last:
+            continue
+        rho, bias = effects[w, 0], effects[w, 1]
+        if free[w] and not near:
+            now = rows_of_worker(
+                first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out
+            )
+            for _ in range(25):
+                fit = now[0] - 0.5 * (precision[0] * rho * rho + precision[1] * bias * bias)
+                g0, g1 = now[1] - precision[0] * rho, now[2] - precision[1] * bias
+                h00, h01, h11 = now[3] + precision[0], now[4], now[5] + precision[1]
+                det = h00 * h11 - h01 * h01
+                s0, s1 = (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
+                s0, s1 = min(max(s0, -1.0), 1.0), min(max(s1, -2.0), 2.0)
+                moved = max(abs(s0), abs(s1))
+                if moved < 1e-7:
+                    break
+                for _ in range(20):
+                    now = rows_of_worker(
+                        first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho + s0, bias + s1,
+                        ties, out,
+                    )  # fmt: skip
+                    ahead = now[0] - 0.5 * (precision[0] * (rho + s0) ** 2 + precision[1] * (bias + s1) ** 2)
+                    if ahead >= fit - 1e-10 * (1 + abs(fit)):
+                        break
+                    s0 *= 0.5
+                    s1 *= 0.5
+                rho, bias = rho + s0, bias + s1
+                if max(abs(s0), abs(s1)) < 1e-5:
+                    break
+            effects[w, 0], effects[w, 1] = rho, bias
+        if free[w]:
+            value -= 0.5 * (precision[0] * rho * rho + precision[1] * bias * bias)
+        a = math.exp(rho)
+        count = 0
+        for n in range(first, last):
+            if place[left[n]] < 0:
+                place[left[n]] = count
+                count += 1
+            if place[right[n]] < 0:
+                place[right[n]] = count
+                count += 1
+        for m in range(n_items, n_parameters):
+            place[m] = count
+            count += 1
+        mine = np.empty(count, np.int64)
+        for n in range(first, last):
+            mine[place[left[n]]] = left[n]
+            mine[place[right[n]]] = right[n]
+        for m in range(n_items, n_parameters):
+            mine[place[m]] = m
+        score = np.zeros(count)
+        link = np.zeros((count, 2))
+        r00, r01, r11 = precision[0], 0.0, precision[1]
+        left_over0, left_over1 = -precision[0] * rho, -precision[1] * bias  # slopes by the effects, zero at their mode
+        at = np.empty(3 + n_styles + 1, np.int64)
+        by = np.empty(3 + n_styles + 1)
+        size = len(at)
+        for n in range(first, last):
+            d = point[left[n]] - point[right[n]]
+            for m in range(n_styles):
+                d += point[n_items + 2 + m] * style[n, m]
+            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
+            c = weight[n]
+            value += c * out[0]
+            at[0], at[1], at[2] = place[left[n]], place[right[n]], place[n_items]
+            by[0], by[1], by[2] = a, -a, 1.0
+            for m in range(n_styles):
+                at[3 + m], by[3 + m] = place[n_items + 2 + m], a * style[n, m]
+            at[size - 1], by[size - 1] = place[n_items + 1], 0.0
+            tie = at[size - 1]
+            for j in range(size - 1):
+                score[at[j]] += c * by[j] * out[1]
+                link[at[j], 0] -= c * out[3] * by[j] * a * d
+                link[at[j], 1] -= c * out[3] * by[j]
+                cross = -c * out[4] * by[j]
+                if dense:
+                    for i in range(size - 1):
+                        matrix[mine[at[j]], mine[at[i]]] -= c * out[3] * by[j] * by[i]
+                    matrix[mine[at[j]], mine[tie]] += cross
+                    matrix[mine[tie], mine[at[j]]] += cross
+                else:
+                    matrix[mine[at[j]], 0] -= c * out[3] * by[j] * by[j]
+            score[tie] += c * out[2]
+            link[tie, 0] -= c * out[4] * a * d
+            link[tie, 1] -= c * out[4]
+            matrix[mine[tie], mine[tie] if dense else 0] -= c * out[5]
+            r00 -= c * out[3] * a * a * d * d
+            r01 -= c * out[3] * a * d
+            r11 -= c * out[3]
+            left_over0 += c * out[1] * a * d
+            left_over1 += c * out[1]
+            if clusters == 2:
+                for j in range(size):
+                    sj = out[2] if j == size - 1 else by[j] * out[1]
+                    for i in range(size):
+                        si = out[2] if i == size - 1 else by[i] * out[1]
+                        meat[mine[at[j]], mine[at[i]]] += c * sj * si
+        for j in range(count):
+            gradient[mine[j]] += score[j]
+        if clusters == 1:
+            for j in range(count):
+                for i in range(count):
+                    meat[mine[j], mine[i]] += score[j] * score[i]
+        if free[w]:
+            det = r00 * r11 - r01 * r01
+            spread[w, 0], spread[w, 1], spread[w, 2] = r11 / det, r00 / det, math.log(det)
+            s0, s1 = (r11 * left_over0 - r01 * left_over1) / det, (r00 * left_over1 - r01 * left_over0) / det
+            if max(abs(s0), abs(s1)) < CLOSE:  # one more step for the next time, which has then nothing left to do
+                effects[w, 0], effects[w, 1] = rho + s0, bias + s1
+                value += 0.5 * (left_over0 * s0 + left_over1 * s1)
+            for j in range(count):
+                u0 = (r11 * link[j, 0] - r01 * link[j, 1]) / det
+                u1 = (r00 * link[j, 1] - r01 * link[j, 0]) / det
+                gradient[mine[j]] -= u0 * left_over0 + u1 * left_over1
+                if dense:
+                    for i in range(count):
+                        matrix[mine[j], mine[i]] -= u0 * link[i, 0] + u1 * link[i, 1]
+                else:
+                    matrix[mine[j], 0] -= u0 * link[j, 0] + u1 * link[j, 1]
+        for j in range(count):
+            place[mine[j]] = -1
+    return value
+
+
+@_jit
+def probabilities(left, right, worker, style, point, n_items, effects, ties, table):  # type: ignore[no-untyped-def]
+    """Fill the probability that the left one wins, the right one wins, and of a tie; (n_pairs, 3)."""
+    out, nu = np.empty(6), math.exp(point[n_items + 1])
+    for n in range(len(left)):
+        rho, bias = 0.0, 0.0
+        if worker[n] >= 0:
+            rho, bias = effects[worker[n], 0], effects[worker[n], 1]
+        d = point[left[n]] - point[right[n]]
+        for m in range(style.shape[1]):
+            d += point[n_items + 2 + m] * style[n, m]
+        for outcome in range(3):
+            log_chance(outcome, math.exp(rho) * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
+            table[n, outcome] = math.exp(out[0])

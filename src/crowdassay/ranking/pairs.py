@@ -1,0 +1,283 @@
+"""Comparisons of two things: which two, who compared them, and which one won."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
+from crowdassay.io.columns import WORDS
+from crowdassay.io.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns
+from crowdassay.io.values import mapping, shown
+from crowdassay.ranking.outcomes import BOTH_BAD, MISSING, TIE, read_winners
+
+LEFTS = ("left", "modela", "a", "itema", "optiona", "responsea", "player1", "first", "item1", "model1", "leftitem", "leftid")
+RIGHTS = (
+    "right",
+    "modelb",
+    "b",
+    "itemb",
+    "optionb",
+    "responseb",
+    "player2",
+    "second",
+    "item2",
+    "model2",
+    "rightitem",
+    "rightid",
+)
+WINNERS = ("winner", "label", "preference", "preferred", "choice", "outcome", "result", "answer", "verdict", "vote", "selected")
+WORKERS = tuple(word + ending for word in WORDS["worker"] for ending in ("", "id"))
+AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
+BEFORE = (("left_", "right_"), ("a_", "b_"))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Comparisons, one row each.
+
+    Attributes
+    ----------
+    left, right : ndarray of int64, shape (n_pairs,)
+    outcome : ndarray of int64, shape (n_pairs,)
+        0 the left one won, 1 the right one, 2 a tie, 3 both bad.
+    worker : ndarray of int64, shape (n_pairs,)
+        -1 where nobody is named.
+    items, workers : pyarrow.Array
+    style : ndarray of float, shape (n_pairs, n_styles)
+        Left less right, in standard deviations.
+    styles : tuple of str
+    group : ndarray of int64, shape (n_pairs,), optional
+    groups : pyarrow.Array, optional
+    dropped : dict
+    notes : tuple of str
+    """
+
+    left: IntArray
+    right: IntArray
+    outcome: IntArray
+    worker: IntArray
+    items: pa.Array
+    workers: pa.Array
+    style: FloatArray
+    styles: tuple[str, ...] = ()
+    group: IntArray | None = None
+    groups: pa.Array | None = None
+    source: str = "arrays"
+    columns: dict[str, str] = field(default_factory=dict)
+    frame: str = "pyarrow"
+    dropped: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.left)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    def only(self, rows: BoolArray) -> Pairs:
+        """Return some of the comparisons, with all items and workers."""
+        group = None if self.group is None else self.group[rows]
+        return replace(
+            self, left=self.left[rows], right=self.right[rows], outcome=self.outcome[rows], worker=self.worker[rows],
+            style=self.style[rows], group=group,
+        )  # fmt: skip
+
+
+def read_pairs(
+    data: Any,
+    *,
+    left_column: str | None = None,
+    right_column: str | None = None,
+    winner_column: str | None = None,
+    worker_column: str | None = None,
+    group_column: str | None = None,
+    style: Sequence[str] = (),
+    winners: str = "auto",
+    both_bad: str = "tie",
+    allow_drops: bool = False,
+) -> Pairs:
+    """Take comparisons from a frame or a file.
+
+    Parameters
+    ----------
+    data : frame, str or Path
+        One row for each comparison: crowd-kit's frames (left, right, label, worker), arena-style records (model_a, model_b,
+        winner, judge), or a Label Studio export with a pairwise tag.
+    left_column, right_column, winner_column, worker_column : str, optional
+        Found by name when not given. There may be no worker, or one here and there.
+    group_column : str, optional
+    style : sequence of str
+        What else differs between the two sides, such as length: a column of differences, or two columns such as
+        ``length_left`` and ``length_right``.
+    winners : {'auto', 'side', 'name'}
+        Whether winners are sides or names.
+    both_bad : {'tie', 'drop'}
+        What to do with comparisons in which both were bad.
+    allow_drops : bool
+        Go on even if more than half of the rows miss a value.
+    """
+    if both_bad not in ("tie", "drop"):
+        raise ParameterError(f"both_bad must be 'tie' or 'drop', not {both_bad!r}.")
+    given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
+    found = _read_label_studio(data, given) if isinstance(data, str | Path) else None
+    if found is None:
+        roles = {
+            "left": Role("--left-column", left_column, LEFTS),
+            "right": Role("--right-column", right_column, RIGHTS),
+            "winner": Role("--winner-column", winner_column, WINNERS),
+            "worker": Role("--worker-column", worker_column, WORKERS, needed=False),
+        }
+        if group_column is not None:
+            roles["group"] = Role("--group", group_column)
+        found = _read_with_style(data, roles, style)
+    elif group_column is not None or style:
+        raise ParameterError("--group and --style go with plain tables; a Label Studio export has no such columns.")
+    return encode_pairs(found, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
+
+
+def _read_with_style(data: Any, roles: dict[str, Role], style: Sequence[str]) -> Columns:
+    """Read the columns, trying for every style a column of its name, or one for each side."""
+    wanted = dict(roles)
+    for name in style:
+        tries = [
+            (name, None),
+            *((name + one, name + two) for one, two in AFTER),
+            *((one + name, two + name) for one, two in BEFORE),
+        ]
+        for one, two in tries:
+            more = {f"style {name} left": Role("--style", one)} | ({f"style {name} right": Role("--style", two)} if two else {})
+            try:
+                read_columns(data, more, "comparisons")
+            except ColumnError:
+                continue
+            wanted |= more
+            break
+        else:
+            raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
+    return read_columns(data, wanted, "comparisons")
+
+
+def encode_pairs(found: Columns, style: tuple[str, ...], *, winners: str, both_bad: str, allow_drops: bool) -> Pairs:
+    """Turn columns into codes; rows that miss a value are left out and counted."""
+    n_rows = found.n_rows
+    sides = pa.chunked_array([*_chunks(found.table["left"]), *_chunks(found.table["right"])])
+    codes, items = encode_names(sides, "item")
+    left, right = codes[:n_rows], codes[n_rows:]
+    if "worker" in found.table:
+        worker, workers = encode_names(found.table["worker"], "worker")
+    else:
+        worker, workers = np.full(n_rows, -1, np.int64), pa.array([], pa.string())
+    outcome = read_winners(found.table["winner"], left, right, items, winners, found.source)
+    missing: dict[str, BoolArray] = {"left": left < 0, "right": right < 0, "winner": outcome == MISSING}
+    group, groups = None, None
+    if "group" in found.table:
+        group, groups = encode_names(found.table["group"], "group")
+        missing["group"] = group < 0
+    values = np.zeros((n_rows, len(style)))
+    for n, name in enumerate(style):
+        values[:, n] = encode_numbers(found.table[f"style {name} left"], name, found.source)
+        if f"style {name} right" in found.table:
+            values[:, n] -= encode_numbers(found.table[f"style {name} right"], name, found.source)
+        missing[name] = np.isnan(values[:, n])
+    kept, dropped = kept_rows(missing, allow_drops, "comparisons")
+    same = kept & (left == right)
+    if same.any():
+        dropped["compared with itself"] = int(same.sum())
+        kept &= ~same
+    notes = list(found.notes)
+    bad = kept & (outcome == BOTH_BAD)
+    if bad.any() and both_bad == "drop":
+        dropped["both bad"] = int(bad.sum())
+        kept &= ~bad
+    elif bad.any():
+        notes.append(f"In {int(bad.sum()):,} comparisons both were bad; they count as ties.")
+        outcome = np.where(bad, TIE, outcome)
+    if not kept.any():
+        raise DataError("No comparison is left; nothing can be ranked.")
+    pairs = Pairs(
+        left, right, outcome, worker, items, workers, values, style, group, groups, found.source, found.names, found.frame,
+        dropped, tuple(notes),
+    ).only(kept)  # fmt: skip
+    used, codes = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
+    if len(used) < 2:
+        raise DataError("Only one thing was compared; nothing can be ranked.")
+    spread = pairs.style.std(axis=0)
+    if (spread == 0).any():
+        name = style[int(np.flatnonzero(spread == 0)[0])]
+        raise DataError(f"The style {shown(name)} is the same in every comparison, so that it explains nothing; leave it out.")
+    return replace(
+        pairs, left=codes[: pairs.n_pairs], right=codes[pairs.n_pairs :], items=items.take(pa.array(used)),
+        style=pairs.style / np.maximum(spread, 1e-300),
+    )  # fmt: skip
+
+
+def _chunks(column: Any) -> list[pa.Array]:
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    chunks = [chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
+    return [chunk.cast(pa.string()) for chunk in chunks] or [pa.array([], pa.string())]
+
+
+def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> Columns | None:
+    """Read the pairwise answers of a Label Studio export (JSON); None if the file is something else."""
+    from crowdassay.io.formats import label_studio  # noqa: PLC0415
+    from crowdassay.io.kinds import check_file  # noqa: PLC0415
+    from crowdassay.io.look import look, records  # noqa: PLC0415
+
+    path, kind = check_file(given_path)
+    if kind not in {".json", ".jsonl", ".ndjson"}:
+        return None
+    try:
+        seen = look(path)
+    except CrowdassayError:
+        return None  # whose plain reader says what is wrong with it
+    if not isinstance(seen.first, dict) or not seen.has("data") or not label_studio.recognise(seen):
+        return None
+    rows: dict[str, list[str | None]] = {"left": [], "right": [], "winner": [], "worker": []}
+    for _, task in records(seen):
+        data = mapping(task.get("data"))
+        for annotation in task.get("annotations", task.get("completions")) or []:
+            if annotation.get("was_cancelled") or annotation.get("skipped"):
+                continue
+            for entry in annotation.get("result") or []:
+                value = entry.get("value")
+                if not isinstance(value, dict) or "selected" not in value:
+                    continue
+                one, two = _compared(entry, data, given, path.name)
+                rows["left"].append(one)
+                rows["right"].append(two)
+                rows["winner"].append(str(value["selected"]))
+                who = label_studio._annotator(annotation.get("completed_by"))
+                rows["worker"].append(None if who is None else str(who))
+    if not rows["winner"]:
+        raise DataError(f"There were no pairwise answers found in {shown(path.name)}; was it exported from another project?")
+    names = {"left": given["left"] or "data", "right": given["right"] or "data", "winner": "selected", "worker": "completed_by"}
+    return Columns({role: pa.array(values, pa.string()) for role, values in rows.items()}, names, path.name)
+
+
+def _compared(entry: dict[str, Any], data: dict[str, Any], given: dict[str, str | None], source: str) -> tuple[str, str]:
+    """Return the names of the two sides: from fields that are named, known by name, or called as the tag calls them."""
+    target = entry.get("to_name")
+    tags = target.split(",") if isinstance(target, str) else [str(one) for one in target or []]
+    plain = {name.replace("_", "").replace("-", "").casefold(): name for name in data}
+    found = []
+    for n, (side, spellings) in enumerate((("left", LEFTS), ("right", RIGHTS))):
+        name = given[side] or next((plain[word] for word in spellings if word in plain), None)
+        if name is None and len(tags) > n and tags[n].strip() in data:
+            name = tags[n].strip()
+        if name is None or name not in data:
+            fields = ", ".join(map(repr, data))
+            raise ColumnError(
+                f"It is not known which field of the tasks in {shown(source)} names the {side} side (fields: {fields}); "
+                f"name it with --{side}-column."
+            )
+        found.append(str(data[name]))
+    return found[0], found[1]

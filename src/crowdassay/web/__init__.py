@@ -1,0 +1,1 @@
+"""`crowdassay serve`: the HTTP service of a labelling job, and its page."""

@@ -1,0 +1,255 @@
+"use strict";
+// Everything that comes from the job goes into the page as text, never as HTML.
+const find = id => document.getElementById(id);
+const LONGEST = 160;
+const shown = text => (text.length > LONGEST ? text.slice(0, LONGEST - 1) + "…" : text);
+const number = value => value.toLocaleString("en", { maximumFractionDigits: 1 });
+const price = value => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const percent = value => (100 * value).toFixed(value > 0.995 && value < 1 ? 1 : 0) + " %";
+const say = (id, text) => { if (find(id).textContent !== text) find(id).textContent = text; };
+const state = { classes: [], queue: [], item: null, version: -1, last: null, busy: false, workers: [] };
+
+function name(text) {
+  const isolated = document.createElement("bdi");
+  isolated.textContent = shown(String(text));
+  if (String(text).length > LONGEST) isolated.title = String(text).slice(0, 2000);
+  return isolated;
+}
+
+function make(kind, ...inside) {
+  const made = document.createElement(kind);
+  made.append(...inside);
+  return made;
+}
+
+async function ask(method, path, body) {
+  const options = { method, headers: {} };
+  if (body !== undefined) {
+    options.headers["content-type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const answer = await fetch(path, options);
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.error || "This was refused.");
+  return value;
+}
+
+function tell(text) { say("said-last", text); }
+
+function showState(seen) {
+  state.classes = seen.classes;
+  document.title = seen.title;
+  say("title", seen.title);
+  say("status", `${number(seen.labels)} labels of ${number(seen.items)} items by ${number(seen.workers)} workers`);
+  const share = seen.items ? seen.settled / seen.items : 0;
+  say("settled", percent(share));
+  say("settled-more", `${number(seen.settled)} of ${number(seen.items)} items; ${number(seen.open)} open`);
+  find("bar").firstElementChild.style.width = 100 * share + "%";
+  find("bar").setAttribute("aria-label", `${percent(share)} settled`);
+  const errors = seen.expected_errors;
+  say("errors", number(errors.value));
+  say("errors-more", `between ${number(errors.low)} and ${number(errors.high)} wrong labels, 19 times of 20, if the probabilities are honest`);
+  const cost = seen.cost, money = cost.price !== null;
+  say("cost", money ? price(cost.so_far) : number(cost.labels_so_far));
+  const come = cost.labels_to_come === null ? "how many more is not known yet"
+    : cost.labels_to_come === 0 ? (seen.open ? "more labels by these workers would settle none of the open items: a person must" : "no more are needed")
+      : `about ${number(cost.labels_to_come)} more${money ? `, for ${price(cost.to_come)},` : ""} would settle ${number(cost.items_by_labels)} of the ` +
+        `${number(seen.open)} open items; the others need a person, or better workers`;
+  say("cost-more", (money ? `for ${number(cost.labels_so_far)} labels; ` : "labels so far; ") + come);
+  const fit = seen.fit;
+  say("fit", fit.running ? "running" : fit.id === null ? "none yet" : fit.labels_since ? `${number(fit.labels_since)} labels ago` : "up to date");
+  const ended = fit.last && fit.last.state !== "done" ? `The last attempt: ${fit.last.state}. ${fit.last.message || ""}` : "";
+  say("fit-more", ended || (fit.id === null ? "Until then all workers count alike." : `${number(fit.labels)} labels in ${number(fit.seconds)} s, by ${fit.method}`));
+  find("fit-cancel").hidden = !fit.running;
+  find("fit-cancel").dataset.fit = fit.running ? fit.running.id : "";
+  find("notes").replaceChildren(...seen.notes.map(note => make("li", note)));
+  find("notes-box").hidden = !seen.notes.length;
+  if (seen.feed) {
+    find("feed").replaceChildren(...seen.feed.slice(0, 15).map(row => make("li", name(row.worker), " says ", name(row.label), " of ", name(row.item))));
+  }
+}
+
+// The queue of disputed items.
+
+async function loadQueue() {
+  const query = new URLSearchParams({ disputed: "1", limit: "50", q: find("q").value, standing: find("standing").value });
+  state.queue = (await ask("GET", "/items?" + query)).items;
+  const names = state.queue.map(row => row.item);
+  if (state.item === null || !names.includes(state.item)) await choose(names.length ? names[Math.min(state.place || 0, names.length - 1)] : null);
+  else drawQueue();
+}
+
+function drawQueue() {
+  const rows = state.queue.map(row => {
+    const stands = row.label === null ? "no labels" : row.standing === "tied" ? "tied" : percent(row.probability);
+    const button = make("button", name(row.item), make("span", stands));
+    button.type = "button";
+    if (row.item === state.item) button.setAttribute("aria-current", "true");
+    button.addEventListener("click", () => choose(row.item).catch(failed));
+    return make("li", button);
+  });
+  find("queue").replaceChildren(...rows);
+  find("queue-none").hidden = rows.length > 0;
+}
+
+async function choose(item) {
+  state.item = item;
+  state.place = Math.max(0, state.queue.findIndex(row => row.item === item));
+  drawQueue();
+  find("item").hidden = item === null;
+  if (item === null) return;
+  const seen = await ask("GET", "/items/" + encodeURIComponent(item));
+  if (state.item !== item) return;
+  find("item-name").replaceChildren(name(item));
+  say("item-text", seen.text || "");
+  const link = seen.link && /^https?:\/\//i.test(seen.link) ? seen.link : null;
+  const image = link !== null && /\.(png|jpe?g|gif|webp|avif|svg)([?#]|$)/i.test(link);
+  find("item-link").replaceChildren();
+  if (link !== null) {
+    const anchor = make("a", shown(link));
+    anchor.href = link;
+    anchor.rel = "noreferrer noopener";
+    anchor.target = "_blank";
+    find("item-link").append(anchor);
+  }
+  find("item-image").hidden = !image;
+  if (image) {
+    find("item-image").src = link;
+    find("item-image").alt = "Item " + shown(item);
+  } else find("item-image").removeAttribute("src");
+  const stands = seen.label === null ? [make("span", "It has no labels yet.")]
+    : ["So far ", name(seen.label), `, with a probability of ${percent(seen.probability)}.`];
+  find("item-stands").replaceChildren(...stands);
+  const said = [...new Set(seen.labels.map(row => row.label))];
+  const classes = [...new Set([...said, ...state.classes, ...Object.keys(seen.posterior)])].sort((a, b) => place(a) - place(b));
+  find("choices").replaceChildren(...classes.map((label, n) => choice(item, label, n, label === seen.label)));
+  find("said").tBodies[0].replaceChildren(...seen.labels.map(row => cells(
+    ["Label", name(row.label)], ["Worker", name(row.worker)],
+    ["Right, as far as is known", row.accuracy === null ? "not known" : percent(row.accuracy)])));
+  find("why").replaceChildren(...seen.why.map(sentence => make("li", sentence)));
+}
+
+const place = label => { const found = state.classes.indexOf(label); return found < 0 ? 1e9 : found; };
+
+function choice(item, label, n, leads) {
+  const button = make("button");
+  if (n < 9) button.append(make("kbd", String(n + 1)));
+  button.append(name(label));
+  button.type = "button";
+  button.dataset.label = label;
+  button.classList.toggle("leads", leads);
+  button.addEventListener("click", () => settle(item, label).catch(failed));
+  return button;
+}
+
+function cells(...pairs) {
+  const row = make("tr");
+  for (const [title, inside] of pairs) {
+    const cell = make("td", inside);
+    cell.dataset.name = title;
+    row.append(cell);
+  }
+  return row;
+}
+
+async function settle(item, label) {
+  if (state.busy) return;
+  state.busy = true;
+  try {
+    const made = await ask("POST", "/decisions", { item, label });
+    state.last = made.id;
+    find("said-last").replaceChildren("Settled ", name(item), " as ", name(label), ".");
+    find("undo").hidden = false;
+    state.queue = state.queue.filter(row => row.item !== item);
+    await choose(state.queue.length ? state.queue[Math.min(state.place, state.queue.length - 1)].item : null);
+  } finally { state.busy = false; }
+}
+
+async function undo() {
+  if (state.last === null || state.busy) return;
+  state.busy = true;
+  try {
+    const done = await ask("DELETE", "/decisions/" + state.last);
+    state.last = null;
+    find("undo").hidden = true;
+    state.item = done.item;
+    await loadQueue();
+    await choose(done.item);
+    find("said-last").replaceChildren("Undone: ", name(done.item), " is open again.");
+  } finally { state.busy = false; }
+}
+
+function failed(error) { tell(error.message); }
+
+// Workers.
+
+const ACT = ["spammer", "adversary", "weak"];
+
+async function loadWorkers() {
+  state.workers = (await ask("GET", "/workers")).workers;
+  drawWorkers();
+}
+
+function drawWorkers() {
+  const wanted = find("worker-q").value.toLowerCase(), act = find("verdict").value === "act";
+  const rows = state.workers.filter(row => row.worker.toLowerCase().includes(wanted) && (!act || ACT.includes(row.verdict) || row.looks_like))
+    .sort((a, b) => (a.accuracy === null) - (b.accuracy === null) || a.accuracy - b.accuracy).slice(0, 200);
+  find("workers").hidden = !rows.length;
+  find("workers").tBodies[0].replaceChildren(...rows.map(row => {
+    const verdict = make("span", row.verdict);
+    verdict.className = "verdict " + row.verdict.split(" ")[0];
+    const accuracy = row.accuracy === null ? "not known" : `${percent(row.accuracy)} (${percent(row.low)} to ${percent(row.high)})`;
+    const made = cells(["Worker", name(row.worker)], ["Labels", number(row.labels)], ["Accuracy", accuracy], ["Verdict", verdict], ["What to do", shown(row.advice)]);
+    made.cells[1].className = made.cells[2].className = "number";
+    return made;
+  }));
+  find("workers-none").hidden = rows.length > 0;
+  say("workers-none", act && !wanted ? `Nobody has to be acted on; ${number(state.workers.length)} workers in all.` : "Nobody of that name.");
+}
+
+// Keys: numbers settle, j and k move, u undoes. Not while somebody types.
+
+document.addEventListener("keydown", event => {
+  if (event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const buttons = find("choices").children;
+  if (/^[1-9]$/.test(event.key) && state.item !== null && buttons[event.key - 1]) buttons[event.key - 1].click();
+  else if ("jk".includes(event.key) && state.queue.length) {
+    const next = (state.place + (event.key === "j" ? 1 : -1) + state.queue.length) % state.queue.length;
+    choose(state.queue[next].item).then(() => find("queue").children[state.place]?.scrollIntoView({ block: "nearest" })).catch(failed);
+  } else if (event.key === "u") undo().catch(failed);
+  else return;
+  event.preventDefault();
+});
+
+find("undo").addEventListener("click", () => undo().catch(failed));
+find("fit-now").addEventListener("click", () => ask("POST", "/fits").then(() => tell("A fit was asked for.")).catch(failed));
+find("fit-cancel").addEventListener("click", event => ask("DELETE", "/fits/" + event.target.dataset.fit).catch(failed));
+for (const id of ["q", "standing"]) find(id).addEventListener("input", () => loadQueue().catch(failed));
+for (const id of ["worker-q", "verdict"]) find(id).addEventListener("input", drawWorkers);
+
+// Live: lists are loaded again when something has changed, at most every two seconds.
+
+let waiting = null, wanted = -1;
+function changed(version) {
+  wanted = version;
+  if (wanted === state.version || waiting !== null) return;
+  waiting = setTimeout(async () => {
+    waiting = null;
+    const version = wanted;
+    if (state.busy) return changed(version);
+    try { await Promise.all([loadQueue(), loadWorkers()]); state.version = version; } catch (error) { failed(error); }
+    if (wanted !== version) changed(wanted);
+  }, state.version < 0 ? 0 : 2000);
+}
+
+const events = new EventSource("/events");
+events.addEventListener("state", event => {
+  const seen = JSON.parse(event.data);
+  find("live").classList.add("on");
+  showState(seen);
+  changed(seen.version);
+});
+events.addEventListener("error", () => {
+  find("live").classList.remove("on");
+  say("status", "The connection is lost; it is tried again.");
+});

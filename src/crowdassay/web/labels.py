@@ -1,0 +1,85 @@
+"""POST /labels and GET /labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from crowdassay.store.decide import Stored
+from crowdassay.store.labels import find_place, list_from
+from crowdassay.store.records import Given, Refused, parse_labels
+from crowdassay.store.store import Batch
+from crowdassay.web.body import records
+from crowdassay.web.guard import RefusalError
+from crowdassay.web.service import Service, as_json, number_of, service_of, stored
+from crowdassay.web.writer import BusyError
+
+SMALL = 1 << 14  # bytes that are read where they come in; more would hold up others
+BLOCK = 1000  # labels listed at a time
+MOST = 1 << 40
+
+
+async def post_labels(request: Request) -> Response:
+    """Add labels; the answer comes once they are on disk."""
+    service = service_of(request)
+    data = await request.body()
+    kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+    if len(data) <= SMALL:
+        good, bad = parse_labels(records(data, kind))
+    else:
+        good, bad = await service.run(lambda: parse_labels(records(data, kind)))
+    holder = request.state.holder
+    if holder.worker is not None:
+        good, bad = _of_worker(good, bad, holder.worker)
+    try:
+        taken = await stored(service.writer.add(Batch(good, bad, holder.name)))
+    except BusyError as error:
+        raise RefusalError(429, error.message, {"retry-after": "1"}) from None
+    refused = bool(taken.refused) and not (taken.added or taken.known)
+    return as_json(taken.as_dict(), 422 if refused else 200)
+
+
+async def get_labels(request: Request) -> Response:
+    """List labels in the order in which they came; ``next`` is the key to go on after."""
+    service = service_of(request)
+    limit, after = number_of(request, "limit", BLOCK, 1, MOST), request.query_params.get("after", "")
+    try:
+        start = await service.read(lambda session: find_place(session, after))
+    except KeyError:
+        raise RefusalError(404, "There is no label with the key that 'after' names.") from None
+    return StreamingResponse(_listed(service, start, limit), media_type="application/json")
+
+
+def _listed(service: Service, seq: int, limit: int) -> Iterator[bytes]:
+    """Yield the answer in pieces, however long it is: no read of the database, and no piece of work, takes long."""
+    head, last, left = b'{"labels":[', None, limit
+    while left > 0:
+        with service.store.home.read() as session:
+            found = list_from(session, seq, min(left, BLOCK))
+        if found:
+            yield head + json.dumps([show(one) for one in found], ensure_ascii=False, separators=(",", ":")).encode()[1:-1]
+            head, last, seq = b",", found[-1].key, found[-1].seq
+        left -= len(found)
+        if len(found) < BLOCK:
+            break
+    yield (b"" if last is not None else head) + b'],"next":' + json.dumps(last if left == 0 else None).encode() + b"}"
+
+
+def show(one: Stored) -> dict[str, Any]:
+    """Return a label as JSON shows it."""
+    return {
+        "key": one.key, "item": one.item, "worker": one.worker, "label": one.label, "round": one.round, "time": one.time,
+        "seq": one.seq,
+    }  # fmt: skip
+
+
+def _of_worker(good: list[tuple[int, Given]], bad: list[Refused], worker: str) -> tuple[list[tuple[int, Given]], list[Refused]]:
+    """Refuse labels in the name of anybody but the one whom the token was given to."""
+    others = [
+        Refused(place, "This token is for labels by another worker.", one.key) for place, one in good if one.worker != worker
+    ]
+    return [(place, one) for place, one in good if one.worker == worker], [*bad, *others]

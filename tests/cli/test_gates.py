@@ -1,0 +1,117 @@
+"""Conditions that fail a run, prices, and errors that programs can read."""
+
+import json
+
+import pytest
+
+from crowdassay.cli.gates import FIGURES, failures, read_gates
+from crowdassay.errors import ParameterError
+
+
+@pytest.fixture
+def story(tmp_path, run):
+    assert run("simulate", "--story", "reviews", "--seed", 5, "--out", tmp_path / "reviews")[0] == 0
+    return tmp_path / "reviews"
+
+
+def test_a_condition_that_holds_fails_the_run_and_says_so(run, story):
+    code, out, err = run("aggregate", story / "labels.csv", "--method", "majority", "--quiet", "--fail-if", "settled < 100%")
+    assert code == 1
+    assert out == ""
+    assert "Failed: settled is 0." in err
+    code, out, err = run("aggregate", story / "labels.csv", "--method", "majority", "--quiet", "--fail-if", "tied > 1e6")
+    assert (code, out, err) == (0, "", "")
+
+
+def test_json_holds_what_a_pipeline_asks_about(run, story):
+    code, out, _ = run(
+        "aggregate", story / "labels.csv", "--method", "dawid-skene", "--json", "--cost", 0.05, "--fail-if", "removed > 0"
+    )
+    found = json.loads(out)
+    assert code == 1
+    assert found["failed_gates"] == ["removed is 1, and the run fails if removed > 0."]
+    assert 0 <= found["estimated_error"]["low"] <= found["estimated_error"]["rate"] <= found["estimated_error"]["high"]
+    assert 0 < found["n_settled"] <= 480
+    assert found["flagged_workers"][0]["worker"] == "Zack"
+    assert found["flagged_workers"][0]["action"] == "remove"
+    assert found["flagged_workers"][0]["reasons"]
+    assert found["cost"]["spent"] == pytest.approx(120)
+
+
+@pytest.mark.parametrize("text", ["nonsense", "error > 5", "settled >> 1", "tied > x", "tied > 1.2.3"])
+def test_conditions_that_are_none_are_refused(text):
+    with pytest.raises(ParameterError, match="estimated_error > 5%"):
+        read_gates([text], truth=True)
+
+
+def test_an_error_rate_needs_a_truth():
+    with pytest.raises(ParameterError, match="--truth"):
+        read_gates(["error_rate > 1%"], truth=False)
+
+
+def test_every_figure_can_be_asked_about():
+    summary = {
+        "estimated_error": {"rate": 0.1}, "error_rate": 0.2, "n_settled": 5, "n_items": 10, "n_tied": 1, "n_labels": 30,
+        "flagged_workers": [{"action": "remove"}, {"action": "retrain"}], "converged": False,
+    }  # fmt: skip
+    gates = read_gates([f"{name} >= 0" for name in FIGURES], truth=True)
+    assert len(failures(gates, summary)) == len(FIGURES)
+    assert failures(read_gates(["flagged > 2", "not_converged < 1", "settled != 50%"], truth=True), summary) == []
+
+
+def test_what_is_unknown_does_not_pass():
+    summary = {
+        "estimated_error": None, "n_settled": 0, "n_items": 1, "n_tied": 0, "n_labels": 1, "flagged_workers": [],
+        "converged": True,
+    }  # fmt: skip
+    assert "cannot be told" in failures(read_gates(["estimated_error > 5%"], truth=False), summary)[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [(["nothing.csv"], 2, "no file"), (["--nonsense"], 2, "--nonsense"), (["labels.csv", "--fail-if", "x"], 2, "--fail-if")],
+)
+def test_errors_are_json_too(run, story, monkeypatch, arguments, code, words):
+    monkeypatch.chdir(story)
+    found, out, err = run("aggregate", *arguments, "--json")
+    assert found == code
+    assert err == ""
+    error = json.loads(out)["error"]
+    assert error["exit_code"] == code
+    assert words in error["message"]
+
+
+def test_a_column_may_say_what_was_paid(run, tmp_path):
+    path = tmp_path / "labels.csv"
+    rows = [f"i{j},{who},{'ab'[j % 2]},{price}" for j in range(20) for who, price in (("ann", 0.1), ("bob", 0.2), ("cy", ""))]
+    path.write_text("item,worker,label,reward\n" + "\n".join(rows) + "\n")
+    code, out, _ = run("aggregate", path, "--json", "--cost", "reward", "--method", "majority")
+    assert code == 0
+    assert json.loads(out)["cost"]["spent"] == pytest.approx(6.0)
+    path.write_text(path.read_text().replace("0.2", "plenty", 1))
+    code, out, err = run("aggregate", path, "--cost", "reward", "--method", "majority")
+    assert code == 1
+    assert "Row 2 of labels.csv has the price 'plenty'" in err
+    assert run("aggregate", path, path, "--cost", "reward")[0] == 2
+    assert "between 0 and" in run("aggregate", path, "--cost", "-3")[2]
+
+
+def test_strict_and_quiet_says_why(run, story):
+    code, out, err = run("aggregate", story / "labels.csv", "--method", "dawid-skene", "--max-iter", 1, "--strict", "--quiet")
+    assert (code, out) == (1, "")
+    assert "did not converge" in err
+
+
+def test_what_was_written_is_said(run, story, tmp_path):
+    files = {"--next": tmp_path / "next.csv", "--report": tmp_path / "report.html"}
+    code, out, _ = run(
+        "aggregate", story / "labels.csv", "--method", "majority", *(part for pair in files.items() for part in pair)
+    )
+    said = " ".join(out.split())
+    assert code == 0
+    assert "Nothing was written" not in said
+    assert "Wrote the items to label next to" in said
+    assert "Wrote the report to" in said
+    assert "Light, quiet, well made" in (tmp_path / "report.html").read_text() or "review-" in said
+    code, out, _ = run("aggregate", story / "labels.csv", "--method", "majority")
+    assert "Nothing was written" in out

@@ -1,0 +1,73 @@
+"""What is read is never written over, and a folder is ours only by what is in it."""
+
+import json
+import os
+
+import pytest
+
+LABELS = "item,worker,label\na,u,x\na,v,y\nb,u,x\nb,v,x\n"
+
+
+@pytest.fixture
+def own(tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "labels.csv").write_text(LABELS)
+    return folder
+
+
+def unchanged(folder, call):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    code, _, err = call()
+    assert code == 2, err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    return err
+
+
+@pytest.mark.parametrize("summary", ["{}", '{"version": "1.0", "name": "mine"}', "no json"])
+def test_labels_beside_a_summary_of_somebodys_own(run, own, summary):
+    (own / "summary.json").write_text(summary)
+    err = unchanged(own, lambda: run("aggregate", own / "labels.csv", "--method", "majority", "--out", own))
+    assert "overwrite it" in err or "written over" in err
+    other = own.parent / "elsewhere.csv"
+    other.write_text(LABELS)
+    assert "no summary.json of ours" in unchanged(own, lambda: run("aggregate", other, "--method", "majority", "--out", own))
+
+
+def test_labels_in_a_folder_of_results(run, own, tmp_path):
+    assert run("aggregate", own / "labels.csv", "--method", "majority", "--out", tmp_path / "r")[0] == 0
+    again = ("aggregate", own / "labels.csv", "--method", "majority", "--out", tmp_path / "r")
+    assert run(*again)[0] == 0  # our own results are replaced
+    err = unchanged(tmp_path, lambda: run(*again, "--truth", tmp_path / "r" / "labels.csv"))
+    assert "is read by this command" in err
+    os.symlink(tmp_path / "r", tmp_path / "link")
+    assert "is read by this command" in unchanged(
+        tmp_path, lambda: run(*again[:-1], tmp_path / "link", "--gold", tmp_path / "r" / "labels.csv")
+    )
+
+
+def test_patterns_and_folders_are_expanded(run, tmp_path):
+    days = tmp_path / "days"
+    days.mkdir()
+    for day in (1, 2):
+        (days / f"day-{day}.csv").write_text(LABELS)
+    for labels in (str(days / "day-*.csv"), days):
+        err = unchanged(
+            days, lambda labels=labels: run("aggregate", labels, "--method", "majority", "--next", days / "day-1.csv")
+        )
+        assert "is read by this command" in err
+        err = unchanged(days, lambda labels=labels: run("convert", labels, "--out", days / "day-2.csv"))
+        assert "is read by this command" in err
+
+
+def test_a_model_beside_somebodys_model_json(run, own, tmp_path):
+    (own / "model.json").write_text(json.dumps({"mine": True}))
+    (own / "labels.parquet").write_bytes(b"mine")
+    start = ("aggregate", own / "labels.csv", "--method", "majority")
+    before = {path: path.read_bytes() for path in own.iterdir()}
+    assert run(*start, "--save-model", own)[0] == 2
+    assert {path: path.read_bytes() for path in own.iterdir()} == before
+    assert "same folder" in run(*start, "--out", tmp_path / "d", "--save-model", tmp_path / "d")[2]
+    assert run(*start, "--save-model", tmp_path / "m")[0] == 0
+    err = unchanged(tmp_path / "m", lambda: run(*start, "--out", tmp_path / "m"))
+    assert "holds a model" in err
