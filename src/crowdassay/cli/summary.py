@@ -85,7 +85,8 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     totals = result.insight.totals
     low, high = totals.error_interval(result.spread)
     console.print(
-        f"{totals.settled / totals.items:.1%} of the items are settled (probability at least {result.settled:g}, or known); {totals.tied:,} are tied.\n"
+        f"{totals.settled / totals.items:.1%} of the items are settled (probability at least {result.settled:g}, or known); "
+        f"{totals.tied:,} are tied.\n"
         f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f})."
     )
     if "error_rate" in summary:
