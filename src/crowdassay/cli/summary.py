@@ -86,8 +86,8 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     low, high = totals.error_interval(result.spread)
     console.print(
         f"{totals.settled / totals.items:.1%} of the items are settled (probability at least {result.settled:g}, or known); "
-        f"about {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f}); "
-        f"{totals.tied:,} are tied."
+        f"{totals.tied:,} are tied.\n"
+        f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f})."
     )
     if "error_rate" in summary:
         console.print(told_score(summary))

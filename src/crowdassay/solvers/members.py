@@ -21,8 +21,9 @@ from crowdassay.solvers.outcome import Progress
 
 FEW_STEPS = 20  # of Dawid and Skene's EM: later ones sharpen tables, not labels
 POPULATION_STEPS = 12
-SAMPLE = 30_000  # labels, about, by which items' effects and the precision of workers on a scale are learned
+SAMPLE = 20_000  # labels, about, by which items' effects and the precision of workers on a scale are learned
 EFFECT_STEPS, EFFECT_CHANGE = 40, 1e-3
+LEAST_GAIN = 0.01  # nats for each item below which effects are not worth the time to judge by them
 PATIENCE = 10.0  # labels' worth of belief that a worker on a scale is as precise as the others
 ROUNDS = 20
 
@@ -165,7 +166,7 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective
     gain = max(effects.evidence - without, 0.0) / sample.n_items
-    if not gain > 0:
+    if gain < LEAST_GAIN:
         return None
     assert effects.precision is not None
     return ItemMember(np.exp(effects.log_p), effects.log_prior, effects.precision, gain / (1.0 + gain), constants.items)
