@@ -4,7 +4,7 @@ import pytest
 
 from crowdassay.errors import ColumnError, ParameterError
 from crowdassay.io.files import read_labels
-from exports import mturk_csv, rows_of
+from exports import csv_text, mturk_csv, rows_of, write
 
 
 def test_rejected_work_is_left_out(tmp_path):
@@ -115,3 +115,37 @@ def test_naming_the_label_column_reads_a_plain_table(tmp_path):
     rows = [("H1", "A", "Approved", "u", "x"), ("H1", "C", "Rejected", "u", "y")]
     labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]), label_column="Answer.q")
     assert (labels.report.format, labels.n_labels) == ("plain", 2)
+
+
+def test_an_input_that_stands_for_many_hits_is_no_item(tmp_path):
+    rows = [(hit, worker, "Approved", "-", label) for hit in ("H1", "H2", "H3") for worker, label in (("A", "x"), ("B", "y"))]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]))
+    assert labels.items.to_pylist() == ["H1", "H2", "H3"]
+    assert (labels.report.columns["item"], labels.report.repeats) == ("HITId", 0)
+    assert "the same Input.url" in labels.report.notes[0]
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]), item_column="Input.url").n_items == 1
+
+
+def test_a_hit_that_was_published_again_is_the_same_item(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "x"), ("H2", "B", "Approved", "u", "y"), ("H3", "A", "Approved", "v", "y")]
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"])).items.to_pylist() == ["u", "v"]
+
+
+def test_the_command_line_tools_write_names_in_lower_case(tmp_path):
+    header = ["hitid", "workerid", "assignmentstatus", "assignmentsubmittime", "reject", "Answer.q"]
+    when = "Mon Mar 04 11:26:13 PST 2019"
+    rows = [
+        ("H1", "A", "Approved", when, "", "x"),
+        ("H1", "B", "Rejected", when, "", "x"),
+        ("H1", "C", "Submitted", when, "", "y"),
+    ]
+    path = write(tmp_path / "my.tsv", csv_text(header, rows, "\t"))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("H1", "A", "x"), ("H1", "C", "y")]
+    assert (labels.report.format, labels.report.dropped) == ("mturk", {"rejected": 1})
+
+
+def test_a_question_is_spread_over_columns_in_every_row_or_in_none(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "true", ""), ("H1", "B", "Approved", "u", "false", "because")]
+    path = mturk_csv(rows, tmp_path, ["Input.url", "Answer.q.label", "Answer.q.why"])
+    assert rows_of(read_labels(path, question="q.label")) == [("u", "A", "true"), ("u", "B", "false")]
