@@ -105,6 +105,16 @@ def test_answers_as_json(tmp_path, given):
     assert labels.report.question == "tone"
 
 
+def test_a_check_box_by_itself_is_a_question_of_its_own(tmp_path):
+    given = [[{"rude": True, "spam": {"on": False}}], [{"rude": False, "spam": {"on": True}}]]
+    rows = [("H1", worker, "Approved", "u", json.dumps(one)) for worker, one in zip("AB", given, strict=True)]
+    path = mturk_csv(rows, tmp_path, ["Input.url", "Answer.taskAnswers"])
+    with pytest.raises(ParameterError, match=r"several questions \('rude', 'spam'\)"):
+        read_labels(path)
+    assert rows_of(read_labels(path, question="rude")) == [("u", "A", "true"), ("u", "B", "false")]
+    assert rows_of(read_labels(path, question="spam")) == [("u", "A", "false"), ("u", "B", "true")]
+
+
 def test_turkle_writes_the_same(tmp_path):
     rows = [("1", "7", "Approved", "u", "ann", "x"), ("1", "8", "Approved", "u", "bob", "y")]
     labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Turkle.Username", "Answer.q"]))
