@@ -136,6 +136,11 @@ def test_an_input_that_stands_for_many_hits_is_no_item(tmp_path):
     assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]), item_column="Input.url").n_items == 1
 
 
+def test_an_input_that_never_differs_is_no_item(tmp_path):
+    rows = [("H1", worker, "Approved", "-", "x") for worker in "ABCDEFGHIJK"] + [("H2", "A", "Approved", "-", "y")]
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"])).items.to_pylist() == ["H1", "H2"]
+
+
 def test_a_hit_that_was_published_again_is_the_same_item(tmp_path):
     rows = [("H1", "A", "Approved", "u", "x"), ("H2", "B", "Approved", "u", "y"), ("H3", "A", "Approved", "v", "y")]
     assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"])).items.to_pylist() == ["u", "v"]

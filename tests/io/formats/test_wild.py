@@ -218,6 +218,12 @@ def test_appen_in_a_zip_and_as_json(tmp_path):
     assert found.time.tolist() == [1444763665.0] * 3
 
 
+def test_that_files_name_workers_is_said_even_if_the_item_is_missing_too(tmp_path):
+    write(tmp_path / "maria.csv", "file_path,annotation\na.txt,good\n")
+    with pytest.raises(ColumnError, match=r"No item or worker column.*`worker_from_filename=True`"):
+        read_labels(tmp_path / "maria.csv")
+
+
 def test_one_file_for_each_worker(tmp_path):
     for worker in ("annotator1", "annotator2"):
         write(tmp_path / f"{worker}.csv", f"id,label\n1,{worker[-1]}\n2,1\n")

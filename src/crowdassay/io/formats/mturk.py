@@ -57,7 +57,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     columns = read_columns(seen, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
     found = list(each_row(columns))
     if wanted.item_column is None and one_item not in {None, hit} and _is_shared(found, str(one_item), hit, who):
-        rows.note(f"Items are HITs, because workers met the same {one_item} again and again in different HITs.")
+        rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
         one_item = rows.columns["item"] = hit
     radios = _radios(columns, answer_names)
     flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in found]
@@ -104,7 +104,9 @@ def _stem(name: str) -> str:
 def _is_shared(found: Sequence[Mapping[str, str | None]], item: str, hit: str, who: str) -> bool:
     """Tell whether one input stands for many HITs, so that taking it for the item would make workers repeat themselves."""
     by_input, by_hit = ({(row[name], row[who]) for row in found} for name in (item, hit))
-    return len(by_hit) - len(by_input) > SHARED * len(found)
+    again = len(by_hit) - len(by_input)
+    never_differs = len({row[item] for row in found}) == 1
+    return again > (0 if never_differs else SHARED * len(found))
 
 
 def _radios(columns: Mapping[str, Sequence[str | None]], names: Sequence[str]) -> frozenset[str]:
