@@ -20,6 +20,7 @@ from crowdassay.io.formats import (
     mlflow,
     mturk,
     openai_evals,
+    pairs,
     prodigy,
     promptfoo,
     reward_bench,
@@ -35,7 +36,7 @@ from crowdassay.read_options import ReadOptions
 
 PLAIN = "plain"
 PREDICTING = ("label-studio", "argilla")
-HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse")  # tables that are nothing without their columns
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "pairs")  # tables that are nothing without their columns
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ FORMATS = {
     "mlflow": Format("MLflow: evaluation table or traces as JSON", JSON, mlflow.recognise, mlflow.read),
     "langfuse": Format("Langfuse: scores as CSV, JSON or JSONL", JSON + TABLE, langfuse.recognise, langfuse.read),
     "reward-bench": Format("RewardBench: verdicts on pairs as JSON", JSON, reward_bench.recognise, reward_bench.read),
+    "pairs": Format("a table with a row per item and a pair of columns per judgement", TABLE, pairs.recognise, pairs.read),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it",
         (*TABLE, "array"),
