@@ -164,3 +164,10 @@ def test_a_question_is_spread_over_columns_in_every_row_or_in_none(tmp_path):
     rows = [("H1", "A", "Approved", "u", "true", ""), ("H1", "B", "Approved", "u", "false", "because")]
     path = mturk_csv(rows, tmp_path, ["Input.url", "Answer.q.label", "Answer.q.why"])
     assert rows_of(read_labels(path, question="q.label")) == [("u", "A", "true"), ("u", "B", "false")]
+
+
+def test_the_button_that_sends_a_form_is_no_question(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "x", "Submit"), ("H1", "B", "Approved", "u", "y", "Submit")]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q", "Answer.submit"]))
+    assert (labels.report.question, rows_of(labels)) == ("q", [("u", "A", "x"), ("u", "B", "y")])
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q", "Answer.submit"]), question="submit").n_classes == 1

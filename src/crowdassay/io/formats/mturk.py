@@ -19,6 +19,7 @@ INPUT, ANSWER, JSON = "Input.", "Answer.", "taskAnswers"
 NUMBERED = re.compile(r"(.*?)(\d+)")
 BOOLEANS = {"true": True, "false": False, "": False, "on": True}
 NOTHING = frozenset({"", "{}", "[]"})  # how a question without an answer may look
+BUTTONS = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
 SHARED = 0.1  # part of the judgements that may repeat before an input is not what tells items apart
 # What else is read, by the names that the web site and the command line tools give it, in lower case.
 MORE = {
@@ -59,6 +60,8 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     if wanted.item_column is None and one_item not in {None, hit} and _is_shared(found, str(one_item), hit, who):
         rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
         one_item = rows.columns["item"] = hit
+    if wanted.question is None:
+        answer_names = [name for name in answer_names if not _is_button(name, columns[name])] or answer_names
     radios = _radios(columns, answer_names)
     flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in found]
     unpivoted = None
@@ -107,6 +110,15 @@ def _is_shared(found: Sequence[Mapping[str, str | None]], item: str, hit: str, w
     again = len(by_hit) - len(by_input)
     never_differs = len({row[item] for row in found}) == 1
     return again > (0 if never_differs else SHARED * len(found))
+
+
+def _is_button(name: str, cells: Sequence[str | None]) -> bool:
+    """Tell whether a column is what a form's button sends, and so asks nothing.
+
+    >>> _is_button("Answer.submit", ["Submit", "Submit"]), _is_button("Answer.submit", ["A", "B"])
+    (True, False)
+    """
+    return name.removeprefix(ANSWER).lower() in BUTTONS and len({(cell or "").strip() for cell in cells} - NOTHING) < 2
 
 
 def _radios(columns: Mapping[str, Sequence[str | None]], names: Sequence[str]) -> frozenset[str]:
