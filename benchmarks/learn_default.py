@@ -48,7 +48,7 @@ SLIPS = (0.2, 0.3, 0.4)
 RIDGES = tuple(product((1.0, 3.0), (3.0, 10.0), (0.3, 1.0, 3.0)))
 SIZES = (5, 20, 50, 100)
 SCALES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-SETTLED = (0.95, 0.96, 0.97, 0.975, 0.98, 0.985)
+SETTLED = (0.95, 0.96, 0.97, 0.98, 0.985)
 MOST_WRONG = 0.05  # of the labels called settled
 SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 COVERED = 0.88  # of the datasets, by intervals that are to cover 90 % of them; 80 % is promised
@@ -144,7 +144,7 @@ def scale_errors(one: Dataset, looks: Looks, constants: Constants) -> list[float
 def choose_settled(sets: list[Dataset], posteriors: list[np.ndarray]) -> float:
     """Return the least probability at which few enough of the labels called settled are wrong.
 
-    That is in the mean over groups, and of all settled labels by people and of all by language models.
+    That is in the mean over groups of people, and in the mean over groups of language models.
     """
     for least in SETTLED:
         totals: dict[tuple[bool, str], np.ndarray] = {}
@@ -152,10 +152,10 @@ def choose_settled(sets: list[Dataset], posteriors: list[np.ndarray]) -> float:
             sure = (posterior.max(axis=1) >= least) & (one.truth >= 0)
             counts = np.array([sure.sum(), (posterior.argmax(axis=1) != one.truth)[sure].sum()])
             totals[one.people, one.group] = totals.get((one.people, one.group), 0) + counts
-        wrong = [np.mean([bad / sure for sure, bad in totals.values() if sure] or [0.0])]
-        for people in (True, False):
-            sure, bad = np.sum([part for (kind, _), part in totals.items() if kind == people] or [[0, 0]], axis=0)
-            wrong.append(bad / max(sure, 1))
+        wrong = [
+            np.mean([bad / sure for (kind, _), (sure, bad) in totals.items() if kind == people and sure] or [0.0])
+            for people in (True, False)
+        ]
         if max(wrong) <= MOST_WRONG:
             return least
     return SETTLED[-1]

@@ -71,12 +71,12 @@ def test_a_spammers_dissent_does_not_keep_an_item_open():
     """Of items on which all good workers agree, those with a dissenting spammer are about as sure as the others."""
     generator, n_items = np.random.default_rng(0), 400
     truth = generator.integers(2, size=n_items)
-    good = np.where(generator.random((n_items, 10)) < 0.95, truth[:, None], 1 - truth[:, None])
+    good = np.where(generator.random((n_items, 20)) < 0.95, truth[:, None], 1 - truth[:, None])
     label = np.column_stack([good, generator.integers(2, size=n_items)])
     item, worker = np.indices(label.shape).reshape(2, -1)
     result = Assay().fit((item, worker, label.ravel())).result_
     agreed = (good == good[:, :1]).all(axis=1)
-    joins = label[:, 10] == good[:, 0]
+    joins = label[:, 20] == good[:, 0]
     sure, doubted = (result.probability[agreed & which] for which in (joins, ~joins))
     assert abs(sure.mean() - doubted.mean()) < 0.005
     assert set(np.array(result.insight.standings)[agreed]) == {"settled"}

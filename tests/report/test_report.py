@@ -51,7 +51,8 @@ def test_it_says_what_there_is_to_say(story):
     wrong = (1 - result.probability).sum()
     assert "<title>A story</title>" in page
     assert f"About {wrong:,.0f} of 300 labels are expected to be wrong" in text
-    assert f"{(result.probability >= 0.95).sum():,} of 300 items have a label that is at least 95% sure" in text
+    settled = (result.probability >= result.settled).sum()
+    assert f"{settled:,} of 300 items have a label that is at least {result.settled:.3g} sure" in text
     for words in (
         "Krippendorff's alpha",
         "What to do next",

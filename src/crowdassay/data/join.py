@@ -17,24 +17,22 @@ def take_items(labels: Labels, rows: IntArray, *, named: bool = True) -> Labels:
     sizes = np.diff(labels.starts)[rows]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     chosen = np.arange(starts[-1]) + np.repeat(labels.starts[:-1][rows] - starts[:-1], sizes)
-    items = labels.items.take(pa.array(rows)) if named else pa.nulls(len(rows))
     return replace(
         labels,
         starts=starts,
         worker=labels.worker[chosen],
         label=labels.label[chosen],
         gold=labels.gold[rows],
-        items=items,
+        items=labels.items.take(pa.array(rows)) if named else pa.nulls(len(rows)),
         time=None if labels.time is None else labels.time[chosen],
         duration=None if labels.duration is None else labels.duration[chosen],
-        item_text=None if labels.item_text is None else labels.item_text.take(pa.array(rows)),
+        item_text=labels.item_text.take(pa.array(rows)) if named and labels.item_text is not None else None,
     )
 
 
 def join_items(parts: Sequence[Labels]) -> Labels:
     """Return the labels of several sets of items together, of the same workers and classes."""
     sizes = np.concatenate([np.diff(labels.starts) for labels in parts])
-    texts = [labels.item_text for labels in parts if labels.item_text is not None]
     return replace(
         parts[0],
         starts=np.concatenate([[0], np.cumsum(sizes)]),
@@ -42,13 +40,18 @@ def join_items(parts: Sequence[Labels]) -> Labels:
         label=np.concatenate([labels.label for labels in parts]),
         gold=np.concatenate([labels.gold for labels in parts]),
         items=pa.concat_arrays([labels.items for labels in parts]),
-        time=_joined([labels.time for labels in parts]),
-        duration=_joined([labels.duration for labels in parts]),
-        item_text=None if len(texts) < len(parts) else pa.concat_arrays(texts),
+        time=_together([labels.time for labels in parts]),
+        duration=_together([labels.duration for labels in parts]),
+        item_text=_texts(parts),
     )
 
 
-def _joined(arrays: Sequence[FloatArray | None]) -> FloatArray | None:
-    """Return arrays one after the other; None if any is missing."""
-    whole = [array for array in arrays if array is not None]
-    return np.concatenate(whole) if len(whole) == len(arrays) else None
+def _together(columns: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Return numbers that go with the labels; None where some part has none."""
+    known = [column for column in columns if column is not None]
+    return np.concatenate(known) if len(known) == len(columns) else None
+
+
+def _texts(parts: Sequence[Labels]) -> pa.Array | None:
+    known = [labels.item_text for labels in parts if labels.item_text is not None]
+    return pa.concat_arrays(known) if len(known) == len(parts) else None

@@ -50,4 +50,4 @@ def take(labels: Labels, rows: IntArray) -> Labels:
 
 def join(parts: Iterable[Labels]) -> Labels:
     """Return the labels of several sets of items together, of the same workers and classes, without the items' names."""
-    return join_items([replace(labels, items=pa.nulls(labels.n_items)) for labels in parts])
+    return join_items([replace(labels, items=pa.nulls(labels.n_items), item_text=None) for labels in parts])

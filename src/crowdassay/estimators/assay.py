@@ -102,8 +102,8 @@ class Assay(Estimator):
         """Return what was asked for and what it came to."""
         pool = self.pool_
         return {
-            "ordered": pool.precision is not None,
-            "gold_workers": list(self.gold_workers),
+            "ordered": pool.precision is not None or None,
+            "gold_workers": list(self.gold_workers) or None,
             "item_effects": 0.0 if pool.items is None else round(pool.items.gate, 4),
             "correlation": pool.correlation,
         }
