@@ -15,7 +15,8 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	touch $@
 
 demo: setup
-	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --truth examples/reviews/truth.csv --out results --report results/report.html
+	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --gold examples/reviews/gold.csv --truth examples/reviews/truth.csv --cost 0.05 \
+		--out results --report results/report.html
 
 test: setup browser
 	$(BIN)/python -m pytest
