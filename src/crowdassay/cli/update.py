@@ -122,10 +122,6 @@ def tell(facts: dict[str, Any], model: Path) -> None:
     """Print what happened, and what to do about labels given twice or workers left behind."""
     from crowdassay.io.values import counted
 
-    for reason, count in facts.get("dropped", {}).items():
-        click.echo(f"Left out {counted(count, 'row')}: {reason}.")
-    for note in facts.get("notes", []):
-        click.echo(f"Note: {note}")
     if known := facts.get("n_known_labels"):
         click.echo(
             f"The model had {known:,} of these labels already (same item, worker and label): "
