@@ -147,3 +147,9 @@ def test_crowd_kit_frames_are_plain(tmp_path):
 def test_a_missing_label_may_be_named_in_plain_files_too(tmp_path):
     labels = read_labels(write(tmp_path / "a.csv", "task,worker,label\nt,a,x\nt,b,y\nt,c,-1\n"), missing="-1")
     assert labels.report.dropped == {"missing label": 1}
+
+
+def test_the_only_worker_is_one_though_no_label_comes_twice(tmp_path):
+    for header in ("id,annotator 0", "id,ann"):
+        path = write(tmp_path / "one.csv", f"{header}\nq,1\n007,0\n")
+        assert [row[2] for row in rows_of(read_labels(path, format="wide"))] == ["0", "1"]

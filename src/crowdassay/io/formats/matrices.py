@@ -186,6 +186,8 @@ def _is_other(name: str, cells: list[str], rest: list[list[str]]) -> bool:
     """Tell whether a column holds something else than one worker's labels: known classes by name, or texts of its own."""
     if KNOWN.match(name):
         return True
+    if not rest or NUMBERED.fullmatch(name):  # no other column to compare it with, or plainly named after a worker
+        return False
     given = [cell for cell in cells if not _is_nothing(cell)]
     shared = {cell for column in rest for cell in column}
     different = set(given)
