@@ -1,4 +1,4 @@
-"""Tables of workers do not grow with the square of the classes: with many classes the cells are rows of a table of their own."""
+"""Tables of workers do not grow with the square of the classes: many have rows, in a table of their own."""
 
 import numpy as np
 import pyarrow.csv as pa_csv

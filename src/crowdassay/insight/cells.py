@@ -44,6 +44,6 @@ def cell_notes(n_classes: int) -> tuple[str, ...]:
     if n_classes <= MOST_CLASSES:
         return ()
     return (
-        f"With {n_classes:,} classes, what workers answer to what is a table of its own, confusion, with a row for each pair of "
-        f"classes that has labels; up to {MOST_CLASSES} classes it is in the columns of the table of workers.",
+        f"With {n_classes:,} classes, what workers answer to what is a table of its own, confusion, with a row for each pair "
+        f"of classes that has labels; up to {MOST_CLASSES} classes it is in the columns of the table of workers.",
     )
