@@ -1,0 +1,59 @@
+"""What broke when it was broken on purpose, and holds now: closed streams, Ctrl-C while modules load, words at the end."""
+
+import subprocess
+
+import pytest
+
+from databases import PYTHON, environment
+
+LABELS = "item,worker,label\na,x,1\na,y,1\nb,x,0\nb,y,1\nc,x,0\nc,y,0\n"
+
+
+@pytest.fixture
+def labels(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(LABELS)
+    return path
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&- <&-"])
+def test_a_closed_stream_does_no_harm(labels, tmp_path, closed):
+    command = f'"{PYTHON}" -m crowdassay aggregate "{labels}" --method majority --out "{tmp_path / "out"}" {closed}'
+    done = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    assert (tmp_path / "out" / "labels.csv").read_text().startswith("item,")
+
+
+def test_an_error_with_closed_standard_error_still_has_its_exit_code(tmp_path):
+    command = f'"{PYTHON}" -m crowdassay aggregate "{tmp_path / "none.csv"}" 2>&-'
+    assert subprocess.run(["bash", "-c", command], env=environment(), check=False).returncode == 2  # no such file
+
+
+SPOIL = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                for _ in range(100_000): pass
+            except KeyboardInterrupt as error:
+                if {swallowed}:
+                    raise ImportError("numpy._core.multiarray failed to import") from error
+                raise
+sys.meta_path.insert(0, Finder())
+from crowdassay.cli.start import main
+sys.argv[1:] = {arguments!r}
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "swallowed"),
+    [("crowdassay.cli.main", False), ("click", False), ("numpy", True), ("numpy", False), ("vl_convert", True)],
+)
+def test_ctrl_c_while_modules_load_is_an_interruption(labels, tmp_path, name, swallowed):
+    arguments = ["aggregate", str(labels), "--report", str(tmp_path / "report.html")]
+    code = SPOIL.format(name=name, swallowed=swallowed, arguments=arguments)
+    done = subprocess.run([PYTHON, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (3, "Interrupted; nothing was written.")
