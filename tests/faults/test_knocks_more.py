@@ -57,3 +57,38 @@ def test_ctrl_c_while_modules_load_is_an_interruption(labels, tmp_path, name, sw
     code = SPOIL.format(name=name, swallowed=swallowed, arguments=arguments)
     done = subprocess.run([PYTHON, "-c", code], env=environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (3, "Interrupted; nothing was written.")
+
+
+def test_strict_says_why_even_when_quiet(run, labels):
+    labels.write_text("item,worker,label\n" + "".join(f"i{j},w{i},{(i * j + j) % 3}\n" for j in range(40) for i in range(5)))
+    code, out, err = run("aggregate", labels, "--method", "dawid-skene", "--max-iter", "2", "--strict", "--quiet")
+    assert (code, out) == (1, "")
+    assert "did not converge in 2 iterations" in err
+
+
+def test_a_file_of_items_to_label_next_is_written_and_said(run, labels, tmp_path):
+    code, out, _ = run("aggregate", labels, "--next", tmp_path / "next.csv")
+    assert code == 0
+    assert (tmp_path / "next.csv").exists()
+    assert f"Wrote the items to label next to {tmp_path / 'next.csv'}." in out
+    assert "Nothing was written" not in out
+
+
+SECRET = "ann:s3cret/a@b"
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "https", "mysql", "s3"])
+@pytest.mark.parametrize("option", ["--truth", "--gold", "--out", "--report", "--next", "--save-model"])
+def test_no_message_repeats_a_password_and_no_address_becomes_a_folder(run, labels, tmp_path, monkeypatch, scheme, option):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("aggregate", labels, option, f"{scheme}://{SECRET}@nowhere.invalid/x?table=t")
+    assert code in {1, 2}
+    assert "s3cret" not in out + err
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.csv"]
+    assert len(err.strip().splitlines()[-1]) > 20
+
+
+def test_databases_are_for_those_commands_that_write_to_them(run, labels, tmp_path):
+    code, _, err = run("agreement", labels, "--out", f"sqlite:///{tmp_path / 'job.db'}")
+    assert code == 2
+    assert "this is an address" in err

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -30,6 +31,7 @@ from crowdassay.cli.start import open_streams
 from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
 
+PASSWORD = re.compile(r"(\b[a-zA-Z][\w+.-]+:/{1,2}[^\s/:@]*):[^\s]*@")  # of an address, wherever a message repeats it
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
@@ -85,12 +87,15 @@ def interrupted(ending: Ending) -> int:
 
 def show(error: click.ClickException) -> int:
     """Show what is wrong with the command itself, and how it is used."""
-    error.show()
+    text = io.StringIO()
+    error.show(file=text)
+    click.echo(PASSWORD.sub(r"\1:***@", text.getvalue()), err=True, nl=False)
     return error.exit_code
 
 
 def fail(error: Exception, message: str, code: int, *, as_json: bool = True) -> int:
     """Say in one line what went wrong; with --json as JSON, where a program looks for the result."""
+    message = PASSWORD.sub(r"\1:***@", message)
     if as_json:
         click.echo(json.dumps({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}}))
     else:
