@@ -92,3 +92,45 @@ def test_databases_are_for_those_commands_that_write_to_them(run, labels, tmp_pa
     code, _, err = run("agreement", labels, "--out", f"sqlite:///{tmp_path / 'job.db'}")
     assert code == 2
     assert "this is an address" in err
+
+
+@pytest.fixture
+def hidden(run, labels, tmp_path):
+    """A model of pseudonyms, and new labels by one of its workers and a new one."""
+    (tmp_path / "new.csv").write_text("item,worker,label\nd,x,1\nd,late,1\n")
+    common = "aggregate", labels, "--method", "majority", "--pseudonymise", "--quiet", "--save-model"
+    assert run(*common, tmp_path / "salted", "--salt", "pepper")[0] == 0
+    assert run(*common, tmp_path / "lost")[0] == 0
+    assert run("aggregate", labels, "--method", "majority", "--quiet", "--save-model", tmp_path / "plain")[0] == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "why"),
+    [
+        ("salted", (), "would bring real ids"),
+        ("lost", (), "would bring real ids"),
+        ("salted", ("--pseudonymise",), "give --salt as when"),
+        ("lost", ("--pseudonymise",), "make the model again with --salt"),
+        ("plain", ("--pseudonymise", "--salt", "pepper"), "leave out --pseudonymise"),
+    ],
+)
+def test_updates_neither_bring_real_ids_nor_make_strangers_of_workers(run, hidden, model, options, why):
+    before = {path.name: path.read_bytes() for path in (hidden / model).iterdir()}
+    code, _, err = run("update", hidden / model, hidden / "new.csv", *options)
+    assert code in {1, 2}
+    assert why in err
+    assert {path.name: path.read_bytes() for path in (hidden / model).iterdir()} == before
+
+
+def test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said(run, hidden):
+    salted = hidden / "salted"
+    code, out, _ = run("update", salted, hidden / "new.csv", "--pseudonymise", "--salt", "pepper", "--out", hidden / "out")
+    assert code == 0
+    assert "None of these" not in out
+    names = (hidden / "out" / "workers.csv").read_text()
+    assert len(names.splitlines()) == 4
+    assert "late" not in names
+    code, out, _ = run("update", salted, hidden / "new.csv", "--pseudonymise", "--salt", "salt")
+    assert code == 0
+    assert "None of these 2 workers is known to the model" in out
