@@ -1,5 +1,5 @@
 """`python -m crowdassay`."""
 
-from crowdassay.cli.main import main
+from crowdassay.cli.start import main
 
 main()

@@ -153,3 +153,90 @@ def test_settings_that_make_no_sense_are_refused(saved, change):
     sealed(saved, change)
     with pytest.raises(CrowdassayError):
         load_model(saved)
+
+
+ODD = (None, "\n\x00", -1, 2**70, 1e308, float("nan"), True, [], {"a": None}, ["x"])
+
+
+def other_heads(head):
+    """Yield heads with one value, at any depth, that is another."""
+    for name, value in head.items():
+        if name not in {"format", "format_version", "checksum", "files", "version"}:
+            for odd in ODD:
+                yield f"{name}={odd!r}", {name: odd}
+            if isinstance(value, dict):
+                for inner, odd in ((inner, odd) for inner in value for odd in ODD):
+                    yield f"{name}.{inner}={odd!r}", {name: {**value, inner: odd}}
+
+
+def other_columns(column):
+    """Yield columns of the same length that hold something else."""
+    size, flat = len(column), column.combine_chunks()
+    width = flat.type.list_size if pa.types.is_fixed_size_list(flat.type) else 0
+    for value in (-1.0, 0.0, 2.0, np.nan, -np.inf, 1e300):
+        values = pa.array(np.full(size * max(width, 1), value))
+        yield value, pa.FixedSizeListArray.from_arrays(values, width) if width else values
+    for value in (-2, 2**16, 2**40):
+        yield value, pa.array(np.full(size, value, np.int64))
+    yield "null", pa.nulls(size)
+    yield "one null", pa.array([None, *flat.to_pylist()[1:]], flat.type)
+    yield "texts", pa.array(["x"] * size)
+    yield "lists", pa.array([[1.0]] * size)
+
+
+@pytest.mark.parametrize("estimator", [Assay(), DawidSkene(), MinimaxEntropy()], ids=["assay", "dawid-skene", "minimax"])
+def test_whatever_is_signed_again_works_or_is_refused_in_one_sentence(tmp_path, estimator):
+    """Every column and every value of the head, changed: never another kind of error, then or when labels come."""
+    folder = tmp_path / "model"
+    few = simulate(np.random.default_rng(0), n_items=8, n_workers=4, n_classes=2, labels_per_item=3)[0]
+    estimator.fit(few).save(folder)
+    head = json.loads((folder / "model.json").read_text())
+    tables = {name: pq.read_table(folder / f"{name}.parquet") for name in ("classes", "workers", "items", "labels")}
+    changes = [(words, change, {}) for words, change in other_heads(head)]
+    changes += [
+        (f"{name}.{column}={value}", {}, {name: table.set_column(table.column_names.index(column), column, odd)})
+        for name, table in tables.items()
+        for column in table.column_names
+        for value, odd in other_columns(table[column])
+    ]
+    wrong = []
+    for words, change, odd in changes:
+        sealed(folder, {**head, **change}, **odd)
+        try:
+            model = load_model(folder)
+            model.partial_fit(few)
+            if odd:
+                model.result_.workers_table()
+        except CrowdassayError as error:
+            if "\n" in error.message or "\x00" in error.message:
+                wrong.append((words, error.message))
+        except Exception as error:  # noqa: BLE001 - that is what is looked for
+            wrong.append((words, repr(error)))
+        sealed(folder, head, **{name: tables[name] for name in odd})
+    assert not wrong, "; ".join(map(str, wrong))
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "values"),
+    [
+        ("labels", "label", lambda n: pa.array(np.full(n, 2**16, np.int64))),  # 0 in sixteen bits
+        ("labels", "worker", lambda n: pa.array(np.full(n, 2**32, np.int64))),
+        ("items", "gold", lambda n: pa.array(np.full(n, 2**32, np.int64))),
+        ("labels", "label", lambda n: pa.array([None] + [0] * (n - 1), pa.int16())),
+        ("items", "gold", lambda n: pa.array([None] + [-1] * (n - 1), pa.int32())),
+        ("items", "posterior", lambda n: pa.FixedSizeListArray.from_arrays(pa.array(np.full(3 * n, 0.9)), 3)),
+        ("items", "item", lambda n: pa.array(["same"] * n)),
+        ("workers", "accuracy", lambda n: pa.array(np.full(n, 7.0))),
+    ],
+)
+def test_values_that_cannot_be_are_refused(saved, name, column, values):
+    table = pq.read_table(saved / f"{name}.parquet")
+    sealed(saved, **{name: table.set_column(table.column_names.index(column), column, values(len(table)))})
+    with pytest.raises(DataError, match="do not fit together"):
+        load_model(saved)
+
+
+def test_brackets_in_brackets_are_no_model(saved):
+    (saved / "model.json").write_text('{"format": ' + "[" * 200_000 + "]" * 200_000 + "}")
+    with pytest.raises(DataError, match="not a complete model file"):
+        load_model(saved)

@@ -96,7 +96,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     gates = read_gates(options["fail_if"], truth=options["truth"] is not None)
     check_cost(options["cost"], labels)
     if options["out"] is not None:
-        check_out(options["out"])
+        check_out(options["out"], spark=options["engine"] == "spark")
     check_pictures(options)
     refuse_inputs(
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],

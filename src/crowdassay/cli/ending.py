@@ -26,11 +26,14 @@ class Ending:
         What is being put in its place at this moment.
     written : list of str
         What has been written.
+    heard : bool
+        Whether a signal has come; what goes wrong after that goes wrong because of it.
     """
 
     done: threading.Event = field(default_factory=threading.Event)
     writing: str | None = None
     written: list[str] = field(default_factory=list)
+    heard: bool = False
 
     def last_words(self) -> str:
         """Return what to tell the user."""
@@ -72,7 +75,12 @@ def prompt_ending() -> Iterator[Ending]:
         return
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    before = signal.signal(signal.SIGTERM, _interrupt)
+
+    def interrupt(*_: object) -> None:
+        ending.heard = True
+        raise KeyboardInterrupt
+
+    before = [(number, signal.signal(number, interrupt)) for number in SIGNALS]
     wakened = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     watcher = threading.Thread(target=_watch, args=(reader, ending), daemon=True)
     watcher.start()
@@ -81,14 +89,11 @@ def prompt_ending() -> Iterator[Ending]:
     finally:
         ending.done.set()
         signal.set_wakeup_fd(wakened)
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
         os.close(writer)  # which ends the watcher
         watcher.join()
         os.close(reader)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _watch(reader: int, ending: Ending) -> None:

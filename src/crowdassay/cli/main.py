@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -26,9 +27,11 @@ from crowdassay.cli.rate import rate
 from crowdassay.cli.reproduce import reproduce
 from crowdassay.cli.serve import serve
 from crowdassay.cli.simulate import simulate
+from crowdassay.cli.start import open_streams
 from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
 
+PASSWORD = re.compile(r"(\b[a-zA-Z][\w+.-]+:/{1,2}[^\s/:@]*):[^\s]*@")  # of an address, wherever a message repeats it
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
@@ -48,6 +51,7 @@ for command in (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 bad data, 2 usage, 3 interrupted."""
+    open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         sys.stdout.reconfigure(errors="replace")  # better than to end in the middle of a table
@@ -62,29 +66,36 @@ def run(given: list[str], ending: Ending) -> int:
     except click.ClickException as error:
         return fail(error, error.format_message(), error.exit_code) if "--json" in given else show(error)
     except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo(ending.last_words(), err=True)
-        return INTERRUPTED
+        return interrupted(ending)
     except (BrokenPipeError, SystemExit):  # whoever was reading, such as head, has seen enough; rich says so by an exit
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  Python flushes it once more at the end
         return 0
-    except CrowdassayError as error:
-        if "--debug" in given:
-            raise
-        return fail(error, error.message, error.exit_code, as_json="--json" in given)
     except Exception as error:  # a user is told what to do even of what we did not think of
+        if ending.heard:  # modules that load compiled code make an ImportError of Ctrl-C, and count as missing
+            return interrupted(ending)
         if "--debug" in given:
             raise
-        return fail(error, unforeseen(error), 1, as_json="--json" in given)
+        message, code = (error.message, error.exit_code) if isinstance(error, CrowdassayError) else (unforeseen(error), 1)
+        return fail(error, message, code, as_json="--json" in given)
+
+
+def interrupted(ending: Ending) -> int:
+    """Say what had been written."""
+    click.echo(ending.last_words(), err=True)
+    return INTERRUPTED
 
 
 def show(error: click.ClickException) -> int:
     """Show what is wrong with the command itself, and how it is used."""
-    error.show()
+    text = io.StringIO()
+    error.show(file=text)
+    click.echo(PASSWORD.sub(r"\1:***@", text.getvalue()), err=True, nl=False)
     return error.exit_code
 
 
 def fail(error: Exception, message: str, code: int, *, as_json: bool = True) -> int:
     """Say in one line what went wrong; with --json as JSON, where a program looks for the result."""
+    message = PASSWORD.sub(r"\1:***@", message)
     if as_json:
         click.echo(json.dumps({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}}))
     else:

@@ -9,6 +9,9 @@ from typing import Any
 
 import click
 
+TABLES = ("aggregate", "update")  # commands whose results may go to a database
+ELSEWHERE = ("truth", "gold", "validation", "temp_dir")  # of whose addresses others have something to say
+
 
 class GivenPath(click.Path):
     """A path that is not empty: `--out "$DIR"` with DIR not set must not mean the folder one stands in."""
@@ -20,11 +23,12 @@ class GivenPath(click.Path):
         if "://" in str(value) and param is not None:
             if param.name == "labels":
                 return str(value)  # a path would lose one of the slashes
-            if param.name == "out":
+            if param.name == "out" and ctx is not None and ctx.command.name in TABLES:
                 from crowdassay.sources.results import as_tables
 
-                if (tables := as_tables(str(value))) is not None:
-                    return tables
+                return as_tables(str(value)) or super().convert(value, param, ctx)
+            if param.name not in ELSEWHERE:
+                self.fail("this is an address; name a file or folder of this machine.", param, ctx)
         return super().convert(value, param, ctx)
 
 

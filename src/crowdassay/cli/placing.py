@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,17 @@ if TYPE_CHECKING:
     from crowdassay.fit.result import Result
     from crowdassay.sources.results import Tables
 
+ADDRESS = re.compile(r"[a-zA-Z][\w+.-]+:/")  # what a path makes of s3://bucket; one letter is a drive of Windows
 
-def check_out(out: Path | Tables) -> None:
-    """Refuse a place that results could not be written to, before there are any."""
+
+def check_out(out: Path | Tables, *, spark: bool = False) -> None:
+    """Refuse a place that results could not be written to, before there are any; Spark writes to addresses, too."""
     if isinstance(out, Path):
+        from crowdassay.errors import FileError
         from crowdassay.io.tables import check_results
 
+        if not spark and ADDRESS.match(str(out)):
+            raise FileError(f"'{out}' is an address; tables go to a folder, or to sqlite:///FILE or postgresql://...")
         check_results(out)
     else:
         from crowdassay.sources.results import check_tables

@@ -104,15 +104,15 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     console.print()
     print_workers(console, result)
     print_items(console, result)
-    print_written(options)
+    print_written(options, cells=isinstance(options["out"], Path) and result.cell_table() is not None)
 
 
-def print_written(options: dict[str, Any]) -> None:
-    """Print which files were written, or that none were."""
+def print_written(options: dict[str, Any], *, cells: bool = False) -> None:
+    """Print which files were written, or that none were; with ``cells``, that of what workers answer to what is among them."""
     out = options["out"]
     kind = f" (.{options['form']}) and summary.json" if isinstance(out, Path) else ", as tables,"
     written = {
-        f"labels, posterior, workers and items{kind}": out,
+        f"labels, posterior, {'workers, items and confusion' if cells else 'workers and items'}{kind}": out,
         "the items to label next": options["ask"],
         "the chart of the probabilities": options["calibration"],
         "the model": options["save_model"],

@@ -95,11 +95,13 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     import time
 
     from crowdassay.cli.summary import print_report
+    from crowdassay.persistence.pseudonyms import check_pseudonyms
     from crowdassay.persistence.repeats import sift
     from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
     new = read(labels, {**options, "classes": list(old.class_names)})
+    strangers = check_pseudonyms(old, new)
     if not (options["quiet"] or options["as_json"]):
         print_report(new)
     started = time.perf_counter()
@@ -113,7 +115,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
         "n_touched": 0 if done is None else len(done.touched),
         "n_changed": 0 if done is None else done.changed,
         "dropped": dict(new.report.dropped),
-        "notes": list(new.report.notes),
+        "notes": [*new.report.notes, *filter(None, [strangers])],
         "seconds": round(time.perf_counter() - started, 4),
     }
 

@@ -7,6 +7,7 @@ from crowdassay.holders.base import Facts
 from crowdassay.memory import available_memory
 
 POSTERIORS = 5  # arrays of the size items x classes that a fit and its result hold at a time
+DESCRIBED = 6  # arrays of the size workers x classes^2 that what is said of workers, and its table, take beside the fit
 ONE_CLASS = "Degenerate: one class. Every item gets it, and nothing is learned about items or workers."
 
 
@@ -21,7 +22,7 @@ def check_memory(facts: Facts, tables: float, item_tables: float, *, posteriors:
     posteriors : bool
         Whether the probabilities of all items are in memory too.
     """
-    cells = facts.n_classes**2 * (tables * facts.n_workers + item_tables * facts.n_items)
+    cells = facts.n_classes**2 * ((tables + DESCRIBED) * facts.n_workers + item_tables * facts.n_items)
     cells += POSTERIORS * facts.n_items * facts.n_classes * posteriors
     needed, free = 8 * cells, available_memory()
     if free is not None and needed > free:

@@ -109,6 +109,10 @@ class Result(Record):
         """Tabulate the workers: see `crowdassay.insight.describe.Insight.workers_table`."""
         return self.insight.workers_table()
 
+    def cell_table(self) -> pa.Table | None:
+        """Tabulate what workers answer to what in rows, where classes are many: `crowdassay.insight.cells.cell_table`."""
+        return self.insight.cell_table()
+
     def frame(self, name: str) -> Any:
         """Return the table of that name as the kind of frame that the labels came in."""
         if name == "workers" or self.holder.in_memory:

@@ -15,19 +15,27 @@ from crowdassay.io.write import write_json
 
 
 def write_result(result: Result, summary: dict[str, Any], folder: str | Path, form: str, *, raw: bool = False) -> None:
-    """Write labels, posterior, workers and items as CSV or Parquet, and the summary; all of them or nothing."""
+    """Write labels, posterior, workers and items as CSV or Parquet, and the summary; all of them or nothing.
+
+    With many classes a table ``confusion`` holds what workers answer to what: see `crowdassay.insight.cells`.
+    """
+    cells = result.cell_table()  # None but where classes are many
     if result.holder.writes:
         from crowdassay.holders.spark_write import write_tables  # noqa: PLC0415  seldom needed
 
         frames = {name: result.frame(name) for name in ("labels", "posterior", "workers", "items")}
+        if cells is not None:
+            frames["confusion"] = result.holder.frame(cells)
         write_tables(frames, summary, str(folder), form, raw=raw)
         return
     with replacing_folder(Path(folder), OURS, SUMMARY) as fresh:
-        with table_streams(fresh, (*TABLES, "workers"), form, raw=raw) as streams:
+        with table_streams(fresh, (*TABLES, "workers", "confusion"), form, raw=raw) as streams:
             for block in result.blocks():
                 for name in TABLES:
                     streams[name].write(item_table(block, name))
                 if not result.holder.in_memory:
                     pa.default_memory_pool().release_unused()  # else Arrow keeps as much again
             streams["workers"].write(result.workers_table())
+            if cells is not None:
+                streams["confusion"].write(cells)
         write_json(summary, fresh / SUMMARY)

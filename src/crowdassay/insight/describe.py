@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record, confusion_columns, known_columns
+from crowdassay.data.record import Record, known_columns
 from crowdassay.holders.base import Block, Holder
 from crowdassay.insight.advice import Advice, attention
 from crowdassay.insight.behaviour import Behaviour
+from crowdassay.insight.cells import cell_columns, cell_notes, cell_table
 from crowdassay.insight.clock import Clock
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.copies import Pair, find_copies
@@ -137,7 +138,8 @@ class Insight(ItemInsight):
         """What the user should know, a sentence or two each."""
         found = (self.n_labels, self.connection, self.advice, self.copies[0])
         doubt = (self.record.doubt,) if self.record.doubt else ()
-        return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled())
+        cells = cell_notes(self.record.labels.n_classes)
+        return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled(), *cells)
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
@@ -148,6 +150,7 @@ class Insight(ItemInsight):
         """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, action, evidence, looks_like, confusion and sigma.
 
         The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
+        With more than 30 classes confusion and sigma are left out: see `cell_table`.
         """
         record = self.record
         return pa.table(
@@ -162,10 +165,13 @@ class Insight(ItemInsight):
                 "evidence": self.evidence,
                 "looks_like": self.looks_like,
                 **({} if record.known is None else known_columns(record.known)),
-                **confusion_columns(record.labels, "confusion", record.confusion),
-                **({} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)),
+                **cell_columns(record),
             }
         )
+
+    def cell_table(self) -> pa.Table | None:
+        """Tabulate the cells of workers' tables in rows where classes are many: `crowdassay.insight.cells.cell_table`."""
+        return cell_table(self.record, self.counts)
 
     def confusion_table(self) -> pa.Table:
         """Tabulate worker, true class, observed class, share with a 95 % interval, and the expected number of labels."""

@@ -10,7 +10,7 @@ from crowdassay.io.folder import check_free
 from crowdassay.io.values import shown_file
 from crowdassay.io.write import check_writable
 
-TABLES = ("labels", "posterior", "workers", "items")
+TABLES = ("labels", "posterior", "workers", "items", "confusion")
 SUMMARY = "summary.json"
 MODEL = "model.json"  # by which a model's folder is known
 MODEL_FILES = frozenset({MODEL, *(f"{name}.parquet" for name in ("classes", "workers", "items", "labels"))})

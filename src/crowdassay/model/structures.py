@@ -223,5 +223,5 @@ def resolve(structure: str | Structure, n_classes: int) -> Structure:
             )
         return structure
     if structure not in STRUCTURES:
-        raise ParameterError(f"There is no structure '{structure}'; choose one of {', '.join(STRUCTURES)}.")
+        raise ParameterError(f"There is no structure {structure!r:.60}; choose one of {', '.join(STRUCTURES)}.")
     return STRUCTURES[structure](n_classes)

@@ -14,15 +14,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import ImportReport, Labels
+from crowdassay.data.join import take_items
+from crowdassay.data.labels import MAX_CLASSES, ImportReport, Labels
 from crowdassay.data.record import find_winners
 from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.fit.parameters import check_types
 from crowdassay.fit.result import Result
 from crowdassay.io.folder import replacing_folder
 from crowdassay.io.raw import refuse_odd_path
-from crowdassay.io.values import shown_file
+from crowdassay.io.values import shown, shown_file
 from crowdassay.io.write import write_json
+from crowdassay.persistence import trust
 from crowdassay.pool.judge import ItemMember, Pool, choose
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
@@ -42,6 +44,10 @@ PLAIN = (
 )  # what JSON holds of a result
 POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "quiet", "scale")  # what JSON holds of a pool
 EFFECTS = ("log_prior", "precision", "gate", "weight")  # and of its member with item effects
+ODD = (  # what goes wrong with the parts of a model that another hand has made
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, OSError, RecursionError,
+    pa.ArrowException,
+)  # fmt: skip
 PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
 
 
@@ -118,42 +124,56 @@ def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
     head = _read_head(folder)
     try:
         return _assemble(head, kinds, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
-    except CrowdassayError:
+    except CrowdassayError as error:
+        if isinstance(error, ParameterError):
+            raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, AssertionError, pa.ArrowException):
+    except ODD:
         # The sums are right, so it was written like this, by another hand.
         raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
 
 
 def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
+    trust.check_head(head)
     estimator = _rebuild(head, kinds, folder)
     check_types(estimator)
     classes, workers, items, codes = tables
     report = dict(head["report"])
     rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
     starts = np.zeros(len(items) + 1, np.int64)
-    np.cumsum(items["n_labels"].to_numpy(), out=starts[1:])
+    np.cumsum(trust.codes(items["n_labels"]), out=starts[1:])
+    what, known = trust.codes(codes["label"]), trust.codes(items["gold"], least=-1)
+    trust.check(what.size and what.max() < len(classes) <= MAX_CLASSES)  # before smaller numbers could wrap
     try:
         labels = Labels(
             starts,
-            codes["worker"].to_numpy().astype(np.int32),
-            codes["label"].to_numpy().astype(np.int16),
-            items["item"].combine_chunks(),
-            workers["worker"].combine_chunks(),
-            classes["class"].combine_chunks(),
-            items["gold"].to_numpy().astype(np.int32),
+            trust.codes(codes["worker"]).astype(np.int32),
+            what.astype(np.int16),
+            trust.names(items["item"]),
+            trust.names(workers["worker"]),
+            trust.names(classes["class"]),
+            known.astype(np.int32),
             ImportReport(**{**report, "notes": tuple(report["notes"])}, rows_read=int(rows_read), rows_kept=int(rows_kept)),
             head["frame"],
         )
     except DataError as error:  # says what is wrong with the codes; the caller says where
         raise ValueError(str(error)) from error
+    trust.check_labels(labels)
     square = (labels.n_classes, labels.n_classes)
     posterior = _array(items["posterior"], (labels.n_classes,))
     confusion = _array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
-    assert posterior is not None and confusion is not None  # noqa: PT018
-    assert np.isfinite(posterior).all() and np.isfinite(confusion).all()  # noqa: PT018
     sigma = _array(workers["sigma"], square)
+    found: dict[str, Any] = {
+        "log_prior": _array(classes["log_prior"], ()),
+        "sigma": sigma,
+        "known": _array(workers["known"], (2,)),
+        "phi": _array(items["phi"], (-1,)),
+        "difficulty": _array(items["difficulty"], ()),
+    }
+    accuracy = _array(workers["accuracy"], ())
+    trust.check_result({**found, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
+    assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
     pool = _read_pool(head, workers, sigma)
     if pool is not None:
         estimator.__dict__["pool_"] = pool
@@ -164,16 +184,21 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         posterior,
         find_winners(posterior) if pool is None else choose(posterior, pool),
         confusion,
-        workers["accuracy"].to_numpy(),
-        log_prior=_array(classes["log_prior"], ()),
-        sigma=sigma,
-        known=_array(workers["known"], (2,)),
-        phi=_array(items["phi"], (-1,)),
+        accuracy,
         expand=estimator._expander(labels),
-        difficulty=_array(items["difficulty"], ()),
+        **found,
         **plain,
     )
+    _try(estimator)
     return estimator
+
+
+def _try(estimator: Any) -> None:
+    """Judge one item: what a method needs and does not find, such as a table or a parameter, shows now and not later."""
+    posterior = estimator._solve_items(take_items(estimator.result_.labels, np.array([0])))[0]
+    trust.check(trust.is_share(posterior))
+    if estimator.result_.sigma is not None:
+        trust.check(not np.isnan(estimator._stranger()).any())
 
 
 def check_savable(estimator: Any) -> None:
@@ -200,7 +225,7 @@ def _read_head(folder: Path) -> dict[str, Any]:
         head = json.loads(path.read_bytes())
         known = head["format"] == FORMAT
         form = head["format_version"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):  # the last of brackets in brackets, deeper than anything of ours
         raise DataError(f"{shown_file(path)} is not a complete model file; save the model again.") from None
     if not known:
         raise DataError(f"{shown_file(path)} is no model of ours.")
@@ -226,7 +251,7 @@ def _read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
 
 def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
     if head["estimator"] not in kinds:
-        raise DataError(f"The model in {shown_file(folder)} is a {head['estimator']}, which this version does not know.")
+        raise DataError(f"The model in {shown_file(folder)} is a {shown(head['estimator'])}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
     return kinds[head["estimator"]](**settings)
 
@@ -258,11 +283,16 @@ def _read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None
     if values["stranger"].shape != square or values["offset"].shape != square[:1] or values["bias"].shape != square[:1]:
         raise ValueError("a pool of another size")
     items, effects = plain["items"], _array(workers["effects"], square)
-    if items is not None and effects is not None:
+    if items is not None:
+        trust.check(effects is not None)
+        assert effects is not None
         items = ItemMember(effects, np.array(items["log_prior"], float), *(float(items[name]) for name in EFFECTS[1:]))
-    voice, precision, trust = (_array(workers[name], ()) for name in ("voice", "precision", "trust"))
+    voice, precision, believed = (_array(workers[name], ()) for name in ("voice", "precision", "trust"))
+    trust.check(voice is not None)
     assert voice is not None
-    return Pool(tables=sigma, voice=voice, items=items, precision=precision, trust=trust, **values)
+    pool = Pool(tables=sigma, voice=voice, items=items, precision=precision, trust=believed, **values)
+    trust.check_pool(pool)
+    return pool
 
 
 def _column(values: FloatArray | None, rows: int) -> pa.Array:
@@ -280,9 +310,12 @@ def _array(column: pa.ChunkedArray, shape: tuple[int, ...]) -> FloatArray | None
     if pa.types.is_null(column.type):
         return None
     whole = column.combine_chunks()
+    trust.check(not whole.null_count)
     if not shape:
+        trust.check(pa.types.is_floating(whole.type))
         return np.array(whole.to_numpy(zero_copy_only=False))
     width = whole.type.list_size
+    trust.check(pa.types.is_floating(whole.type.value_type) and not whole.flatten().null_count)
     inner = shape if shape != (-1,) else (width,)
     return np.array(whole.flatten().to_numpy(zero_copy_only=False)).reshape(len(whole), *inner)
 

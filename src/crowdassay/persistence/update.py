@@ -20,6 +20,7 @@ from crowdassay.fit.parameters import match_classes
 from crowdassay.fit.result import Result
 from crowdassay.io.frames import as_labels
 from crowdassay.io.values import as_text
+from crowdassay.persistence.pseudonyms import check_pseudonyms
 from crowdassay.persistence.saved import check_savable
 
 SINCE = "labels_since_fit"
@@ -56,6 +57,7 @@ def update(estimator: Any, data: Any, *, old: Labels | None = None) -> Update:
     old = fitted.labels if old is None else old
     new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names)
     match_classes(old, new)
+    check_pseudonyms(old, new)
     labels, touched = merge(old, new)
     few = take_items(labels, touched)
     posterior, phi, difficulty = estimator._solve_items(few)

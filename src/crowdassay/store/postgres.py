@@ -72,8 +72,12 @@ def without_password(url: str) -> str:
     """
     parts = urlsplit(url)
     place = parts.hostname or ""
-    if parts.port:
-        place += f":{parts.port}"
+    try:
+        place += f":{parts.port}" if parts.port else ""
+    except ValueError:
+        raise ParameterError(
+            "The address of the database cannot be read; in a password, write / as %2F, @ as %40 and : as %3A."
+        ) from None
     if parts.username:
         place = f"{parts.username}@{place}"
     kept = {name: value for name, value in parse_qsl(parts.query) if name in {"schema", "table", "host", "sslmode"}}

@@ -16,6 +16,8 @@ from crowdassay.io.values import as_text
 
 DIGITS = 16  # 64 bits: a million workers share one with a chance of 3 in a hundred million
 MODEL = "model:"
+REPLACED = "Worker ids were replaced by salted ones"  # how notes begin by which pseudonyms are known
+FORGOTTEN = f"{REPLACED} with a salt that was not kept"
 
 
 def pseudonym(worker: str, salt: str) -> str:
@@ -50,6 +52,5 @@ def pseudonymise(workers: Column, salt: str | None, *, keep_models: bool) -> tup
     codes, vocabulary = code_column(workers, "worker")
     names = as_text(vocabulary).to_pylist()
     renamed = [name if name is None or (keep_models and name.startswith(MODEL)) else pseudonym(name, key) for name in names]
-    note = "Worker ids were replaced by salted ones"
-    note += "." if salt is not None else " with a salt that was not kept; give --salt to get the same ones again."
+    note = f"{REPLACED}." if salt is not None else f"{FORGOTTEN}; give --salt to get the same ones again."
     return pa.array(renamed, pa.string()).take(pa.array(codes, mask=np.asarray(codes < 0))), note

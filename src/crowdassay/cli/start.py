@@ -1,0 +1,31 @@
+"""Start the command line: whatever happens while it loads ends as cleanly as what happens later."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit; Ctrl-C is heard from here on."""
+    open_streams()
+    try:
+        from crowdassay.cli.main import main as run  # the first thing that takes a moment
+
+        run()
+    except KeyboardInterrupt:  # before the command had begun, or after it had ended
+        sys.stderr.write("Interrupted; nothing was written.\n")
+        sys.exit(3)
+
+
+def open_streams() -> None:
+    """Give input, output and errors somewhere to go where they were closed, as by ``2>&-``.
+
+    Else the next file that is opened gets the number of a standard stream, and what is meant for the user goes into it.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open as long as the process lives

@@ -1,0 +1,136 @@
+"""What broke when it was broken on purpose, and holds now: closed streams, Ctrl-C while modules load, words at the end."""
+
+import subprocess
+
+import pytest
+
+from databases import PYTHON, environment
+
+LABELS = "item,worker,label\na,x,1\na,y,1\nb,x,0\nb,y,1\nc,x,0\nc,y,0\n"
+
+
+@pytest.fixture
+def labels(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(LABELS)
+    return path
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&- <&-"])
+def test_a_closed_stream_does_no_harm(labels, tmp_path, closed):
+    command = f'"{PYTHON}" -m crowdassay aggregate "{labels}" --method majority --out "{tmp_path / "out"}" {closed}'
+    done = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    assert (tmp_path / "out" / "labels.csv").read_text().startswith("item,")
+
+
+def test_an_error_with_closed_standard_error_still_has_its_exit_code(tmp_path):
+    command = f'"{PYTHON}" -m crowdassay aggregate "{tmp_path / "none.csv"}" 2>&-'
+    assert subprocess.run(["bash", "-c", command], env=environment(), check=False).returncode == 2  # no such file
+
+
+SPOIL = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                for _ in range(100_000): pass
+            except KeyboardInterrupt as error:
+                if {swallowed}:
+                    raise ImportError("numpy._core.multiarray failed to import") from error
+                raise
+sys.meta_path.insert(0, Finder())
+from crowdassay.cli.start import main
+sys.argv[1:] = {arguments!r}
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "swallowed"),
+    [("crowdassay.cli.main", False), ("click", False), ("numpy", True), ("numpy", False), ("vl_convert", True)],
+)
+def test_ctrl_c_while_modules_load_is_an_interruption(labels, tmp_path, name, swallowed):
+    arguments = ["aggregate", str(labels), "--report", str(tmp_path / "report.html")]
+    code = SPOIL.format(name=name, swallowed=swallowed, arguments=arguments)
+    done = subprocess.run([PYTHON, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (3, "Interrupted; nothing was written.")
+
+
+def test_strict_says_why_even_when_quiet(run, labels):
+    labels.write_text("item,worker,label\n" + "".join(f"i{j},w{i},{(i * j + j) % 3}\n" for j in range(40) for i in range(5)))
+    code, out, err = run("aggregate", labels, "--method", "dawid-skene", "--max-iter", "2", "--strict", "--quiet")
+    assert (code, out) == (1, "")
+    assert "did not converge in 2 iterations" in err
+
+
+def test_a_file_of_items_to_label_next_is_written_and_said(run, labels, tmp_path):
+    code, out, _ = run("aggregate", labels, "--next", tmp_path / "next.csv")
+    assert code == 0
+    assert (tmp_path / "next.csv").exists()
+    assert f"Wrote the items to label next to {tmp_path / 'next.csv'}." in out
+    assert "Nothing was written" not in out
+
+
+SECRET = "ann:s3cret/a@b"
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "https", "mysql", "s3"])
+@pytest.mark.parametrize("option", ["--truth", "--gold", "--out", "--report", "--next", "--save-model"])
+def test_no_message_repeats_a_password_and_no_address_becomes_a_folder(run, labels, tmp_path, monkeypatch, scheme, option):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("aggregate", labels, option, f"{scheme}://{SECRET}@nowhere.invalid/x?table=t")
+    assert code in {1, 2}
+    assert "s3cret" not in out + err
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.csv"]
+    assert len(err.strip().splitlines()[-1]) > 20
+
+
+def test_databases_are_for_those_commands_that_write_to_them(run, labels, tmp_path):
+    code, _, err = run("agreement", labels, "--out", f"sqlite:///{tmp_path / 'job.db'}")
+    assert code == 2
+    assert "this is an address" in err
+
+
+@pytest.fixture
+def hidden(run, labels, tmp_path):
+    """A model of pseudonyms, and new labels by one of its workers and a new one."""
+    (tmp_path / "new.csv").write_text("item,worker,label\nd,x,1\nd,late,1\n")
+    common = "aggregate", labels, "--method", "majority", "--pseudonymise", "--quiet", "--save-model"
+    assert run(*common, tmp_path / "salted", "--salt", "pepper")[0] == 0
+    assert run(*common, tmp_path / "lost")[0] == 0
+    assert run("aggregate", labels, "--method", "majority", "--quiet", "--save-model", tmp_path / "plain")[0] == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "why"),
+    [
+        ("salted", (), "would bring real ids"),
+        ("lost", (), "would bring real ids"),
+        ("salted", ("--pseudonymise",), "give --salt as when"),
+        ("lost", ("--pseudonymise",), "make the model again with --salt"),
+        ("plain", ("--pseudonymise", "--salt", "pepper"), "leave out --pseudonymise"),
+    ],
+)
+def test_updates_neither_bring_real_ids_nor_make_strangers_of_workers(run, hidden, model, options, why):
+    before = {path.name: path.read_bytes() for path in (hidden / model).iterdir()}
+    code, _, err = run("update", hidden / model, hidden / "new.csv", *options)
+    assert code in {1, 2}
+    assert why in err
+    assert {path.name: path.read_bytes() for path in (hidden / model).iterdir()} == before
+
+
+def test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said(run, hidden):
+    salted = hidden / "salted"
+    code, out, _ = run("update", salted, hidden / "new.csv", "--pseudonymise", "--salt", "pepper", "--out", hidden / "out")
+    assert code == 0
+    assert "None of these" not in out
+    names = (hidden / "out" / "workers.csv").read_text()
+    assert len(names.splitlines()) == 4
+    assert "late" not in names
+    code, out, _ = run("update", salted, hidden / "new.csv", "--pseudonymise", "--salt", "salt")
+    assert code == 0
+    assert "None of these 2 workers is known to the model" in out
