@@ -52,7 +52,7 @@ def test_the_same_file_sent_again_changes_nothing(run, model, tmp_path):
     before, stamp = rows(model), (model / "model.json").read_bytes()
     code, out, _ = run("update", model, tmp_path / "labels.csv")
     assert code == 0
-    assert out.splitlines() == [
+    assert out.splitlines()[-2:] == [
         "The model had 150 of these labels already (same item, worker and label): they were not counted again.",
         "Nothing was added to the model.",
     ]

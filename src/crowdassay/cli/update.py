@@ -104,6 +104,8 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     strangers = check_pseudonyms(old, new)
     if not (options["quiet"] or options["as_json"]):
         print_report(new)
+        if strangers is not None:
+            click.echo(f"Note: {strangers}")
     started = time.perf_counter()
     found = sift(old, new, options["repeats"])
     done = None if found.new is None else take_in(estimator, found.new, old=found.old)
@@ -124,10 +126,6 @@ def tell(facts: dict[str, Any], model: Path) -> None:
     """Print what happened, and what to do about labels given twice or workers left behind."""
     from crowdassay.io.values import counted
 
-    for reason, count in facts.get("dropped", {}).items():
-        click.echo(f"Left out {counted(count, 'row')}: {reason}.")
-    for note in facts.get("notes", []):
-        click.echo(f"Note: {note}")
     if known := facts.get("n_known_labels"):
         click.echo(
             f"The model had {known:,} of these labels already (same item, worker and label): "
