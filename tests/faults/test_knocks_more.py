@@ -165,3 +165,12 @@ def test_several_starts_are_for_few_cells_and_long_fits_are_announced(monkeypatc
     assert not [words for words in said if "may take minutes" in words]
     assert "300 x 300 classes for each of 300 labels" in MinimaxEntropy().slow(huge)
     assert MinimaxEntropy(item_structure="none").slow(huge) is None
+
+
+def test_a_report_under_a_limit_of_addresses_is_refused_before_the_work(labels, tmp_path):
+    command = f'ulimit -v 8000000; "{PYTHON}" -m crowdassay aggregate "{labels}" --report "{tmp_path / "report.html"}"'
+    done = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode in {1, 2}, done
+    assert "ulimit -v unlimited" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "report.html").exists()
