@@ -101,8 +101,8 @@ def converter() -> Any:
     """Return vl-convert, or say which extra has it, or that it would crash the process here."""
     if (room := address_limit()) < ADDRESSES:
         raise MissingExtraError(
-            f"What draws charts reserves {ADDRESSES / 1e9:.0f} GB of addresses, though it uses little of them, and a limit allows "
-            f"{room / 1e9:,.1f} GB; lift it (ulimit -v unlimited), or leave out charts and reports."
+            f"What draws charts reserves {ADDRESSES / 1e9:.0f} GB of addresses, though it uses little of them, and a limit "
+            f"allows {room / 1e9:,.1f} GB; lift it (ulimit -v unlimited), or leave out charts and reports."
         )
     try:
         import vl_convert  # noqa: PLC0415  an extra
