@@ -15,7 +15,8 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	touch $@
 
 demo: setup
-	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --truth examples/reviews/truth.csv --out results --report results/report.html
+	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --gold examples/reviews/gold.csv --truth examples/reviews/truth.csv --cost 0.05 \
+		--out results --report results/report.html
 
 test: setup browser
 	$(BIN)/python -m pytest
@@ -34,7 +35,7 @@ check: setup
 	@# Known vulnerabilities fail; no network does not.
 	@found=$$($(BIN)/pip-audit --requirement requirements.lock --disable-pip --no-deps --progress-spinner off 2>&1) || \
 		case "$$found" in *"known vulnerabilit"*) echo "$$found"; exit 1 ;; *) echo "pip-audit could not look, so nothing was audited." ;; esac
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: setup
 	$(BIN)/ruff format .

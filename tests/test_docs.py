@@ -62,14 +62,20 @@ def run_commands(block, capsys):
             assert re.fullmatch(pattern, printed.out.rstrip(), flags=re.S), printed.out
 
 
-def test_the_example_is_what_its_command_makes(tmp_path):
-    command = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
-    arguments = re.search(r"crowdassay (simulate .*?)`", command, flags=re.S).group(1).split()
-    arguments[arguments.index("--out") + 1] = str(tmp_path)
+COMMANDS = re.findall(r"crowdassay (simulate .*?)`", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"), flags=re.S)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["reviews", "plain"])
+def test_the_examples_are_what_their_commands_make(command, tmp_path):
+    arguments = command.split()
+    place = arguments.index("--out") + 1
+    folder, arguments[place] = ROOT / arguments[place], str(tmp_path)
     with pytest.raises(SystemExit):
         main(arguments)
-    for name in ("labels.csv", "truth.csv"):
-        assert (tmp_path / name).read_bytes() == (ROOT / "examples" / name).read_bytes()
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert {"labels.csv", "truth.csv"} <= set(made)
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_the_architecture_page_has_the_layers_and_a_bullet_for_every_file():

@@ -134,7 +134,7 @@ def test_calibration_is_drawn(run, simulated, tmp_path):
 
 
 def test_not_converged_is_said(run, simulated):
-    code, out, _ = run("aggregate", simulated / "labels.csv", "--max-iter", "3", "--json")
+    code, out, _ = run("aggregate", simulated / "labels.csv", "--method", "minimax", "--max-iter", "3", "--json")
     assert code == 0
     assert json.loads(out)["converged"] is False
     assert "raise --max-iter" in json.loads(out)["notes"][-1]

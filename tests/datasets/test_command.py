@@ -90,6 +90,6 @@ def test_a_failure_is_one_sentence(run, pets, site):
 
 
 def test_json_belongs_to_the_command_that_prints(run):
-    code, _, err = run("--json", "show", "bluebirds")
+    code, out, _ = run("--json", "show", "bluebirds")
     assert code == 2
-    assert "Put --json after show" in err
+    assert "Put --json after show" in out

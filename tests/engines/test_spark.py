@@ -254,7 +254,7 @@ def test_from_the_command_line(sessions, run, tmp_path):
     assert list((tmp_path / "t").iterdir()) == []
     page = (tmp_path / "report.html").read_text()
     assert "14 labels of 6 items by 3 workers" in page
-    assert "Error against the truth" in page
+    assert "Against the truth of 2 items" in page
     assert (tmp_path / "next.csv").read_text().startswith("item,label,probability,labels_needed")
     code, _, err = run("aggregate", "no_such_table", *options[:2], "--method", "majority")
     assert (code, err.splitlines()[-1]) == (1, "Error: Spark knows no table 'no_such_table'; check its name and catalog.")

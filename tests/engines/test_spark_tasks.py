@@ -9,7 +9,6 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.engines.spark import SparkEngine
 from crowdassay.engines.spark_tasks import Pack, block_items, rows_of
-from crowdassay.errors import ParameterError
 from engines.fake_spark import fake_labels
 
 ENGINES = {
@@ -44,9 +43,3 @@ def test_blocks_end_with_an_item_however_batches_are_cut():
         assert workers.tolist() == list(range(18))
         gold = np.concatenate([np.frombuffer(block["gold"].as_py(), np.int32) for block in blocks])
         assert gold.tolist() == [0, 4, 15, 16]
-
-
-def test_weights_of_items_stay_at_home():
-    engine = SparkEngine(fake_labels(problems()["binary"]))
-    with pytest.raises(ParameterError, match="starts=1"):
-        engine.count(np.zeros((9, 2, 2)), np.zeros(2), Weights.GIVEN)

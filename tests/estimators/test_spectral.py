@@ -67,7 +67,7 @@ def test_em_ends_where_dawid_skene_does_when_labels_are_many():
         np.random.default_rng(3), n_items=2000, n_workers=12, n_classes=3, labels_per_item=6, skill=2.0, item_spread=0.0
     )
     spectral = SpectralDawidSkene(max_iter=2000, tol=1e-13).fit(labels).result_
-    plain = DawidSkene(max_iter=2000, tol=1e-13).fit(labels).result_
+    plain = DawidSkene(prior="uniform", max_iter=2000, tol=1e-13).fit(labels).result_
     assert spectral.notes == ()
     assert spectral.objective == pytest.approx(plain.objective, rel=1e-8)
     np.testing.assert_allclose(spectral.posterior, plain.posterior, atol=1e-3)
@@ -77,7 +77,7 @@ def test_too_few_labels_start_from_the_votes_and_say_so():
     labels = as_labels((["i", "i", "j"], ["a", "b", "a"], ["x", "y", "y"]))
     spectral = SpectralDawidSkene().fit(labels).result_
     assert "vote shares" in spectral.notes[0]
-    np.testing.assert_allclose(spectral.posterior, DawidSkene().fit(labels).result_.posterior)
+    np.testing.assert_allclose(spectral.posterior, DawidSkene(prior="uniform").fit(labels).result_.posterior)
 
 
 def test_the_objective_only_rises():
@@ -98,5 +98,5 @@ def test_nonsense_is_refused():
 def test_errors_on_real_data(real, name, error):
     labels, truth = real(name)
     result = SpectralDawidSkene().fit(labels).result_
-    assert result.notes == ()
+    assert len(result.notes) == (name == "trec")  # there it differs from a fifth of the majorities, which is said
     assert 100 * error_rate(result.winners, truth) == pytest.approx(error, abs=0.006)

@@ -87,7 +87,7 @@ def test_paths_that_can_be_none(refused, labels, tmp_path):
         assert "cannot be a folder for results (File name too long)" in refused(*command, "--out", long)
     assert "File name too long" in refused("aggregate", labels, "--method", "majority", "--save-model", long)
     assert "File name too long" in refused("aggregate", labels, "--method", "majority", "--report", f"{long}.html")
-    assert "is not on this machine; download it first" in refused("aggregate", "https://example.org/labels.csv")
+    assert "There is nothing at https://127.0.0.1:9/labels.csv" in refused("aggregate", "https://127.0.0.1:9/labels.csv")
 
 
 def test_no_input_is_left_out_silently(refused, labels, tmp_path):

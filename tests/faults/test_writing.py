@@ -213,7 +213,7 @@ def test_row_24_out_of_memory_is_a_message(run, tmp_path, monkeypatch):
     def exhausted(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(MajorityVote, "_fit", exhausted)
+    monkeypatch.setattr(MajorityVote, "solve", exhausted)
     code, _, err = run("aggregate", labels, "--method", "majority")
     assert code == 1
     assert err.startswith("Error: Not enough memory")
@@ -245,7 +245,7 @@ def test_what_nobody_thought_of_is_one_line(run, tmp_path, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr(MajorityVote, "_fit", broken)
+    monkeypatch.setattr(MajorityVote, "solve", broken)
     code, _, err = run("aggregate", labels, "--method", "majority")
     assert code == 1
     assert err.startswith("Error: Something went wrong that should not have (ZeroDivisionError: by zero); please report it")

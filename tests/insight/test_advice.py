@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay import Assay, DawidSkene, Labels
+from crowdassay import DawidSkene, Labels
 from crowdassay.data.join import take_items
 from crowdassay.insight.advice import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN, attention, plain_advice, shown_time
 from crowdassay.insight.behaviour import Behaviour
@@ -33,7 +33,7 @@ def job():
     """One job with every kind of fault, its names and what is found."""
     verdicts = bench()
     labels, names = verdicts.draw_job(np.random.default_rng(3), per_worker=300)
-    return labels, names, Assay(items=False).fit(labels).result_
+    return labels, names, DawidSkene(smoothing=0.5).fit(labels).result_
 
 
 EXPECTED = {
@@ -133,9 +133,9 @@ def test_what_befalls_everybody_is_held_against_nobody():
 
 def test_those_who_fail_known_items_are_told():
     labels, names, _ = job()
-    truth = Assay(items=False).fit(labels).result_.code
+    truth = DawidSkene(smoothing=0.5).fit(labels).result_.code
     gold = np.where(np.arange(labels.n_items) % 2 == 0, truth, -1)
-    found = Assay(items=False).fit(labels.with_gold(gold)).result_.insight
+    found = DawidSkene(smoothing=0.5).fit(labels.with_gold(gold)).result_.insight
     kinds = [str(reason.kind) for reason in found.advice.reasons[names.index("below par (.65)")]]
     assert "fails gold" in kinds
     assert "items whose class is known" in found.evidence[names.index("below par (.65)")]

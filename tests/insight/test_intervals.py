@@ -10,7 +10,7 @@ from crowdassay.insight.intervals import accuracy_interval, difficulty_interval,
 from crowds import draw_workers
 
 # What is softer about the classes knows less about the workers.
-WIDTHS = [(DawidSkene(smoothing=0.5), 0.27), (Assay(), 0.4), (MajorityVote(), 0.5)]
+WIDTHS = [(DawidSkene(smoothing=0.5), 0.27), (Assay(), 0.5), (MajorityVote(), 0.5)]
 
 
 @pytest.mark.parametrize(("method", "widest"), WIDTHS, ids=["dawid-skene", "assay", "majority"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay import Assay
+from crowdassay import DawidSkene
 from crowdassay.errors import ParameterError
 from crowdassay.insight.money import count_money, further_labels
 from crowdassay.simulation.reviews import reviews
@@ -12,7 +12,7 @@ from crowdassay.simulation.reviews import reviews
 @pytest.fixture(scope="module")
 def insight():
     labels, _, _ = reviews(np.random.default_rng(5))
-    return Assay(items=False).fit(labels).result_.insight
+    return DawidSkene(smoothing=0.5).fit(labels).result_.insight
 
 
 def test_everything_that_was_spent_is_counted(insight):

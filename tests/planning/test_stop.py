@@ -68,7 +68,7 @@ def test_more_labels_make_surer_unless_workers_guess():
     guessing = State(**{**vars(state), "crowd": np.full((2, 2), 0.5)})
     flat = look_further(guessing, items, np.random.default_rng(0))
     assert np.allclose(flat, flat[:, :1])
-    assert set(labels_needed(flat)) <= {None, 0}
+    assert set(labels_needed(flat, 0.95)) <= {None, 0}
 
 
 def test_known_items_are_checked_by_a_fit_that_was_not_told():

@@ -52,7 +52,7 @@ def test_it_says_what_there_is_to_say(story):
     assert "<title>A story</title>" in page
     assert f"About {wrong:,.0f} of 300 labels are expected to be wrong" in text
     settled = (result.probability >= result.settled).sum()
-    assert f"{settled:,} of 300 items have a label that is at least {result.settled:.3g} sure" in text
+    assert f"{settled:,} of 300 items have a label that is at least {result.settled:.0%} sure" in text
     for words in (
         "Krippendorff's alpha",
         "What to do next",

@@ -67,7 +67,7 @@ def test_standard_input_through_a_pipe():
     assert (done.returncode, facts(done.stdout)) == (0, (30, 4, 120))
     done = piped(b"", "--json")
     assert done.returncode == 1
-    assert b"Standard input is empty" in done.stderr
+    assert b"Standard input is empty" in done.stdout  # as JSON
     done = piped(CSV.encode()[:-3] + b"\nbroken,line\n")
     assert done.returncode == 1
     assert b"standard-input.csv" in done.stderr

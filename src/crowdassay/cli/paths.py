@@ -59,7 +59,7 @@ def refuse_inputs(
     from crowdassay.io.values import shown_file
 
     read = {os.path.realpath(path) for given in inputs if given is not None for path in _files(given)}
-    inside = [place / name for place, names in folders if place is not None for name in names]
+    inside = [place / name for place, names in folders if isinstance(place, Path) for name in names]
     for output in [*(output for output in outputs if output is not None), *inside]:
         if os.path.realpath(output) in read:
             raise FileError(f"{shown_file(output)} is read by this command and would be written over; name another.")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+KNOWN = 60  # reviews whose class is known
+
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for labels.csv and truth.csv.")
@@ -70,6 +72,9 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     )
     write_table(rows, out / "labels.csv", "csv")
     write_table(pa.table({"item": labels.items, "label": labels.classes.take(pa.array(truth))}), out / "truth.csv", "csv")
+    if story == "reviews":  # some that somebody has looked at with care
+        known = pa.table({"item": labels.items, "label": labels.classes.take(pa.array(truth))}).slice(0, KNOWN)
+        write_table(known, out / "gold.csv", "csv")
     click.echo(
         f"Wrote {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers "
         f"to {out / 'labels.csv'}, and the truth to {out / 'truth.csv'}."

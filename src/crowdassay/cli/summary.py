@@ -139,8 +139,10 @@ def told_cost(summary: dict[str, Any]) -> str:
     cost = summary["cost"]
     settled = "" if cost["per_settled_item"] is None else f", {cost['per_settled_item']:,.2f} for each settled item"
     vain = f" {cost['spent_on_removed']:,.2f} went to workers to remove." if cost["spent_on_removed"] else ""
-    more = f" About {cost['labels_to_settle']:,} more labels, {cost['to_settle']:,.2f}, would settle the rest."
-    return f"Spent {cost['spent']:,.2f}{settled}.{vain}{more if cost['labels_to_settle'] else ''}"
+    more = f" About {cost['labels_to_settle']:,} more labels, {cost['to_settle']:,.2f}, would settle what labels can settle."
+    expert = f" For {counted(cost['for_experts'], 'item')} they would not be enough: ask an expert."
+    more = (more if cost["labels_to_settle"] else "") + (expert if cost["for_experts"] else "")
+    return f"Spent {cost['spent']:,.2f}{settled}.{vain}{more}"
 
 
 def told_score(summary: dict[str, Any]) -> str:

@@ -45,12 +45,6 @@ def hold(
     asked = ReadOptions.of(reading or {})
     if engine not in ENGINES:
         raise ParameterError(f"engine must be 'local' or 'gpu', not {engine!r}; labels elsewhere are given as a holder.")
-    if hasattr(data, "facts") and hasattr(data, "reduce"):
-        if gold is not None:
-            raise ParameterError("Give the gold where the labels are read: a holder has its own.")
-        if asked.set():
-            raise ParameterError("These labels are encoded already; give columns, classes and repeats where they are read.")
-        return data
     if is_spark(data):
         from crowdassay.engines.spark_data import encode_frame  # noqa: PLC0415  seldom needed
         from crowdassay.holders.spark import Spark  # noqa: PLC0415
@@ -60,6 +54,12 @@ def hold(
         columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
         drops = asked.allow_drops
         return Spark(encode_frame(data, columns=columns, classes=asked.classes, gold=gold, tables=tables, allow_drops=drops))
+    if hasattr(data, "facts") and hasattr(data, "reduce"):
+        if gold is not None:
+            raise ParameterError("Give the gold where the labels are read: a holder has its own.")
+        if asked.set():
+            raise ParameterError("These labels are encoded already; give columns, classes and repeats where they are read.")
+        return data
     labels = as_labels(data, **(reading or {}))
     labels = labels if gold is None else take_gold(labels, gold)
     return (Card if engine == "gpu" else Memory)(labels, threads=threads)

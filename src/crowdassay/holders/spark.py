@@ -40,8 +40,9 @@ class Spark:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the labels."""
+        """What is known of the labels; classes whose columns Spark could not tell apart are refused before any work."""
         data = self.data
+        check_names([str(name) for name in data.classes.to_pylist()], self.session)
         return Facts(
             data.n_items, data.n_labels, data.n_gold, data.longest, data.workers, data.classes, data.worker_counts,
             data.class_counts, data.report, data.truth, "spark",

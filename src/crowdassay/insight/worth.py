@@ -9,9 +9,9 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.record import Record
 from crowdassay.planning.curve import DRAWS, ROOM
 from crowdassay.planning.items import Worth, worth_of
-from crowdassay.planning.state import SETTLED, State
+from crowdassay.planning.state import State
 
-__all__ = ["LOOKED_AT", "SETTLED", "Worth", "least_sure", "most_worth", "worth_table"]
+__all__ = ["LOOKED_AT", "Worth", "least_sure", "most_worth", "worth_table"]
 
 LOOKED_AT = 200  # unsettled items, the least sure first
 

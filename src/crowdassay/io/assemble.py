@@ -25,6 +25,8 @@ from crowdassay.io.truth import take_gold
 from crowdassay.io.values import is_text, shown, shown_file, without
 from crowdassay.read_options import ReadOptions
 
+GUESSED = frozenset({"plain", "wide"})  # formats in which a column is taken for the item because of its name
+
 
 def check(options: ReadOptions) -> None:
     """Refuse options that make no sense before any file is read."""
@@ -82,6 +84,12 @@ def assemble(
         frame=frame,
     )
     refuse_nul(labels, rows, paths)
+    if name in GUESSED and options.item_column is None and 2 * labels.report.repeats > len(rows.item):
+        notes.insert(
+            0,
+            f"More than half of the labels repeat a worker and an item; if {shown(rows.columns.get('item', 'item'))} is not "
+            "what tells items apart, name the column that does with --item-column.",
+        )
     return _with_report(labels, name, rows, notes, use_gold=options.use_gold)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -28,6 +29,7 @@ from crowdassay.io.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
 LIGHT = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
+NO_WORKER = re.compile(r"No (?:\w+ or )*worker\b")
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold", "options")
@@ -222,7 +224,7 @@ def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
 
 def _advice(error: ColumnError, options: ReadOptions) -> str:
     each = "If every worker has a column of their own, say --from wide"
-    if "No worker column" in error.message and not options.worker_from_filename:
+    if NO_WORKER.match(error.message) and not options.worker_from_filename:
         each += "; if every worker has a file named after them, say --worker-from-filename"
     return f"{each}; if an annotation tool wrote it, name the tool with --from."
 

@@ -16,7 +16,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.data.labels import ImportReport, Labels
 
 LABELS, ITEMS, IDS = "labels.parquet", "items.parquet", "ids.parquet"
-LEAST_BLOCK, MOST_BLOCK = 1 << 20, 1 << 23  # labels
+LEAST_BLOCK, MOST_BLOCK = 1 << 19, 1 << 23  # labels
 # Without nulls, statistics and compression a column of numbers is read at about the speed of copying it.
 PLAIN = {"compression": "none", "write_statistics": False}
 LABEL_COLUMNS = pa.schema([pa.field("worker", pa.int32(), False), pa.field("label", pa.int16(), False)])

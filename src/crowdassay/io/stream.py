@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,9 @@ class TableStream:
 
 @contextmanager
 def table_streams(folder: Path, names: tuple[str, ...], form: str, *, raw: bool = False) -> Iterator[dict[str, TableStream]]:
-    """Open a stream for each of some tables, and close them all in the end."""
+    """Open a stream for each of some tables, and close them all in the end, even if closing one fails."""
     streams = {name: TableStream(folder / f"{name}.{form}", form, raw=raw) for name in names}
-    try:
-        yield streams
-    finally:
+    with ExitStack() as stack:
         for stream in streams.values():
-            stream.close()
+            stack.callback(stream.close)
+        yield streams

@@ -80,7 +80,7 @@ def difference(one: Interval, two: Interval, correlation: float = 0.0) -> Interv
     """Return the interval of a difference from two intervals (Newcombe 1998; with correlated estimates, Zou 2008).
 
     >>> difference(wilson(0.8, 100), wilson(0.8, 100)).as_dict()
-    {'estimate': 0.0, 'low': -0.112249, 'high': 0.112249}
+    {'estimate': 0.0, 'low': -0.111043, 'high': 0.111043}
     """
     below, above = one.estimate - one.low, one.high - one.estimate
     under, over = two.estimate - two.low, two.high - two.estimate

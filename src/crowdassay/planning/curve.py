@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.planning.state import SETTLED, State
+from crowdassay.planning.state import State
 
 MOST_LABELS = 25  # more are not looked ahead: an expert is the better choice
 DRAWS = 300
@@ -47,9 +47,9 @@ def look_further(
     return np.asarray(np.maximum.accumulate(sure, axis=1))  # draws scatter; labels do not mislead in expectation
 
 
-def labels_needed(sure: FloatArray) -> list[int | None]:
+def labels_needed(sure: FloatArray, settled: float) -> list[int | None]:
     """Return after how many labels each item is expected to be settled, None where not within those looked at."""
-    enough = sure >= SETTLED
+    enough = sure >= settled
     return [int(row.argmax()) if row.any() else None for row in enough]
 
 

@@ -93,5 +93,5 @@ def worth_of(state: State, items: IntArray, *, seed: int = 0) -> list[Worth]:
     unsure = 1 - state.posterior[ranked].max(axis=1, initial=0.0)
     needed: list[int | None] = []
     for first in range(0, len(ranked), step):
-        needed += labels_needed(look_further(state, ranked[first : first + step], generator))
+        needed += labels_needed(look_further(state, ranked[first : first + step], generator), state.settled)
     return [Worth(int(item), float(unsure[n]), float(gain[n]), needed[n]) for n, item in enumerate(ranked)]

@@ -15,7 +15,7 @@ from crowdassay.planning.assign import Plan
 from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.offer import EXPERT
-from crowdassay.planning.state import SETTLED, State
+from crowdassay.planning.state import State
 from crowdassay.planning.stop import FEWEST, Limit, limit_of, shipped_law
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
@@ -91,7 +91,7 @@ def curve_records(standing: Standing, *, cost: float = 1.0) -> list[dict[str, An
 def items_table(state: State, plan: Plan, *, max_per_item: int | None = None) -> pa.Table:
     """Tabulate item, label, probability, n_labels, gain and what to do: stop, label, expert, or wait."""
     codes = np.where(state.known, state.labels.gold, state.posterior.argmax(axis=1))
-    what = np.where(state.known | (state.probability >= SETTLED), "stop", "wait").astype(object)
+    what = np.where(state.known | (state.probability >= state.settled), "stop", "wait").astype(object)
     if max_per_item is not None:
         what[state.n_labels >= max_per_item] = "stop"
     real = ~plan.trial

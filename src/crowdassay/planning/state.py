@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record
+from crowdassay.data.record import SETTLED, Record
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.planning.dependence import Dependence
 
 BORROWED = 4.0  # labels' worth of the crowd's table in every worker's
-SETTLED = 0.95  # probability from which a label counts as settled
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +36,8 @@ class State:
     copies : ndarray of int, shape (n_pairs, 2)
         Workers who look like copies of one another: neither is asked about what the other has labelled.
     law : Dependence
+    settled : float
+        Probability from which a label counts as settled, as the fit has it.
     """
 
     posterior: FloatArray
@@ -47,6 +48,7 @@ class State:
     workers: pa.Array
     copies: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
     law: Dependence = field(default_factory=Dependence)
+    settled: float = SETTLED
 
     @classmethod
     def of(
@@ -72,6 +74,7 @@ class State:
             labels.workers,
             np.empty((0, 2), np.int64) if copies is None else copies,
             law or Dependence(),
+            record.settled,
         )
 
     @property

@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdassay.arrays import IntArray
 from crowdassay.planning.offer import Offer
-from crowdassay.planning.state import SETTLED, State
+from crowdassay.planning.state import State
 
 TRIAL = 5  # settled items that a worker who has not been seen is asked about
 MOST_TRIALS = 0.2  # of the budget
@@ -15,7 +15,7 @@ MOST_TRIALS = 0.2  # of the budget
 def settled_items(state: State) -> IntArray:
     """Return known items and settled ones of several labels; where these are few, the surest twentieth of all."""
     several = state.known | (state.n_labels > 1)
-    found = np.flatnonzero(several & (state.probability >= SETTLED))
+    found = np.flatnonzero(several & (state.probability >= state.settled))
     if len(found) >= TRIAL:
         return found
     surest = np.argsort(-np.where(several, state.probability, 0.0), kind="stable")

@@ -171,9 +171,8 @@ def _labels_to_ask(insight: Insight, money: Money | None) -> list[str]:
     errors = f"Expect about {totals.wrong:,.0f} errors among all items. "
     if needed:
         price = "" if money is None else f", at a cost of about {money.to_settle:,.2f},"
-        more = (
-            f"About {counted(needed, 'more label')}{price} would fix most of that. The list of items below says where to begin."
-        )
+        does = "settle what labels can settle" if experts else "fix most of that"
+        more = f"About {counted(needed, 'more label')}{price} would {does}. The list of items below says where to begin."
         steps.append(open_items + errors + more)
     if experts:
         before = "" if needed else open_items + errors

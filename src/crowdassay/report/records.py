@@ -11,7 +11,6 @@ from crowdassay.data.text import distinct, short
 from crowdassay.insight.describe import Insight
 from crowdassay.insight.items import disputed
 from crowdassay.insight.totals import BINS
-from crowdassay.insight.worth import SETTLED
 
 MOST_WORKERS = 1500  # points of the workers' chart
 MOST_CELLS = 12_000  # cells of all heat maps together
@@ -33,7 +32,7 @@ def confidence_records(insight: Insight) -> Records:
             "right": round(float(edges[b + 1]) - 0.002, 4),
             "items": int(counts[b]),
             "bin": f"{edges[b]:.0%} to {edges[b + 1]:.0%}",
-            "state": "settled" if edges[b] >= SETTLED - 1e-9 else "open",
+            "state": "settled" if edges[b + 1] > insight.record.settled + 1e-9 else "open",
         }
         for b in range(first, BINS)
     ]

@@ -27,6 +27,7 @@ from crowdassay.store.fits import (
 )
 from crowdassay.store.home import Session
 from crowdassay.store.labels import last_seq
+from crowdassay.web import fitter
 from crowdassay.web.job import Job
 from crowdassay.web.snapshot import read_snapshot
 from crowdassay.web.writer import BusyError, Writer
@@ -166,7 +167,7 @@ class Fits:
         self.job.announce()
 
     def _fit(self, fit: Fit, folder: Path) -> tuple[str, str | None]:
-        command = [sys.executable, "-m", "crowdassay.web.fitter", str(fit.upto), str(folder), str(os.getpid())]
+        command = [sys.executable, "-m", fitter.__name__, str(fit.upto), str(folder), str(os.getpid())]
         process = subprocess.Popen(  # noqa: S603  # nosec B603
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
         )

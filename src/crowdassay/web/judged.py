@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from crowdassay.pool.constants import shipped
 from crowdassay.web.snapshot import KNOWN, OPEN, SETTLED, STANDING_NAMES, TIED, UNIDENTIFIABLE, Snapshot, judge
 
-SURE = 0.95  # probability from which an item counts as settled
+SURE = shipped().settled  # probability from which an item counts as settled, as in the fits
 CLOSE = 1e-9  # probabilities closer than this are the same
 FIT, UPDATED, VOTES, NOTHING = "fit", "update", "votes", "nothing"
 Said = Sequence[tuple[str, str]]

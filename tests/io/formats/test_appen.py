@@ -72,3 +72,17 @@ def test_without_gold_columns_the_question_is_what_differs_within_a_unit(tmp_pat
     named = write(tmp_path / "b.csv", path.read_text().replace("tone", "category"))
     assert read_labels(named).report.question == "category"
     assert rows_of(read_labels(path, question="tone")) == [("1", "a", "x"), ("1", "b", "y")]
+
+
+def test_check_boxes_may_be_a_list_in_json(tmp_path):
+    header = ["_unit_id", "_worker_id", "frame", "seen", "frame_gold", "seen_gold"]
+    rows = [
+        ("1", "ann", "f1", '["fox"]', "", ""),
+        ("1", "bob", "f1", '["fox","owl"]', "", ""),
+        ("2", "ann", "f2", '["none"]', "", ""),
+        ("2", "bob", "f2", "[]", "", ""),
+    ]
+    labels = read_labels(write(tmp_path / "f1.csv", csv_text(header, rows)))
+    assert labels.report.question == "seen"  # the frame never differs within a unit, though it has a column of gold
+    assert rows_of(labels) == [("1", "ann", "fox"), ("2", "ann", "none")]
+    assert labels.report.dropped == {"more than one choice": 1, "no answer": 1}

@@ -163,3 +163,22 @@ def test_regions_alone_are_no_labels(tmp_path):
     spans = {**annotation("ann", []), "result": [{"from_name": "span", "value": {"start": 1, "end": 2, "labels": ["X"]}}]}
     with pytest.raises(DataError, match=r"no labels found in 'export.json'"):
         read_labels(export(tmp_path, task(1, spans)))
+
+
+def test_a_file_for_each_worker_names_them_though_all_are_number_one(tmp_path):
+    for name, label in (("ann", "warm"), ("bob", "cold")):
+        write(tmp_path / f"{name}.json", json.dumps([task(1, annotation(1, [label])), task(2, annotation(1, ["cold"]))]))
+    paths = sorted(tmp_path.iterdir())
+    assert read_labels(paths).workers.to_pylist() == ["1"]
+    for given in (paths, tmp_path):
+        labels = read_labels(given, worker_from_filename=True)
+        assert rows_of(labels) == [("1", "ann", "warm"), ("1", "bob", "cold"), ("2", "ann", "cold"), ("2", "bob", "cold")]
+        assert labels.report.columns["worker"] == "file name"
+
+
+def test_old_exports_name_the_worker_otherwise(tmp_path):
+    done = [{**annotation(1, [label]), "created_username": who} for who, label in (("ann", "warm"), ("bob", "cold"))]
+    for one in done:
+        del one["completed_by"]
+    path = write(tmp_path / "old.json", json.dumps([{"id": 1, "data": {"text": "x"}, "completions": done}]))
+    assert rows_of(read_labels(path)) == [("1", "ann", "warm"), ("1", "bob", "cold")]

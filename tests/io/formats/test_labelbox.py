@@ -33,3 +33,13 @@ def test_skipped_labels_and_several_projects(tmp_path):
     report = read_labels(export(tmp_path, record)).report
     assert report.dropped == {"skipped": 1}
     assert report.notes == ("Labels of 2 projects were taken together.",)
+
+
+def test_the_oldest_exports_name_no_data_rows(tmp_path):
+    said = [("a.jpg", "ann", {"Wet?": "yes"}), ("a.jpg", "bob", {"Wet?": "no"}), ("b.jpg", "ann", "Skip")]
+    records = [
+        {"ID": f"c{n}", "Labeled Data": url, "Created By": who, "Label": label} for n, (url, who, label) in enumerate(said)
+    ]
+    labels = read_labels(write(tmp_path / "labelbox.json", json_lines(records)))
+    assert rows_of(labels) == [("a.jpg", "ann", "yes"), ("a.jpg", "bob", "no")]
+    assert (labels.report.format, labels.report.dropped) == ("labelbox", {"skipped": 1})

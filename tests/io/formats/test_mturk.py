@@ -4,7 +4,7 @@ import pytest
 
 from crowdassay.errors import ColumnError, ParameterError
 from crowdassay.io.files import read_labels
-from exports import mturk_csv, rows_of
+from exports import csv_text, mturk_csv, rows_of, write
 
 
 def test_rejected_work_is_left_out(tmp_path):
@@ -105,6 +105,16 @@ def test_answers_as_json(tmp_path, given):
     assert labels.report.question == "tone"
 
 
+def test_a_check_box_by_itself_is_a_question_of_its_own(tmp_path):
+    given = [[{"rude": True, "spam": {"on": False}}], [{"rude": False, "spam": {"on": True}}]]
+    rows = [("H1", worker, "Approved", "u", json.dumps(one)) for worker, one in zip("AB", given, strict=True)]
+    path = mturk_csv(rows, tmp_path, ["Input.url", "Answer.taskAnswers"])
+    with pytest.raises(ParameterError, match=r"several questions \('rude', 'spam'\)"):
+        read_labels(path)
+    assert rows_of(read_labels(path, question="rude")) == [("u", "A", "true"), ("u", "B", "false")]
+    assert rows_of(read_labels(path, question="spam")) == [("u", "A", "false"), ("u", "B", "true")]
+
+
 def test_turkle_writes_the_same(tmp_path):
     rows = [("1", "7", "Approved", "u", "ann", "x"), ("1", "8", "Approved", "u", "bob", "y")]
     labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Turkle.Username", "Answer.q"]))
@@ -115,3 +125,49 @@ def test_naming_the_label_column_reads_a_plain_table(tmp_path):
     rows = [("H1", "A", "Approved", "u", "x"), ("H1", "C", "Rejected", "u", "y")]
     labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]), label_column="Answer.q")
     assert (labels.report.format, labels.n_labels) == ("plain", 2)
+
+
+def test_an_input_that_stands_for_many_hits_is_no_item(tmp_path):
+    rows = [(hit, worker, "Approved", "-", label) for hit in ("H1", "H2", "H3") for worker, label in (("A", "x"), ("B", "y"))]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]))
+    assert labels.items.to_pylist() == ["H1", "H2", "H3"]
+    assert (labels.report.columns["item"], labels.report.repeats) == ("HITId", 0)
+    assert "the same Input.url" in labels.report.notes[0]
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"]), item_column="Input.url").n_items == 1
+
+
+def test_an_input_that_never_differs_is_no_item(tmp_path):
+    rows = [("H1", worker, "Approved", "-", "x") for worker in "ABCDEFGHIJK"] + [("H2", "A", "Approved", "-", "y")]
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"])).items.to_pylist() == ["H1", "H2"]
+
+
+def test_a_hit_that_was_published_again_is_the_same_item(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "x"), ("H2", "B", "Approved", "u", "y"), ("H3", "A", "Approved", "v", "y")]
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q"])).items.to_pylist() == ["u", "v"]
+
+
+def test_the_command_line_tools_write_names_in_lower_case(tmp_path):
+    header = ["hitid", "workerid", "assignmentstatus", "assignmentsubmittime", "reject", "Answer.q"]
+    when = "Mon Mar 04 11:26:13 PST 2019"
+    rows = [
+        ("H1", "A", "Approved", when, "", "x"),
+        ("H1", "B", "Rejected", when, "", "x"),
+        ("H1", "C", "Submitted", when, "", "y"),
+    ]
+    path = write(tmp_path / "my.tsv", csv_text(header, rows, "\t"))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("H1", "A", "x"), ("H1", "C", "y")]
+    assert (labels.report.format, labels.report.dropped) == ("mturk", {"rejected": 1})
+
+
+def test_a_question_is_spread_over_columns_in_every_row_or_in_none(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "true", ""), ("H1", "B", "Approved", "u", "false", "because")]
+    path = mturk_csv(rows, tmp_path, ["Input.url", "Answer.q.label", "Answer.q.why"])
+    assert rows_of(read_labels(path, question="q.label")) == [("u", "A", "true"), ("u", "B", "false")]
+
+
+def test_the_button_that_sends_a_form_is_no_question(tmp_path):
+    rows = [("H1", "A", "Approved", "u", "x", "Submit"), ("H1", "B", "Approved", "u", "y", "Submit")]
+    labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q", "Answer.submit"]))
+    assert (labels.report.question, rows_of(labels)) == ("q", [("u", "A", "x"), ("u", "B", "y")])
+    assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q", "Answer.submit"]), question="submit").n_classes == 1

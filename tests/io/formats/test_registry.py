@@ -212,3 +212,10 @@ def test_an_export_with_one_odd_value_is_a_sentence_never_a_traceback(tmp_path_f
     odd = exports.write(tmp_path_factory.getbasetemp() / "odd.json", json.dumps(records))
     assert "\n" not in refusal(lambda: read_labels(odd, format=name, classes=["warm", "cold"]))
     assert "\n" not in refusal(lambda: read_labels(odd))
+
+
+def test_files_named_after_workers_are_heeded_or_refused(tmp_path):
+    path = exports.toloka(ROWS, tmp_path)
+    assert read_labels(path, worker_from_filename=True).workers.to_pylist() == [path.stem]
+    with pytest.raises(ParameterError, match=r"wide exports says who.*leave out `worker_from_filename=True`"):
+        read_labels(exports.wide(ROWS, tmp_path), format="wide", worker_from_filename=True)

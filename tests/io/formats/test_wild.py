@@ -218,6 +218,12 @@ def test_appen_in_a_zip_and_as_json(tmp_path):
     assert found.time.tolist() == [1444763665.0] * 3
 
 
+def test_that_files_name_workers_is_said_even_if_the_item_is_missing_too(tmp_path):
+    write(tmp_path / "maria.csv", "file_path,annotation\na.txt,good\n")
+    with pytest.raises(ColumnError, match=r"No item or worker column.*`worker_from_filename=True`"):
+        read_labels(tmp_path / "maria.csv")
+
+
 def test_one_file_for_each_worker(tmp_path):
     for worker in ("annotator1", "annotator2"):
         write(tmp_path / f"{worker}.csv", f"id,label\n1,{worker[-1]}\n2,1\n")
@@ -370,3 +376,13 @@ def test_short_rows_blank_lines_marks_and_separators(tmp_path_factory, lengths, 
     labels = read_labels(path)
     assert rows_of(labels) == sorted(expected)
     assert sum(labels.report.dropped.values()) == 0
+
+
+def test_a_column_that_only_sounds_like_the_item_is_pointed_out(tmp_path):
+    lines = [(str(n), f"w{n % 2}", f"t{n // 2}", "IR", "yn"[n % 2]) for n in range(8)]
+    path = write(tmp_path / "rte.csv", csv_text(["annotation_no", "worker", "orig", "task", "response"], lines))
+    labels = read_labels(path)
+    assert (labels.report.columns["item"], labels.report.repeats) == ("task", 6)
+    assert "if 'task' is not what tells items apart" in labels.report.notes[0]
+    right = read_labels(path, item_column="orig")
+    assert (right.n_items, right.report.repeats, right.report.notes) == (4, 0, ())

@@ -18,9 +18,16 @@ def answers_in(content: Any, name: str = "") -> dict[str, list[Any]]:
 
     >>> answers_in({"tone": {"label": "warm"}, "topic": {"cats": True, "dogs": False}, "sure": "yes"})
     {'tone': ['warm'], 'topic': ['cats'], 'sure': ['yes']}
+
+    A check box by itself is a question that was answered either way.
+
+    >>> answers_in({"rude": True, "spam": False, "adult": {"on": False}})
+    {'rude': [True], 'spam': [False], 'adult': [False]}
     """
     if isinstance(content, Mapping):
-        if content and all(isinstance(value, bool) for value in content.values()):
+        if name and set(content) == {"on"}:
+            return answers_in(content["on"], name)
+        if name and content and all(isinstance(value, bool) for value in content.values()):
             return {name: [key for key, chosen in content.items() if chosen]}
         found: dict[str, list[Any]] = {}
         for key, value in content.items():

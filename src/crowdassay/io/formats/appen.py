@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from crowdassay.errors import DataError
+from crowdassay.io.formats.answers import parsed
 from crowdassay.io.formats.record import Rows, as_list, choose_question, mapping, objects
 from crowdassay.io.formats.table import each_row, is_filled, is_true, item_column, read_columns
 from crowdassay.io.look import Look, is_named, records
@@ -46,8 +47,10 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     names = [item, WORKER, *asked, *(name for name in optional if name in seen.header)]
     columns = read_columns(seen, names, [item, WORKER], rows)
     found = list(each_row(columns))
-    if wanted.question is None and asked is own:
-        asked = _varying(found, item, asked) or [name for name in own if is_named(name, "label")] or own
+    if wanted.question is None:
+        asked = _varying(found, item, asked) or asked
+        if asked is own:
+            asked = [name for name in own if is_named(name, "label")] or own
     tested_units: set[Any] = set()
     for row in found:
         answers = {name: _lines(row[name]) for name in asked}
@@ -105,4 +108,12 @@ def _judgements(unit: Any) -> list[dict[str, Any]]:
 
 
 def _lines(cell: str | None) -> list[str]:
-    return [line for line in (cell or "").splitlines() if line.strip()]  # several answers stand on several lines
+    r"""Split what check boxes send: on several lines, or as a list in JSON.
+
+    >>> _lines("a\nb"), _lines('["a", "b"]'), _lines("[a]"), _lines("[]")
+    (['a', 'b'], ['a', 'b'], ['[a]'], [])
+    """
+    listed = parsed(cell)
+    if isinstance(listed, list) and all(isinstance(part, str) for part in listed):
+        return [part for part in listed if part.strip()]
+    return [line for line in (cell or "").splitlines() if line.strip()]

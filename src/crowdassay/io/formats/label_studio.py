@@ -7,7 +7,7 @@ from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.formats.answers import parsed
-from crowdassay.io.formats.record import Rows, as_list, as_name, choose_question, mapping, objects
+from crowdassay.io.formats.record import Rows, as_list, as_name, choose_question, file_stem, mapping, objects
 from crowdassay.io.formats.table import each_row, read_columns
 from crowdassay.io.look import Look, records
 from crowdassay.io.values import shown, shown_file
@@ -40,8 +40,9 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the answers to all control tags; skipped annotations and drafts are left out."""
     if seen.has(*SMALL):
         return _read_small(seen, wanted)
-    rows = Rows({"item": wanted.item_column or "id", "worker": "completed_by", "label": "*"})
-    for _, record in records(seen):
+    by_file = wanted.worker_from_filename  # everybody is number 1 where each has a Label Studio of their own
+    rows = Rows({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
+    for name, record in records(seen):
         task, annotations = record, record.get("annotations", record.get("completions"))
         if annotations is None and isinstance(record.get("task"), dict):  # one annotation per file, its task inside
             task, annotations = record["task"], [record]
@@ -54,7 +55,8 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
                 continue
             answers = _answers(annotation, wanted.question)
             times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
-            rows.add(item, _annotator(annotation.get("completed_by")), answers, **times)
+            worker = _annotator(annotation.get("completed_by", annotation.get("created_username")))
+            rows.add(item, file_stem(name) if by_file else worker, answers, **times)
             if annotation.get("ground_truth"):
                 rows.add_gold(item, answers)
         rows.drop("draft", len(objects(task.get("drafts"))))
@@ -113,7 +115,8 @@ def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
     if wanted.predictions:
         raise DataError("CSV and JSON_MIN exports of Label Studio hold no predictions; export JSON for --predictions.")
     item, source = wanted.item_column or "id", seen.path.name
-    rows = Rows({"item": item, "worker": "annotator", "label": "*"})
+    by_file = wanted.worker_from_filename
+    rows = Rows({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
     found: list[dict[str, Any]]
     if seen.kind == "delimited":
         keys = seen.header
@@ -137,7 +140,7 @@ def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
             continue
         answers = {name: choices(parsed(record.get(name))) for name in tags}
         times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
-        rows.add(record.get(item), _annotator(record["annotator"]), answers, **times)
+        rows.add(record.get(item), file_stem(source) if by_file else _annotator(record["annotator"]), answers, **times)
     return rows
 
 

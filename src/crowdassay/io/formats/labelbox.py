@@ -13,7 +13,8 @@ from crowdassay.io.look import Look, records
 from crowdassay.io.values import shown, shown_file
 from crowdassay.read_options import ReadOptions
 
-FIRST = ("Labeled Data", "Created By", "DataRow ID")  # what every record of v1 has
+FIRST = ("Labeled Data", "Created By", "Label")  # what every record of v1 has
+ITEM = ("DataRow ID", "Labeled Data")  # the oldest have no ids of data rows
 
 
 def recognise(seen: Look) -> bool:
@@ -55,7 +56,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
 
 
 def _read_first(seen: Look, wanted: ReadOptions) -> Rows:
-    field = wanted.item_column or "DataRow ID"
+    field = wanted.item_column or next(name for name in ITEM if name in seen.keys)
     rows = Rows({"item": field, "worker": "Created By", "label": "*"})
     for record in _first_records(seen, field, rows):
         label = parsed(record.get("Label"))

@@ -19,39 +19,58 @@ INPUT, ANSWER, JSON = "Input.", "Answer.", "taskAnswers"
 NUMBERED = re.compile(r"(.*?)(\d+)")
 BOOLEANS = {"true": True, "false": False, "": False, "on": True}
 NOTHING = frozenset({"", "{}", "[]"})  # how a question without an answer may look
+BUTTONS = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
+SHARED = 0.1  # part of the judgements that may repeat before an input is not what tells items apart
+# What else is read, by the names that the web site and the command line tools give it, in lower case.
+MORE = {
+    "status": ("assignmentstatus",),
+    "reject": ("reject",),
+    "time": ("assignmentsubmittime", "submittime"),
+    "duration": ("worktimeinseconds",),
+}
 TIME = re.compile(r"\w{3} (\w{3}) (\d{1,2}) (\d\d:\d\d:\d\d) (\w+) (\d{4})")
+ISO = re.compile(r"\d{4}-\d\d-\d\dT")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 ZONES = {"PST": "-08:00", "PDT": "-07:00"}  # whatever else it writes is UTC
 
 
 def recognise(seen: Look) -> bool:
     """Tell whether the header has HITs, workers and answers."""
-    return seen.has("HITId", "WorkerId") and any(name.startswith(ANSWER) for name in seen.header)
+    named = {name.lower() for name in seen.header}  # the command line tools wrote them in lower case
+    return {"hitid", "workerid"} <= named and any(name.startswith(ANSWER) for name in seen.header)
 
 
 def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the answers to all questions; rejected assignments are left out."""
     answer_names = [name for name in seen.header if name.startswith(ANSWER)]
     input_names = [name for name in seen.header if name.startswith(INPUT)]
+    named = {name.lower(): name for name in reversed(seen.header)}
+    hit, who = named["hitid"], named["workerid"]
     # A wanted item may be the stem of numbered inputs, which is no column.
     stem = None if wanted.item_column is None else wanted.item_column.removeprefix(INPUT)
     numbered = _numbered(name.removeprefix(INPUT) for name in input_names)
-    one_item = None if stem in numbered else item_column(seen, wanted.item_column, INPUT, "HITId")
-    more = ("AssignmentStatus", "Reject", "SubmitTime", "WorkTimeInSeconds")
-    extra = [name for name in more if name in seen.header]
-    rows = Rows({"item": one_item or "HITId", "worker": "WorkerId", "label": f"{ANSWER}*"})
+    one_item = None if stem in numbered else item_column(seen, wanted.item_column, INPUT, hit)
+    extra = {known: named[name] for known, names in MORE.items() for name in names if name in named}
+    rows = Rows({"item": one_item or hit, "worker": who, "label": f"{ANSWER}*"})
     answer_names = _asked(answer_names, wanted.question)
     several = [name for name in input_names if one_item is None or (wanted.item_column is None and _stem(name) in numbered)]
-    names = ["HITId", "WorkerId", *extra, *([one_item] if one_item else []), *several, *answer_names]
-    columns = read_columns(seen, names, ["HITId", "WorkerId", *([one_item] if one_item else []), answer_names[0]], rows)
+    names = list(dict.fromkeys([hit, who, *extra.values(), *([one_item] if one_item else []), *several, *answer_names]))
+    columns = read_columns(seen, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
     found = list(each_row(columns))
-    flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names]) for row in found]
+    if wanted.item_column is None and one_item not in {None, hit} and _is_shared(found, str(one_item), hit, who):
+        rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
+        one_item = rows.columns["item"] = hit
+    if wanted.question is None:
+        answer_names = [name for name in answer_names if not _is_button(name, columns[name])] or answer_names
+    radios = _radios(columns, answer_names)
+    flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in found]
     unpivoted = None
     if stem in numbered or wanted.item_column is None:
         unpivoted = _unpivot(numbered, {question for answers in flat for question in answers}, stem, seen)
     for row, answers in zip(found, flat, strict=True):
-        facts = {"time": _time(row.get("SubmitTime")), "duration": row.get("WorkTimeInSeconds")}
-        if _rejected(row):
+        known = {name: row[column] for name, column in extra.items()}
+        facts = {"time": _time(known.get("time")), "duration": known.get("duration")}
+        if _rejected(known):
             rows.drop("rejected")
         elif unpivoted:
             for number in unpivoted[1]:
@@ -61,13 +80,13 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
                 }
                 if item is None and not any(asked.values()):
                     continue  # the last HIT of a batch may be half full
-                rows.add(item, row["WorkerId"], asked, **facts)
+                rows.add(item, row[who], asked, **facts)
         else:
-            rows.add(row[one_item or "HITId"], row["WorkerId"], answers, **facts)
+            rows.add(row[one_item or hit], row[who], answers, **facts)
     if unpivoted:
         rows.columns["item"] = f"{INPUT}{unpivoted[0]}1..."
         rows.note("Every HIT asks about several items: inputs and answers of the same number were taken together.")
-    elif one_item == "HITId" and len(input_names) > 1 and wanted.item_column is None:
+    elif one_item == hit and len(input_names) > 1 and wanted.item_column is None:
         rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(input_names)}.")
     return rows
 
@@ -85,22 +104,50 @@ def _stem(name: str) -> str:
     return found.group(1) if found else name
 
 
-def _answers(cells: Sequence[tuple[str, str]]) -> dict[str, list[Any]]:
+def _is_shared(found: Sequence[Mapping[str, str | None]], item: str, hit: str, who: str) -> bool:
+    """Tell whether one input stands for many HITs, so that taking it for the item would make workers repeat themselves."""
+    by_input, by_hit = ({(row[name], row[who]) for row in found} for name in (item, hit))
+    again = len(by_hit) - len(by_input)
+    never_differs = len({row[item] for row in found}) == 1
+    return again > (0 if never_differs else SHARED * len(found))
+
+
+def _is_button(name: str, cells: Sequence[str | None]) -> bool:
+    """Tell whether a column is what a form's button sends, and so asks nothing.
+
+    >>> _is_button("Answer.submit", ["Submit", "Submit"]), _is_button("Answer.submit", ["A", "B"])
+    (True, False)
+    """
+    return name.removeprefix(ANSWER).lower() in BUTTONS and len({(cell or "").strip() for cell in cells} - NOTHING) < 2
+
+
+def _radios(columns: Mapping[str, Sequence[str | None]], names: Sequence[str]) -> frozenset[str]:
+    """Return the questions that are spread over columns ``question.choice`` of booleans."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        groups[name.removeprefix(ANSWER).rpartition(".")[0]].append(name)
+    return frozenset(
+        question
+        for question, spread in groups.items()
+        if question
+        and len(spread) > 1
+        and all((cell or "").strip().lower() in BOOLEANS for name in spread for cell in columns[name])
+    )
+
+
+def _answers(cells: Sequence[tuple[str, str]], radios: frozenset[str]) -> dict[str, list[Any]]:
     """Return what one row answers to each question; one radio may be spread over columns ``question.choice``."""
-    groups: dict[str, dict[str, str]] = defaultdict(dict)
     answers: dict[str, list[Any]] = {}
     for name, cell in cells:
+        question, _, choice = name.rpartition(".")
         if name == JSON:
             answers.update(answers_in(parsed(cell)) if cell else {})
+        elif question in radios:
+            chosen = answers.setdefault(question, [])
+            if BOOLEANS[cell.strip().lower()]:
+                chosen.append(choice)
         else:
-            question, _, choice = name.rpartition(".")
-            groups[question][choice] = cell
-    for question, choices in groups.items():
-        if question and len(choices) > 1 and all(cell.strip().lower() in BOOLEANS for cell in choices.values()):
-            answers[question] = [choice for choice, cell in choices.items() if BOOLEANS[cell.strip().lower()]]
-        else:
-            for choice, cell in choices.items():
-                answers[f"{question}.{choice}" if question else choice] = _choices(cell)
+            answers[name] = _choices(cell)
     return answers
 
 
@@ -116,8 +163,8 @@ def _choices(cell: str) -> list[str]:
     return parts if all(part and part == part.strip() for part in parts) else [cell]
 
 
-def _rejected(row: Mapping[str, str | None]) -> bool:
-    return (row.get("AssignmentStatus") or "").strip().lower() == "rejected" or is_filled(row.get("Reject"))
+def _rejected(known: Mapping[str, str | None]) -> bool:
+    return (known.get("status") or "").strip().lower() == "rejected" or is_filled(known.get("reject"))
 
 
 def _time(text: str | None) -> str | None:
@@ -126,6 +173,8 @@ def _time(text: str | None) -> str | None:
     >>> _time("Mon Mar 04 11:26:13 PST 2019")
     '2019-03-04T11:26:13-08:00'
     """
+    if ISO.match(text or ""):  # as programs write that fetch assignments themselves
+        return text
     found = TIME.fullmatch((text or "").strip())
     if found is None or found[1] not in MONTHS:
         return None

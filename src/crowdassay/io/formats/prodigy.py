@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.io.formats.record import Rows, as_list, as_name, mapping
+from crowdassay.io.formats.record import Rows, as_list, as_name, file_stem, mapping
 from crowdassay.io.look import Look, records
 from crowdassay.io.values import shown_file
 from crowdassay.read_options import ReadOptions
@@ -26,8 +26,8 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         rows.columns["item"] = wanted.item_column
     for name, record in records(seen):
         worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
-        if worker is None and wanted.worker_from_filename:
-            worker = name.rsplit(".", 1)[0]
+        if wanted.worker_from_filename:
+            worker = file_stem(name)
         if worker and UNNAMED.search(worker):
             unnamed.add(worker)
         manual = "options" in record or "accept" in record

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -252,6 +253,15 @@ def as_name(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, list | dict) else text_of(value)
 
 
+def file_stem(name: str) -> str:
+    """Return a file's name without folder and extension, as files are named after workers.
+
+    >>> file_stem("export/ann.b.json.gz")
+    'ann.b'
+    """
+    return PurePosixPath(name).name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
 def as_list(value: Any) -> list[Any]:
     """Return what was chosen as a list: a list as it is, nothing as an empty one."""
     if isinstance(value, list):
@@ -291,6 +301,6 @@ def _column(values: Sequence[Any], source: str) -> pa.Array | None:
 
 
 __all__ = [
-    "NO_ANSWER", "SEVERAL", "Import", "Rows", "as_list", "as_name", "choose_question", "finish", "gold_table", "mapping",
-    "objects", "text_column",
+    "NO_ANSWER", "SEVERAL", "Import", "Rows", "as_list", "as_name", "choose_question", "file_stem", "finish", "gold_table",
+    "mapping", "objects", "text_column",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from crowdassay.io.formats import (
     mlflow,
     mturk,
     openai_evals,
+    pairs,
     prodigy,
     promptfoo,
     reward_bench,
@@ -28,14 +29,15 @@ from crowdassay.io.formats import (
     zooniverse,
 )
 from crowdassay.io.formats.foreign import refuse_foreign
-from crowdassay.io.formats.record import Import, Rows
+from crowdassay.io.formats.record import Import, Rows, file_stem
 from crowdassay.io.look import Look
 from crowdassay.io.values import no_such, shown_file
 from crowdassay.read_options import ReadOptions
 
 PLAIN = "plain"
+NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla")
-HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse")  # tables that are nothing without their columns
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "pairs")  # tables that are nothing without their columns
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ FORMATS = {
     "mlflow": Format("MLflow: evaluation table or traces as JSON", JSON, mlflow.recognise, mlflow.read),
     "langfuse": Format("Langfuse: scores as CSV, JSON or JSONL", JSON + TABLE, langfuse.recognise, langfuse.read),
     "reward-bench": Format("RewardBench: verdicts on pairs as JSON", JSON, reward_bench.recognise, reward_bench.read),
+    "pairs": Format("a table with a row per item and a pair of columns per judgement", TABLE, pairs.recognise, pairs.read),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it",
         (*TABLE, "array"),
@@ -113,11 +116,24 @@ def read(name: str, seen: Look, wanted: ReadOptions) -> Rows | Import:
     if name in HEADED and seen.kind == "delimited" and form.recognise is not None and not form.recognise(seen):
         raise DataError(f"{shown_file(seen.path.name)} has not the columns of {name}; what can be read is {form.summary}.")
     found = form.read(seen, wanted)
+    if wanted.worker_from_filename:
+        _take_file_names(name, seen, found)
     if wanted.item_column is not None and wanted.item_column not in found.columns["item"]:
         raise ParameterError(
             f"In {shown_file(seen.path.name)} items are told by their {found.columns['item']}; leave out --item-column."
         )
     return found
+
+
+def _take_file_names(name: str, seen: Look, found: Rows | Import) -> None:
+    """Name the worker of every judgement after the file, whoever the export says it was."""
+    if name in NAMED_BY_FILE:
+        return
+    if not isinstance(found, Rows) or seen.kind in {"zip", "folder"}:
+        raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
+    worker = file_stem(seen.path.name)
+    found.judgements = [judgement._replace(worker=worker) for judgement in found.judgements]
+    found.columns["worker"] = "file name"
 
 
 def check_format(name: str | None) -> str | None:
