@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crowdassay.checks.estimators import CHECKS, check_class_names, check_history, check_probabilities, check_tables
+from crowdassay.checks.estimators import CHECKS, check_history, check_probabilities, check_tables
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.simulation.simulate import simulate
@@ -12,7 +12,6 @@ from problems import random_labels
 
 BINARY, _ = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=2, item_spread=0.3)
 THREE, _ = simulate(np.random.default_rng(1), n_items=60, n_workers=8, n_classes=3, item_spread=0.3)
-BY_ORDER = ("wawa", "zero-based-skill")
 RAGGED = random_labels(3, n_classes=2)
 
 
@@ -35,8 +34,6 @@ def test_binary(name, check):
 def test_three_classes(name, check):
     if not fits(METHODS[name], THREE):
         pytest.skip(f"{name} takes two classes only")
-    if check is check_class_names and name in BY_ORDER:
-        pytest.skip(f"{name} compares workers with the vote, whose ties go to the first class, as crowd-kit has it")
     check(METHODS[name].make, THREE)
 
 

@@ -79,3 +79,10 @@ def test_weights_help_on_real_data(real):
     labels, truth = real("web_search")
     errors = [error_rate(method().fit(labels).result_.winners, truth) for method in (MajorityVote, Wawa, ZeroBasedSkill)]
     np.testing.assert_allclose(errors, [0.269, 0.183, 0.174], atol=0.001)
+
+
+def test_ties_count_in_equal_shares():
+    """Of an even vote each side has won half, whatever the classes are called."""
+    for names in (["a", "b"], ["b", "a"]):
+        vote = Wawa().fit((["i", "i", "j", "j"], ["x", "y", "x", "y"], [names[0], names[1], names[0], names[0]]))
+        np.testing.assert_allclose(vote.skills_, [0.75, 0.75])

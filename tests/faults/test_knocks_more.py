@@ -2,8 +2,13 @@
 
 import subprocess
 
+import numpy as np
 import pytest
 
+from crowdassay import MinimaxEntropy, simulate
+from crowdassay.estimators import minimax
+from crowdassay.estimators.minimax import LONG, SEVERAL, cells
+from crowdassay.solvers.scaled import worth_another
 from databases import PYTHON, environment
 
 LABELS = "item,worker,label\na,x,1\na,y,1\nb,x,0\nb,y,1\nc,x,0\nc,y,0\n"
@@ -134,3 +139,38 @@ def test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said(run, hidden):
     code, out, _ = run("update", salted, hidden / "new.csv", "--pseudonymise", "--salt", "salt")
     assert code == 0
     assert "None of these 2 workers is known to the model" in out
+
+
+def test_several_starts_are_for_few_cells_and_long_fits_are_announced(monkeypatch):
+    """A pass goes through n_labels x n_classes^2 cells: with many classes few labels make a long fit."""
+    small, large, huge = (
+        simulate(np.random.default_rng(0), n_items=n, n_workers=9, n_classes=k)[0] for n, k in ((60, 3), (100, 60), (60, 300))
+    )
+    assert cells(small) <= SEVERAL < cells(large) <= LONG < cells(huge)
+    assert worth_another(small)
+    assert not worth_another(large)
+    asked = []
+    real = minimax.fit_profiled
+
+    def noted(*given, **run):
+        asked.append(run["starts"])
+        return real(*given, **{**run, "starts": 1, "max_iter": 3})
+
+    monkeypatch.setattr(minimax, "fit_profiled", noted)
+    said = []
+    for labels in (small, large):
+        MinimaxEntropy().fit(labels, announce=said.append)
+    assert asked[0] == 3
+    assert set(asked[1:]) - {3} == {1}
+    assert not [words for words in said if "may take minutes" in words]
+    assert "300 x 300 classes for each of 300 labels" in MinimaxEntropy().slow(huge)
+    assert MinimaxEntropy(item_structure="none").slow(huge) is None
+
+
+def test_a_report_under_a_limit_of_addresses_is_refused_before_the_work(labels, tmp_path):
+    command = f'ulimit -v 8000000; "{PYTHON}" -m crowdassay aggregate "{labels}" --report "{tmp_path / "report.html"}"'
+    done = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode in {1, 2}, done
+    assert "ulimit -v unlimited" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "report.html").exists()

@@ -104,6 +104,8 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     strangers = check_pseudonyms(old, new)
     if not (options["quiet"] or options["as_json"]):
         print_report(new)
+        if strangers is not None:
+            click.echo(f"Note: {strangers}")
     started = time.perf_counter()
     found = sift(old, new, options["repeats"])
     done = None if found.new is None else take_in(estimator, found.new, old=found.old)

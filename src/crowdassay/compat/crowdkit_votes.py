@@ -7,7 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from crowdassay.arrays import FloatArray
 from crowdassay.compat.crowdkit_frames import code_frame, fitted, pandas, share_right, three_columns
+from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.errors import ParameterError
 from crowdassay.estimators import majority, mmsr, weighted_vote
@@ -116,6 +118,13 @@ class Wawa(_SelfSkilledVote):
         return self
 
 
+class _FirstOfTies(weighted_vote.ZeroBasedSkill):
+    """As in crowd-kit, of classes that tie the first has won."""
+
+    def _won(self, labels: Labels, posterior: FloatArray) -> FloatArray:
+        return weighted_vote.share_right(labels, find_winners(posterior).argmax(axis=1))
+
+
 @dataclass(eq=False)
 class ZeroBasedSkill(_SelfSkilledVote):
     """Weigh votes by skills that follow the share of a worker's labels that win."""
@@ -132,7 +141,7 @@ class ZeroBasedSkill(_SelfSkilledVote):
         if self.n_iter < 1:
             self.skills_ = coded.series(1.0 / len(coded.classes) + self.eps, coded.workers, "skill")
             return self
-        found = weighted_vote.ZeroBasedSkill(
+        found = _FirstOfTies(
             rate=self.lr_init,
             rate_steps=self.lr_steps_to_reduce,
             rate_factor=self.lr_reduce_factor,

@@ -97,6 +97,10 @@ class Estimator(ABC):
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
         return self.memory_tables
 
+    def slow(self, facts: Any) -> str | None:
+        """Say, before it begins, that a fit will take long; None where it will not."""
+        return None
+
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Fit the workers to the sums that an engine returns, wherever its labels are, going on from ``start`` if it can."""
         raise ParameterError(f"{self.needs_memory()}, or take --engine local.")

@@ -40,6 +40,7 @@ TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
 ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
+SEVERAL, LONG = 10**6, 2 * 10**7  # cells of a pass up to which several starts pay, and beyond which it takes long
 WORKING = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
 
 
@@ -80,7 +81,8 @@ class MinimaxEntropy(Estimator):
     folds, seed, reading : int, int, str
         How 'auto' cross-validates; see `crowdassay.selection.select.cross_validate`.
     starts : int or None
-        Starting points of the profiled solver, the best kept; None takes three for up to 30,000 labels, else one.
+        Starting points of the profiled solver, the best kept; None takes three for up to 30,000 labels
+        and 10^6 labels x classes^2, else one.
     max_iter : int
         Passes over the labels; for 'algorithm1' the number of its steps.
     tol : float or None
@@ -229,6 +231,15 @@ class MinimaxEntropy(Estimator):
             return workers, 0.0
         return workers, self.memory_tables[1]
 
+    def slow(self, facts: Any) -> str | None:
+        """Say that the fit will take long, and what would not; None where it will not."""
+        if cells(facts) <= LONG or self.item_structure == "none":
+            return None
+        return (
+            f"Every pass takes a table of {facts.n_classes:,} x {facts.n_classes:,} classes for each of {facts.n_labels:,} "
+            "labels: this may take minutes; the methods assay and dawid-skene are quicker."
+        )
+
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Climb the profiled objective on any engine, from the vote shares or from worker tables of an earlier fit."""
         if reason := self.needs_memory():
@@ -243,7 +254,7 @@ class MinimaxEntropy(Estimator):
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
         tol = TOLERANCES["profiled"] if self.tol is None else self.tol
         check_run(self.max_iter, tol)
-        several = engine.few and model.item
+        several = engine.few and model.item and cells(engine) <= SEVERAL
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")
@@ -352,3 +363,8 @@ def _difficulty(labels: Labels, outcome: Outcome) -> FloatArray | None:
         return None
     average = average_worker(outcome.solution.sigma, np.bincount(labels.worker, minlength=labels.n_workers))
     return average_difficulty(model.item, average, outcome.posterior, outcome.phi)
+
+
+def cells(sizes: Any) -> int:
+    """Return the cells that a pass over the labels goes through: squared classes for each label."""
+    return int(sizes.n_labels) * int(sizes.n_classes) ** 2

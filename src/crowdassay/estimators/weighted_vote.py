@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray, row_sum
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.data.votes import gold_votes, shares
@@ -45,9 +45,16 @@ def share_right(labels: Labels, truth: IntArray) -> FloatArray:
     return np.where(count > 0, right / np.maximum(count, 1), np.nan)
 
 
-def majority_code(labels: Labels) -> IntArray:
-    """Return the class with the most votes, the known one where there is one, the first of several; shape (n_items,)."""
-    return gold_votes(labels).argmax(axis=1)
+def share_won(labels: Labels, posterior: FloatArray) -> FloatArray:
+    """Return the share of each worker's labels that won their item, given class probabilities (n_items, n_classes).
+
+    Of n classes that tie each has won 1 / n, so that nothing depends on the order of the classes. NaN without labels.
+    """
+    winners = find_winners(posterior)
+    won = winners / row_sum(winners)[:, None]
+    count = np.bincount(labels.worker, minlength=labels.n_workers)
+    total = np.bincount(labels.worker, won[labels.label_item, labels.label], labels.n_workers)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -80,7 +87,7 @@ class Wawa(WeightedVote):
 
     .. math::  w_i = \frac{1}{n_i} \sum_j 1[x_{ij} = \hat y_j], \qquad Q_{jc} \propto \sum_i w_i\, 1[x_{ij} = c]
 
-    where :math:`\hat y_j` is the majority's class, the known one where there is one and the first of several that tie.
+    where :math:`\hat y_j` is the majority's class, the known one where there is one; several that tie share it.
 
     References
     ----------
@@ -94,7 +101,7 @@ class Wawa(WeightedVote):
     method: ClassVar[str] = "wawa"
 
     def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
-        return share_right(labels, majority_code(labels)), {}
+        return share_won(labels, shares(gold_votes(labels))), {}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -143,10 +150,13 @@ class ZeroBasedSkill(WeightedVote):
             n_iter += 1
             if n_iter % self.rate_steps == 0:
                 rate *= self.rate_factor
-            won = find_winners(weighted_shares(labels, skills)).argmax(axis=1)
-            step = rate * (share_right(labels, won) - skills)
+            step = rate * (self._won(labels, weighted_shares(labels, skills)) - skills)
             skills, change = skills + step, float(np.abs(step).max())
         return skills, {"n_iter": n_iter, "converged": change <= self.tol}
+
+    def _won(self, labels: Labels, posterior: FloatArray) -> FloatArray:
+        """Return the share of each worker's labels that won, (n_workers,)."""
+        return share_won(labels, posterior)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -51,6 +51,10 @@ class Method(Protocol):
         """Fit the workers to the sums that an engine returns, going on from worker tables where the method can."""
         ...
 
+    def slow(self, facts: Facts) -> str | None:
+        """Say, before it begins, that a fit will take long."""
+        ...
+
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for and what it came to."""
         ...
@@ -135,6 +139,8 @@ def _run(
         return _decide(method.method, {}, solution, holder, holder.engine(few=few, announce=announce), few=few)
     tables = method.count_tables(facts, few=few)
     check_memory(facts, *(tables if holder.in_memory else (tables[0], 0.0)), posteriors=holder.in_memory)
+    if announce is not None and (words := method.slow(facts)) is not None:
+        announce(words)
     if method.needs_memory() is not None:
         result = method._fit(holder.gather().labels, progress, announce)
         result = replace(result, held=Held(holder))

@@ -13,6 +13,7 @@ from crowdassay.report.theme import INK
 
 VERSION = "5.20"
 ENDINGS = (".svg", ".png", ".html", ".json")
+ADDRESSES = 72 * 10**9  # bytes that the JavaScript engine in vl-convert reserves; where it cannot, it ends the process
 MIME = "application/vnd.vegalite.v5+json"
 
 
@@ -97,9 +98,24 @@ def _in_black(part: Any) -> Any:
 
 
 def converter() -> Any:
-    """Return vl-convert, or say which extra has it."""
+    """Return vl-convert, or say which extra has it, or that it would crash the process here."""
+    if (room := address_limit()) < ADDRESSES:
+        raise MissingExtraError(
+            f"What draws charts reserves {ADDRESSES / 1e9:.0f} GB of addresses, though it uses little of them, and a limit "
+            f"allows {room / 1e9:,.1f} GB; lift it (ulimit -v unlimited), or leave out charts and reports."
+        )
     try:
         import vl_convert  # noqa: PLC0415  an extra
     except ImportError as error:
         raise MissingExtraError("Charts need the extra 'report': pip install 'crowdassay[report]'.") from error
     return vl_convert
+
+
+def address_limit() -> float:
+    """Return the bytes of addresses that this process may have; infinity where nothing limits them."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+    except ImportError:
+        return float("inf")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return float("inf") if limit == resource.RLIM_INFINITY else float(limit)

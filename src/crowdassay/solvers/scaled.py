@@ -24,6 +24,7 @@ from crowdassay.solvers.outcome import Progress
 
 ROUGH = 1e-6  # the fit to the vote shares is only a start
 SMALL = 50_000  # labels up to which a second start is worth its time
+CELLS = 10**6  # labels times squared classes up to which it is
 
 Likelihood = Callable[[FloatArray, FloatArray, Weights], ScaledSums]
 """One pass with worker parameters (n_workers, size) and log scales (n_items,); its gradient is by these parameters."""
@@ -119,7 +120,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
         if progress is not None:
             progress(used + n_iter, value)
 
-    for from_votes in (True, False) if problem.labels.n_labels <= SMALL else (True,):
+    for from_votes in (True, False) if worth_another(problem.labels) else (True,):
         if best is not None and used >= max_iter:
             break
         point = problem.start()
@@ -142,6 +143,11 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
             best = Mode(theta, log_scale, posterior, value, history, used, converged)
     assert best is not None
     return replace(best, n_iter=used)
+
+
+def worth_another(labels: Labels) -> bool:
+    """Tell whether labels are so few that a second start costs little: a pass takes a table of squared classes each."""
+    return labels.n_labels <= SMALL and labels.n_labels * labels.n_classes**2 <= CELLS
 
 
 def judge_items(likelihood: Likelihood, theta: FloatArray, easiness: float, n_items: int) -> FloatArray:
