@@ -18,6 +18,26 @@ BINS = 20
 WIDE = 1.645  # standard deviations on either side that hold 90 %
 
 
+def error_limits(wrong: float, variance: float, n_items: int, spread: float | None) -> tuple[float, float]:
+    r"""Return the limits of a 90 % interval of the number of wrong labels of so many items, ``wrong`` being expected.
+
+    .. math::  \operatorname{logit} e \pm 1.645 \sqrt{\sigma^2 + \frac{1}{n e (1 - e)}}
+
+    for an estimated error e on n items, where sigma, the ``spread``, says how far datasets have been off; without it items are
+    taken as independent, with this ``variance``, and the probabilities as right.
+
+    >>> [round(limit) for limit in error_limits(10.0, 9.0, 100, 0.5)]
+    [4, 23]
+    """
+    if spread is None or not 0 < wrong < n_items:
+        width = WIDE * float(np.sqrt(variance))
+        return max(wrong - width, 0.0), min(wrong + width, float(n_items))
+    rate = wrong / n_items
+    width = WIDE * float(np.sqrt(spread**2 + 1.0 / (n_items * rate * (1.0 - rate))))
+    low, high = expit(logit(rate) + np.array([-width, width])) * n_items
+    return float(low), float(high)
+
+
 @dataclass(frozen=True, eq=False)
 class Totals:
     """Counts over items.
@@ -77,21 +97,8 @@ class Totals:
         )
 
     def error_interval(self, spread: float | None) -> tuple[float, float]:
-        r"""Return the limits of a 90 % interval of the number of wrong labels.
-
-        .. math::  \operatorname{logit} e \pm 1.645 \sqrt{\sigma^2 + \frac{1}{n e (1 - e)}}
-
-        for an estimated error e on n items, where sigma says how far datasets have been off; without it items are taken as
-        independent and the probabilities as right.
-        """
-        n_items = self.items - self.known
-        if spread is None or not 0 < self.wrong < n_items:
-            width = WIDE * float(np.sqrt(self.variance))
-            return max(self.wrong - width, 0.0), min(self.wrong + width, float(n_items))
-        rate = self.wrong / n_items
-        width = WIDE * float(np.sqrt(spread**2 + 1.0 / (n_items * rate * (1.0 - rate))))
-        low, high = expit(logit(rate) + np.array([-width, width])) * n_items
-        return float(low), float(high)
+        """Return the limits of a 90 % interval of the number of wrong labels."""
+        return error_limits(self.wrong, self.variance, self.items - self.known, spread)
 
     def join(self, other: Totals) -> Totals:
         """Return the counts over both."""

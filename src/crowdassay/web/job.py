@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from crowdassay.insight.totals import error_limits
+from crowdassay.pool.constants import shipped
 from crowdassay.store.decide import Plan
 from crowdassay.store.home import Session
 from crowdassay.store.known import item_names, known_classes
@@ -263,28 +265,27 @@ class Job:
         index = {} if snapshot is None else snapshot.index
         others = {*self.touched(), *known, *(item for item in list(self.declared) if item not in index)}
         counts = np.zeros(len(STANDING_NAMES), np.int64)
-        wrong = spread = 0.0
+        wrong, variance, n_judged = 0.0, 0.0, 0
         self._judge_few()
         if snapshot is not None:
             rows = np.ones(len(snapshot.names), bool)
             rows[[index[item] for item in others if item in index]] = False
             counts += np.bincount(snapshot.standing[rows], minlength=len(counts))
             p = snapshot.probability[rows & (snapshot.standing != KNOWN)]
-            wrong, spread = float((1 - p).sum()), float((p * (1 - p)).sum())
+            wrong, variance, n_judged = float((1 - p).sum()), float((p * (1 - p)).sum()), len(p)
         for item in others:
             judged = self._believed(item)
             counts[STANDING_NAMES.index(judged.standing)] += 1
             if judged.n_labels and judged.standing != STANDING_NAMES[KNOWN]:
                 wrong += 1 - judged.probability
-                spread += judged.probability * (1 - judged.probability)
-        margin = 1.96 * spread**0.5
+                variance += judged.probability * (1 - judged.probability)
+                n_judged += 1
+        low, high = error_limits(wrong, variance, n_judged, shipped().spread)
         return {
             "standings": dict(zip(STANDING_NAMES, map(int, counts), strict=True)),
             "items": int(counts.sum()),
-            "expected_errors": {
-                "value": round(wrong, 3), "low": round(max(0.0, wrong - margin), 3), "high": round(wrong + margin, 3),
-            },
-        }  # fmt: skip
+            "expected_errors": {"value": round(wrong, 3), "low": round(low, 3), "high": round(high, 3)},
+        }
 
     def _seen(self, item: str) -> Judged | None:
         with self._lock:
