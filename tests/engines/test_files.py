@@ -45,7 +45,7 @@ def test_the_tables_are_those_of_a_fit_in_memory(spool, tmp_path, form):
     results = [fit(DawidSkene(max_iter=20), holder, few=0) for holder in (Memory(LABELS), Spooled(spool))]
     for number, result in enumerate(results):
         write_result(result, {}, tmp_path / str(number), form)
-    for name in TABLES:
+    for name in sorted(set(TABLES) - {"confusion"}):  # which is for more classes
         one, other = ((tmp_path / str(number) / f"{name}.{form}") for number in (0, 1))
         if form == "parquet":
             assert pq.read_table(one).column_names == pq.read_table(other).column_names
