@@ -59,10 +59,11 @@ class MinimaxEntropy(Estimator):
         Features of the workers' tables; 'ordinal' is section 5 of the paper, for ordered classes.
     item_structure : likewise, 'none' or None
         Features of the items' tables. None takes the workers'; 'none' leaves items out.
-    gamma : float, 'auto' or 'learned'
+    gamma : float, 'auto', 'learned' or None
         alpha = gamma K^2 and beta = alpha * (labels per worker) / (labels per item), where these are not given. 'auto'
         chooses among ``gammas`` by cross-validation, section 6.2 of the paper; 'learned' takes the gamma that explains how
-        far workers lie apart (empirical Bayes).
+        far workers lie apart (empirical Bayes). None takes 1/4, or less where the classes are many and a worker's labels few;
+        see `crowdassay.model.family.usual_gamma`.
     alpha, beta : float or None
         Penalties of workers and items; 0 stands for a vanishing one, 0.001.
     centred : bool
@@ -97,7 +98,7 @@ class MinimaxEntropy(Estimator):
 
     structure: str | Structure = "nominal"
     item_structure: str | Structure | None = None
-    gamma: float | str = 0.25
+    gamma: float | str | None = None
     alpha: float | None = None
     beta: float | None = None
     centred: bool = False
@@ -289,9 +290,15 @@ class MinimaxEntropy(Estimator):
             "structure": structure_name(self.structure),
             "alpha": model.alpha,
             "beta": model.beta if model.item else None,
-            "gamma": self.gamma if self.alpha is None and self.beta is None else None,
+            "gamma": self._gamma(model),
             "solver": "profiled",
         }
+
+    def _gamma(self, model: Model) -> float | str | None:
+        """Return the gamma of a fit; None where the penalties were given by themselves."""
+        if self.alpha is not None or self.beta is not None:
+            return None
+        return model.alpha / model.worker.n_classes**2 if self.gamma is None else self.gamma
 
     def _result(self, labels: Labels, outcome: Outcome, solver: str) -> Result:
         solution = outcome.solution
