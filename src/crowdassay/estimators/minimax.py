@@ -13,13 +13,13 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.base import FEW_CELLS, Engine
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.light import is_light
+from crowdassay.engines.light import average_worker, is_light
 from crowdassay.engines.local import LocalEngine, log_softmax
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
-from crowdassay.fit.judges import ByFamily, average_difficulty, average_worker
+from crowdassay.fit.judges import ByFamily, average_difficulty
 from crowdassay.fit.parameters import check_choice, check_order, check_run, gap_note
 from crowdassay.fit.result import Result
 from crowdassay.fit.run import fit

@@ -161,7 +161,7 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     g is the evidence for effects, in nats for each item of a sample.
     """
     sample = sample_of(engine)
-    local = RandomItemsEngine(sample)
+    local = RandomItemsEngine(sample, few=engine.few)
     fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective
