@@ -170,7 +170,7 @@ def fit_default(data: tuple[Any, ...], n_workers: int, n_classes: int) -> None:
     again = finish() - again
     wrong = float((posterior.argmax(axis=1) != truth).mean())
     print(
-        f"Assay, K={n_classes}, {n_labels:.0e} labels: fit {solved - started:.2f} s in {found.n_iter} steps, again {again:.2f} s; "
+        f"Assay, K={n_classes}, {n_labels:.0e} labels: {solved - started:.2f} s in {found.n_iter} steps, again {again:.2f} s; "
         f"judged in {judged:.2f} s; error {100 * wrong:.2f} %",
         flush=True,
     )
