@@ -273,10 +273,10 @@ def equal(n_labels: int, n_workers: int) -> None:
             pa.array(np.arange(n_workers)), pa.array([f"c{c}" for c in range(n_classes)]), np.full(n_items, -1, np.int32),
         )  # fmt: skip
         structure = reference_sets(5, [{0}, {1}, {2}, {3}, {3, 4}]) if name == "sets" else plain
-        for make in (MinimaxEntropy, DawidSkene):
-            if make is DawidSkene and name in {"sets", "ordinal"}:
+        for make in (MinimaxEntropy, DawidSkene, Assay):
+            if make is not MinimaxEntropy and name in {"sets", "ordinal"}:
                 continue
-            options = {"structure": structure} if make is MinimaxEntropy else {"tol": 1e-9}
+            options = {MinimaxEntropy: {"structure": structure}, DawidSkene: {"tol": 1e-9}}.get(make, {})
             found, took = [], []
             for engine in ("local", "gpu"):
                 started = finish()
@@ -286,9 +286,9 @@ def equal(n_labels: int, n_workers: int) -> None:
             top = np.sort(local.posterior, axis=1)
             clear = top[:, -1] - top[:, -2] >= 1e-4
             other = (local.posterior.argmax(axis=1) != card.posterior.argmax(axis=1)) & clear
+            apart = "" if local.objective is None else f"objective differs by {abs(card.objective / local.objective - 1):.1e}, "
             print(
-                f"{make.__name__}, {name}, K={n_classes}, {total} labels: objective differs by "
-                f"{abs(card.objective / local.objective - 1):.1e}, labels of {other.sum()} items of {n_items} "
+                f"{make.__name__}, {name}, K={n_classes}, {total} labels: {apart}labels of {other.sum()} items of {n_items} "
                 f"({(~clear).sum()} near ties), probabilities by {np.abs(local.posterior - card.posterior).max():.1e}; "
                 f"{local.n_iter} and {card.n_iter} sweeps, {took[0]:.1f} and {took[1]:.1f} s",
                 flush=True,
