@@ -280,7 +280,7 @@ def equal(n_labels: int, n_workers: int) -> None:
             found, took = [], []
             for engine in ("local", "gpu"):
                 started = finish()
-                found.append(make(engine=engine, **options).fit(labels).result_)
+                found.append(make(**options).fit(labels, engine=engine).result_)
                 took.append(finish() - started)
             local, card = found
             top = np.sort(local.posterior, axis=1)
