@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
 from crowdassay.io.values import listed, shown, text_of
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 
@@ -31,6 +33,8 @@ def frame_columns(
     kind : {'pandas', 'polars', 'pyarrow'}
         The kind of frame to hand results back in.
     """
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     try:
         narwhal: Any = nw.from_native(frame, pass_through=True)
         if not isinstance(narwhal, nw.DataFrame | nw.LazyFrame):
@@ -54,6 +58,8 @@ def wide_columns(
 
     An item is named by a column, else by pandas' index, else by its row. Cells without a value are no labels.
     """
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     narwhal: Any = nw.from_native(frame, pass_through=True)
     if isinstance(narwhal, nw.LazyFrame):
         narwhal = narwhal.collect()
@@ -93,6 +99,8 @@ def sequence_column(values: Any, role: str) -> Column:
         return values
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         raise DataError(f"The {role}s must be a sequence of values, not {shown(values)}.")
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     series = nw.from_native(values, pass_through=True, series_only=True)
     if isinstance(series, nw.Series):
         return series_column(series)
