@@ -14,6 +14,7 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
 LONG = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
+FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
 
 
@@ -58,6 +59,11 @@ class ImportReport:
     question: str | None = None
     gold: int = 0
     order: str = "given"
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """What items, workers and labels are called in the caller's frame; empty where they came from elsewhere."""
+        return self.columns if self.source in FRAMES else {}
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

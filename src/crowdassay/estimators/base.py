@@ -199,8 +199,18 @@ class Estimator(ABC):
 
     @property
     def workers_(self) -> Any:
-        """Frame of worker, n_labels, accuracy with an interval, verdict, evidence, looks_like, confusion and sigma."""
+        """Frame of worker, n_labels, accuracy with an interval, verdict, action, evidence and looks_like."""
         return self._fitted().frame("workers")
+
+    @property
+    def parameters_(self) -> Any:
+        """Frame of worker, true, observed, share with an interval, labels, and the model's sigma: who answers what to what."""
+        return self._fitted().frame("parameters")
+
+    @property
+    def next_(self) -> Any:
+        """Frame of the items most worth another label: item, label, probability, labels_needed and what they gain."""
+        return self._fitted().frame("next")
 
     @property
     def items_(self) -> Any:
