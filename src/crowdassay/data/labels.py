@@ -65,6 +65,12 @@ class ImportReport:
         """What items, workers and labels are called in the caller's frame; empty where they came from elsewhere."""
         return self.columns if self.source in FRAMES else {}
 
+    def again(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return those of the reading options by which more labels of this kind are read in the same way."""
+        alike = ("item_column", "worker_column", "label_column", "worker_columns", "missing", "format")
+        wide = {"format": "wide"} if self.format == "wide" and not options.get("worker_columns") else {}
+        return {name: value for name, value in options.items() if name in alike} | wide
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {**self.__dict__, "notes": list(self.notes)}

@@ -18,6 +18,7 @@ from crowdassay.insight.connection import Connection
 from crowdassay.insight.describe import Insight, describe
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.learn import JudgeBlock, Learnt
+from crowdassay.insight.money import Money, count_money
 from crowdassay.metrics.scores import score
 from crowdassay.report.build import write_report
 from crowdassay.report.gallery import Gallery
@@ -85,6 +86,13 @@ class Result(Record):
         if truth is None and self.holder.facts.truth is not None:
             truth = self.insight.against
         write_report(self.insight, path, truth=truth, title=title, cost=cost, contents=contents)
+
+    def money(self, cost: float | FloatArray) -> Money:
+        """Count what was spent, what of it on workers to remove, and what it would cost to settle the rest.
+
+        ``cost`` is the price of a label, or what each worker has been paid (n_workers,).
+        """
+        return count_money(self.insight, cost)
 
     def blocks(self) -> Iterator[ItemInsight]:
         """Yield what is to be said of the items, block by block and in order; in memory they are one block."""
