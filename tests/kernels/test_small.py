@@ -102,7 +102,8 @@ def test_items_with_effects(labels, precision, monkeypatch):
     p, log_prior = tables(labels, generator), np.log(generator.dirichlet(np.ones(labels.n_classes)))
     found = []
     for few in (False, True):
-        monkeypatch.setattr(small_items, "is_few", lambda _, few=few: few)
+        monkeypatch.setattr(small, "FEW_LABELS", labels.n_labels if few else 0)
+        monkeypatch.setattr(small_items, "is_few", lambda _: True)
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
         engine = RandomItemsEngine(labels)
         for _ in range(2):  # the second time from where the first has ended

@@ -74,6 +74,8 @@ class Ability(StrEnum):
     """It keeps class weights that are handed to it (`ItemEngine.hold`), and where items are."""
     CARD = "arrays on a graphics card"
     """Vectors of the size of the workers stay on the card: arrays of `Engine.xp` go in and come out."""
+    POOL = "pools judged on a graphics card"
+    """It judges items by the default's pool itself: `crowdassay.engines.gpu.GpuEngine.pool`."""
     EFFECTS = "effects of every item in memory"
     """It integrates random effects of the items: `crowdassay.engines.random_items`."""
 

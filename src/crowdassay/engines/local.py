@@ -79,6 +79,7 @@ class LocalEngine:
         self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
         self.labels, self.announce = labels, announce
         self.few = labels.n_labels <= FEW if few is None else few
+        self._in_numpy = self.few and labels.n_labels <= small.FEW_LABELS  # without a wait for the compiler
         self.warm, self._kept = (self.few if warm is None else warm), bool(warm)
         self.threads = threads or available_cores()
         self.item_tolerance, self.item_steps = item_tolerance, item_steps
@@ -141,7 +142,7 @@ class LocalEngine:
         posterior: FloatArray | None = None,
     ) -> Counts:
         """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
-        if self.n_labels <= small.FEW_LABELS:
+        if self._in_numpy:
             held = shares(self.labels.votes()) if weights == Weights.VOTES else self._given
             objective, counts, totals, found = small.count(
                 self.labels, log_p, log_prior, None if weights == Weights.FREE else held
@@ -168,7 +169,7 @@ class LocalEngine:
 
     def tally(self, weights: FloatArray) -> FloatArray:
         """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
-        if self.n_labels <= small.FEW_LABELS:
+        if self._in_numpy:
             return small.tally(self.labels, weights)
         from crowdassay.kernels import count  # noqa: PLC0415  numba loads on first use
 

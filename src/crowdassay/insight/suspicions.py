@@ -63,7 +63,7 @@ class Suspicions:
     p : ndarray of shape (n_workers, n_kinds)
         Chance of as clear a sign from a worker against whom nothing is to be said; columns as in `KINDS`.
     found : ndarray of bool, shape (n_workers, n_kinds)
-        Which of them hold: at most 5 in 100 of these are expected to be wrong.
+        Which of them hold: at most 10 in 100 of these are expected to be wrong.
     answer : ndarray of int, shape (n_workers,)
         The most frequent answer.
     cell : ndarray of int, shape (n_workers, 2)
