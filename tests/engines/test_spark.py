@@ -48,11 +48,9 @@ SETTINGS = {
 }
 METHODS = (
     MajorityVote(),
-    Assay(),
-    DawidSkene(prior="estimated", smoothing=0.1, max_iter=4),
-    MinimaxEntropy(starts=1, max_iter=5),
-    MinimaxEntropy(starts=1, max_iter=4, item_structure="none"),
-    MinimaxEntropy(starts=1, max_iter=4, structure="ordinal"),
+    DawidSkene(prior="estimated", smoothing=0.1, max_iter=2),
+    MinimaxEntropy(starts=1, max_iter=2),
+    MinimaxEntropy(starts=1, max_iter=2, item_structure="none"),
 )
 
 
@@ -109,7 +107,7 @@ def test_fits_are_those_of_the_local_engine(sessions):
         engine, local = SparkEngine(data), LocalEngine(labels, few=False)
         assert (engine.n_items, engine.n_labels, data.n_gold) == (labels.n_items, labels.n_labels, 3)
         np.testing.assert_array_equal(engine.worker_counts, local.worker_counts)
-        for method in METHODS:
+        for method in (*METHODS, Assay()) if "cluster" in sessions else METHODS:  # the default elsewhere: see the next test
             found, expected = method.solve(engine), method.solve(local)
             if expected.objective is not None:
                 assert found.objective == pytest.approx(expected.objective, rel=1e-9)
@@ -119,7 +117,7 @@ def test_fits_are_those_of_the_local_engine(sessions):
 
 
 @pytest.mark.parametrize(
-    "method", [Assay(), DawidSkene(max_iter=8), MinimaxEntropy(max_iter=8)], ids=lambda method: method.method
+    "method", [Assay(), DawidSkene(max_iter=2), MinimaxEntropy(max_iter=2)], ids=lambda method: method.method
 )
 def test_every_table_and_word_is_that_of_memory(sessions, method):
     """Classic and Connect, with labels gathered and with the way of many labels."""
@@ -180,7 +178,7 @@ def test_a_lost_executor_changes_nothing(sessions):
                 os.kill(lost, signal.SIGKILL)
             return super().reduce(blocks, task, size)
 
-    method = MinimaxEntropy(starts=1, max_iter=6)
+    method = MinimaxEntropy(starts=1, max_iter=4)
     calm, shaken = method.solve(SparkEngine(data)), method.solve(Shaken(data))
     assert shaken.history == calm.history
     np.testing.assert_array_equal(shaken.sigma, calm.sigma)

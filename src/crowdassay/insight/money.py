@@ -14,7 +14,7 @@ from crowdassay.insight.advice import REMOVE
 if TYPE_CHECKING:
     from crowdassay.insight.describe import Insight
 
-MOST = 1e9  # for a label; more is a mistake
+HIGHEST_PRICE = 1e9  # for a label; more is a mistake
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Money:
 
 def check_price(price: float) -> None:
     """Refuse a price that is none."""
-    if not 0 <= price <= MOST:
-        raise ParameterError(f"A label must cost between 0 and {MOST:,.0f}, not {price:g}.")
+    if not 0 <= price <= HIGHEST_PRICE:
+        raise ParameterError(f"A label must cost between 0 and {HIGHEST_PRICE:,.0f}, not {price:g}.")
 
 
 def count_money(insight: Insight, price: float | FloatArray) -> Money:
