@@ -289,6 +289,30 @@ def test_results_appear_at_once(sessions, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_over_connect_an_unfinished_result_has_no_summary(sessions, tmp_path, monkeypatch):
+    if "connect" not in sessions:
+        pytest.skip("elsewhere results appear at once")
+    result = MajorityVote().fit(sessions["connect"].createDataFrame(pa.table(FRAME))).result_
+    write_result(result, {"mark": "old"}, tmp_path, "parquet")
+
+    def summary():
+        return "".join(part.read_text() for part in (tmp_path / "summary.json").glob("part-*"))
+
+    assert '"old"' in summary()
+    calls = iter(range(99))
+
+    def failing(job):
+        if next(calls) == 2:
+            raise OSError(28, "No space left on device")
+        return spark_session.run(job)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spark_write, "run", failing)
+        with pytest.raises(OSError, match="No space"):
+            write_result(result, {"mark": "new"}, tmp_path, "parquet")
+    assert summary() == ""
+
+
 def test_a_failed_fit_leaves_no_folder(sessions, tmp_path):
     def fail(sweeps, objective):
         raise KeyboardInterrupt
