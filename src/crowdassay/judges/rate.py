@@ -223,8 +223,8 @@ def _warnings(verdicts: Verdicts, people: People) -> list[str]:
     notes, n = [], len(people.item)
     if 0 < n < FEWEST_ITEMS:
         notes.append(
-            f"People saw {counted(n, 'item')} only: the rate is theirs alone, with an exact interval; from {FEWEST_ITEMS} items "
-            "on the judges help."
+            f"People saw {counted(n, 'item')} only: the rate is theirs alone, with an exact interval; from {FEWEST_ITEMS} "
+            "items on the judges help."
         )
     if n and len(np.unique(people.code)) == 1:
         name = verdicts.classes[int(people.code[0])]
