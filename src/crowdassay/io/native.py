@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
+from crowdassay.io.delimited import FIRST_ROWS
 from crowdassay.io.values import listed, shown, text_of
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
@@ -38,7 +39,7 @@ def frame_columns(
         there = {str(name): name for name in narwhal.collect_schema().names()}
     except nw.exceptions.DuplicateError:
         raise ColumnError("The frame has several columns of the same name; rename all but one.") from None
-    names = find_columns(list(there), roles, given)
+    names = find_columns(list(there), roles, given, lambda: narwhal.lazy().head(FIRST_ROWS).collect().rows(named=True))
     implementation = str(narwhal.implementation)
     narwhal = narwhal.select([nw.col(there[name]) for name in names.values()])
     if isinstance(narwhal, nw.LazyFrame):
