@@ -159,7 +159,7 @@ def test_nul_in_what_spark_reads_itself(sessions):
 def test_headers_that_a_spreadsheet_would_run(sessions, tmp_path):
     for name, spark in sessions.items():
         frame = spark.createDataFrame(pa.table({"item": ["a"], "=1+1": [0.5], "-1": [0.5]}))
-        write_tables({"posteriors": frame}, {}, str(tmp_path / name), "csv", raw=False)
+        spark_write.write_tables({"posteriors": frame}, {}, str(tmp_path / name), "csv", raw=False)
         (part,) = (tmp_path / name / "posteriors.csv").glob("part-*.csv")
         assert part.read_text().splitlines()[0] == "item,'=1+1,-1"
 

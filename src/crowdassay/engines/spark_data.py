@@ -29,7 +29,8 @@ BLANK = r"rlike r'^(?U)\s*$'"
 BY_LABEL = """
     select label, count_if(item is not null and worker is not null) as kept,
            count_if(item is null) as no_item, count_if(item is not null and worker is null) as no_worker,
-           count_if(instr(concat_ws(' ', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0) as nul
+           count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0)
+               as nul
     from {labels} group by label order by label"""
 WHOLE = "{0} is null or isnan({0}) or ({0} = floor({0}) and abs({0}) < 9007199254740992)"
 

@@ -89,7 +89,8 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         else:
             rows.add(row[one_item or hit], row[who], answers, **facts)
     if unpivoted:
-        rows.columns["item"] = f"{INPUT}{stem}" if "*" in str(stem) else f"{INPUT}{stem}1..."  # a pattern, or the first
+        first = next(iter(unpivoted.values()))[0]
+        rows.columns["item"] = INPUT + (str(stem) if "*" in str(stem) else f"{first}...")  # a pattern, or the first
         rows.note("Every HIT asks about several items: inputs and answers of the same number were taken together.")
     elif one_item == hit and len(input_names) > 1 and wanted.item_column is None:
         rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(input_names)}.")
