@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from crowdassay.planning.stop import FEWEST, GRID_OF_KNOWN, fit_law, limit_of
+from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, fit_law, limit_of
 from replay import DATA, Replay, load, ours
 
 KINDS = {
@@ -170,7 +170,7 @@ def main() -> None:
             print(name, len(records), flush=True)
         given.records.write_text(json.dumps(records), encoding="utf-8")
     records = [row for row in records if row["items"] >= LEAST_ITEMS]
-    several = [row for row in records if row["n"] >= FEWEST]
+    several = [row for row in records if row["n"] >= FEWEST_LABELS]
     law = fit_law(several)
     found = {
         "provenance": {

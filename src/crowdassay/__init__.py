@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.metrics.agreement import Agreement, agreement
     from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.planning.planned import Planned, plan
+    from crowdassay.planning.sizing import Sizing, size_job
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.selection.choose import select
     from crowdassay.selection.select import grid
@@ -72,6 +74,7 @@ _HOMES = {
     "MinimaxEntropy": "crowdassay.estimators.minimax",
     "OneCoin": "crowdassay.estimators.coins",
     "PartialCredit": "crowdassay.measurement.partial",
+    "Planned": "crowdassay.planning.planned",
     "ProjectedEM": "crowdassay.estimators.coins",
     "Rasch": "crowdassay.measurement.rasch",
     "Rated": "crowdassay.judges.rated",
@@ -79,6 +82,7 @@ _HOMES = {
     "RaykarClassifier": "crowdassay.estimators.raykar",
     "Result": "crowdassay.fit.result",
     "SingularVector": "crowdassay.estimators.singular_vector",
+    "Sizing": "crowdassay.planning.sizing",
     "SpectralDawidSkene": "crowdassay.estimators.spectral",
     "Structure": "crowdassay.model.structures",
     "TwoCoin": "crowdassay.estimators.coins",
@@ -91,11 +95,13 @@ _HOMES = {
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
     "load_model": "crowdassay.estimators.load",
+    "plan": "crowdassay.planning.planned",
     "rate": "crowdassay.judges.rate",
     "read_labels": "crowdassay.io.files",
     "reference_sets": "crowdassay.model.structures",
     "select": "crowdassay.selection.choose",
     "simulate": "crowdassay.simulation.simulate",
+    "size_job": "crowdassay.planning.sizing",
 }
 
 __all__ = [  # noqa: RUF022  plain order
@@ -120,6 +126,7 @@ __all__ = [  # noqa: RUF022  plain order
     "MinimaxEntropy",
     "OneCoin",
     "PartialCredit",
+    "Planned",
     "ProjectedEM",
     "Rasch",
     "Rated",
@@ -127,6 +134,7 @@ __all__ = [  # noqa: RUF022  plain order
     "RaykarClassifier",
     "Result",
     "SingularVector",
+    "Sizing",
     "SpectralDawidSkene",
     "Structure",
     "TwoCoin",
@@ -139,11 +147,13 @@ __all__ = [  # noqa: RUF022  plain order
     "grid",
     "load_dataset",
     "load_model",
+    "plan",
     "rate",
     "read_labels",
     "reference_sets",
     "select",
     "simulate",
+    "size_job",
 ]
 
 

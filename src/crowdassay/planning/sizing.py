@@ -11,12 +11,11 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from crowdassay.errors import ParameterError
-from crowdassay.planning.stop import limit_of, population, shipped_law
+from crowdassay.planning.stop import CLOSE, limit_of, population, shipped_law
 
 COVERED = 0.9  # of new jobs, between the limits
 WORTH = 0.01  # fall of the error for one more label on every item, below which more is not advised
 KNOWN = (0, 20, 50, 100, 200, 500)
-CLOSE = 1.5  # upper limit over estimate that enough known items come to
 MOST_ITEMS = 10**10
 
 
