@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import SETTLED, Record
 from crowdassay.planning.dependence import Dependence
@@ -92,7 +92,7 @@ class State:
     @property
     def probability(self) -> FloatArray:
         """Probability of each item's likeliest class, shape (n_items,); 1 where the class is known."""
-        return np.where(self.known, 1.0, self.posterior.max(axis=1, initial=0.0))
+        return np.where(self.known, 1.0, row_max(self.posterior))
 
     @property
     def n_seen(self) -> IntArray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray, row_max, row_sum
 from crowdassay.data.labels import Labels
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.planning.dependence import Dependence
@@ -20,7 +20,7 @@ from crowdassay.planning.dependence import Dependence
 BORROWED_LABELS = 4.0  # labels' worth of the crowd's table in every worker's
 ROUNDS = 2  # tables from probabilities, probabilities without the worker's label by the tables
 CELLS = 4_000_000  # numbers held at a time
-SMALL = 1e-6
+SMALL_PROBABILITY = 1e-6
 
 
 def worker_tables(
@@ -43,7 +43,7 @@ def worker_tables(
     pooled /= pooled.sum(axis=1, keepdims=True)  # the crowd as the fit believes it to be, where nobody can be compared
     tables = _share(first, pooled if crowd is None else crowd)
     for _ in range(ROUNDS):
-        counts = _counts_by_others(labels, posterior, log_prior, law, np.log(np.maximum(tables, SMALL)))
+        counts = _counts_by_others(labels, posterior, log_prior, law, np.log(np.maximum(tables, SMALL_PROBABILITY)))
         typical = counts.sum(axis=0) + BORROWED_LABELS * pooled if crowd is None else crowd
         tables = _share(counts, typical)
     return tables, typical / typical.sum(axis=1, keepdims=True)
@@ -89,6 +89,6 @@ def without(
     """
     evidence = (np.log(np.maximum(posterior, 1e-300)) - log_prior) / law.weight(n_labels.astype(np.float64))[:, None]
     weights = log_prior + law.weight(n_labels - 1.0)[:, None] * (evidence - log_own)
-    weights -= weights.max(axis=1, keepdims=True)
+    weights -= row_max(weights)[:, None]
     np.exp(weights, out=weights)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    return np.asarray(weights / row_sum(weights)[:, None])
