@@ -24,7 +24,7 @@ from crowdassay import Assay, Labels, read_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.planning import policies
 from crowdassay.planning.dependence import Dependence
-from crowdassay.planning.gain import label_gain
+from crowdassay.planning.gain import label_gain, labels_missing
 from crowdassay.planning.state import State
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -96,15 +96,19 @@ class Replay:
         return chosen
 
 
-def ours(law: Dependence | None = None, *, choose_workers: bool = True) -> Callable[[Replay], np.ndarray]:
-    """Score labels by what `label_gain` expects of their item and worker."""
+def ours(
+    law: Dependence | None = None, *, choose_workers: bool = True, price: np.ndarray | None = None
+) -> Callable[[Replay], np.ndarray]:
+    """Score labels by what `label_gain` expects of their item and worker, for the price; items that lack labels first."""
 
     def score(job: Replay) -> np.ndarray:
         state = State.of(job.result, law=law)
         hidden = np.flatnonzero(~job.seen)
         scores = np.full(len(job.seen), -np.inf)
-        workers = job.worker[hidden] if choose_workers else None
-        scores[hidden] = label_gain(state, job.item[hidden], workers)
+        workers = job.worker[hidden]
+        gain = label_gain(state, job.item[hidden], workers if choose_workers else None)
+        gain = gain if price is None else gain / price[workers]
+        scores[hidden] = gain + 1e3 * labels_missing(state.n_labels[job.item[hidden]])
         return scores
 
     return score
@@ -191,9 +195,7 @@ def money(job: Replay, aware: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
         at.append(spent)
         if job.seen.all():
             return np.array(at), np.array(errors)
-        scores = POLICIES["ours" if aware else "uniform"](job)
-        if aware:
-            scores = np.where(np.isfinite(scores), scores / price[job.worker], -np.inf)
+        scores = (ours(price=price) if aware else POLICIES["uniform"])(job)
         spent += float(price[job.worker[job.turn(scores, step(job))]].sum())
 
 

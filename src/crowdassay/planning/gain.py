@@ -8,6 +8,7 @@ from crowdassay.arrays import FloatArray, IntArray, row_max, row_sum
 from crowdassay.planning.dependence import Dependence
 from crowdassay.planning.state import State
 
+FIRST_LABELS = 2  # that every item gets before any gets more
 LOOKED_AT = 4  # classes of an item, the likeliest; exact up to as many classes
 CELLS = 4_000_000  # numbers held at a time
 SMALL_PROBABILITY = 1e-12
@@ -102,6 +103,15 @@ def label_gain(
         after = look_ahead(q, state.log_prior[codes], n_labels[rows], tables, state.law)
         found[part] = spread(*after) / (1.0 if rate is None else 2.0)  # of two classes the probabilities move as one
     return found
+
+
+def labels_missing(n_labels: IntArray) -> IntArray:
+    """Return how many labels items lack that every item gets first, (n,): without a second opinion nobody can be judged.
+
+    >>> labels_missing(np.array([0, 1, 2, 9])).tolist()
+    [2, 1, 0, 0]
+    """
+    return np.maximum(FIRST_LABELS - np.asarray(n_labels, np.int64), 0)
 
 
 def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> FloatArray:
