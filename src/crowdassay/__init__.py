@@ -10,11 +10,12 @@ from crowdassay.version import VERSION
 if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
     from crowdassay.datasets.load import load_dataset
-    from crowdassay.errors import CrowdassayError
+    from crowdassay.errors import CrowdassayError, CrowdassayWarning
     from crowdassay.estimators.aggregate import aggregate
     from crowdassay.estimators.assay import Assay
     from crowdassay.estimators.belief_propagation import BeliefPropagation
     from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
+    from crowdassay.estimators.compare import compare
     from crowdassay.estimators.dawid_skene import DawidSkene
     from crowdassay.estimators.dawid_skene_mean_field import DawidSkeneMeanField
     from crowdassay.estimators.eigenvector_ratio import EigenvectorRatio
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from crowdassay.planning.sizing import Sizing, size_job
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.selection.choose import select
+    from crowdassay.selection.compare import Comparison
     from crowdassay.selection.select import grid
     from crowdassay.simulation.simulate import simulate
 
@@ -57,7 +59,9 @@ _HOMES = {
     "Agreement": "crowdassay.metrics.agreement",
     "BeliefPropagation": "crowdassay.estimators.belief_propagation",
     "BradleyTerry": "crowdassay.ranking.bradley_terry",
+    "Comparison": "crowdassay.selection.compare",
     "CrowdassayError": "crowdassay.errors",
+    "CrowdassayWarning": "crowdassay.errors",
     "DawidSkene": "crowdassay.estimators.dawid_skene",
     "DawidSkeneMeanField": "crowdassay.estimators.dawid_skene_mean_field",
     "EigenvectorRatio": "crowdassay.estimators.eigenvector_ratio",
@@ -92,6 +96,7 @@ _HOMES = {
     "aggregate": "crowdassay.estimators.aggregate",
     "agreement": "crowdassay.metrics.agreement",
     "as_labels": "crowdassay.io.frames",
+    "compare": "crowdassay.estimators.compare",
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
     "load_model": "crowdassay.estimators.load",
@@ -109,7 +114,9 @@ __all__ = [  # noqa: RUF022  plain order
     "Assay",
     "BeliefPropagation",
     "BradleyTerry",
+    "Comparison",
     "CrowdassayError",
+    "CrowdassayWarning",
     "DawidSkene",
     "DawidSkeneMeanField",
     "EigenvectorRatio",
@@ -144,6 +151,7 @@ __all__ = [  # noqa: RUF022  plain order
     "aggregate",
     "agreement",
     "as_labels",
+    "compare",
     "grid",
     "load_dataset",
     "load_model",

@@ -116,7 +116,7 @@ class ReadOptions:
         """Say which of the options that are set cannot be heeded in a place, and what to do; None if all can."""
         for name in self.set():
             reason = OPTIONS[name].metadata["without"].get(place)
-            if name == "format" and self.format == "plain":
+            if name == "format" and self.format in ("plain", "wide" if place == "frame" else "plain"):
                 continue
             if reason == TOOLS:
                 return f"{flag(name)} is for annotation tools' exports. {PLACES[place]} {TOOLS}."

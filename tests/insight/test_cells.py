@@ -21,7 +21,7 @@ MANY = simulate(np.random.default_rng(0), n_items=200, n_workers=6, n_classes=40
 
 def test_with_many_classes_workers_have_rows_for_their_cells():
     found = DawidSkene().fit(MANY).result_
-    names = found.workers_table().column_names
+    names = found.insight.workers_table(cells=True).column_names
     assert not [name for name in names if name.startswith(("confusion", "sigma"))]
     cells = found.cell_table()
     assert cells.column_names == ["worker", "true", "observed", "confusion", "sigma"]
@@ -37,7 +37,9 @@ def test_with_many_classes_workers_have_rows_for_their_cells():
 def test_with_few_classes_they_have_columns():
     found = MajorityVote().fit(simulate(np.random.default_rng(0), n_items=20, n_workers=5, n_classes=MOST_CLASSES)[0]).result_
     assert found.cell_table() is None
-    assert sum(name.startswith("confusion:") for name in found.workers_table().column_names) == MOST_CLASSES**2
+    assert (
+        sum(name.startswith("confusion:") for name in found.insight.workers_table(cells=True).column_names) == MOST_CLASSES**2
+    )
     assert not any("confusion" in note for note in found.insight.notes)
 
 

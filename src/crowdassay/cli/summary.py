@@ -12,6 +12,7 @@ import numpy as np
 from crowdassay.fit.result import Result
 from crowdassay.insight.items import hardness
 from crowdassay.insight.notes import ABOUT_WORKERS
+from crowdassay.io.told import told
 from crowdassay.io.values import counted
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
@@ -33,30 +34,12 @@ def print_report(labels: Any, *, notes: bool = True) -> None:
     if report.format != "plain":
         question = "" if report.question is None else f", question {shown(report.question)}"
         console.print(f"Read as {report.format}{question}: {report.rows_kept:,} of {report.rows_read:,} judgements kept.")
-    for reason, count in report.dropped.items():
-        console.print(f"Left out {counted(count, 'row')}: {reason}.")
-    if report.repeats:
-        console.print(told_repeats(report))
+    for sentence in told(report):
+        console.print(sentence)
     if report.gold:
         console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")
     for note in report.notes if notes else ():
         console.print(f"Note: {note}")
-
-
-def told_repeats(report: Any) -> str:
-    """Say what became of labels that a worker gave an item again.
-
-    >>> from crowdassay.data.labels import ImportReport
-    >>> told_repeats(ImportReport(repeats=541))
-    '541 labels repeat an item that the same worker had already labelled. All were kept; --repeats last keeps only the latest.'
-    """
-    one = report.repeats == 1
-    what = (
-        f"{counted(report.repeats, 'label')} {'repeats' if one else 'repeat'} an item that the same worker had already labelled"
-    )
-    if report.repeats_policy == "keep":
-        return f"{what}. {'It was' if one else 'All were'} kept; --repeats last keeps only the latest."
-    return f"{what}. Only the {report.repeats_policy} label was kept each time."
 
 
 def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:

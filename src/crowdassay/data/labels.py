@@ -14,6 +14,7 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
 LONG = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
+FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
 
 
@@ -58,6 +59,17 @@ class ImportReport:
     question: str | None = None
     gold: int = 0
     order: str = "given"
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """What items, workers and labels are called in the caller's frame; empty where they came from elsewhere."""
+        return self.columns if self.source in FRAMES else {}
+
+    def again(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return those of the reading options by which more labels of this kind are read in the same way."""
+        alike = ("item_column", "worker_column", "label_column", "worker_columns", "missing", "format")
+        wide = {"format": "wide"} if self.format == "wide" and not options.get("worker_columns") else {}
+        return {name: value for name, value in options.items() if name in alike} | wide
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import expit
-from scipy.stats import t as student
+from scipy.special import expit, stdtrit
 
 from crowdassay.errors import ParameterError
 from crowdassay.planning.stop import CLOSE, limit_of, population, shipped_law
@@ -115,7 +114,7 @@ def size_job(
 
 def error_limits(level: float, spread: float, groups: int, n_classes: int) -> tuple[float, float, float]:
     """Return the lower limit, the middle and the upper limit of the error of a new job, from its level on the logit scale."""
-    tail = float(student.ppf((1 + COVERED) / 2, max(groups - 1, 3))) * spread
+    tail = float(stdtrit(max(groups - 1, 3), (1 + COVERED) / 2)) * spread
     low, middle, high = (float((1 - 1 / n_classes) * expit(level + shift)) for shift in (-tail, 0.0, tail))
     return low, middle, high
 

@@ -12,10 +12,11 @@ from crowdassay.datasets.folders import cached
 from crowdassay.estimators.methods import find_method
 from crowdassay.estimators.minimax import PAPER_GAMMAS, MinimaxEntropy
 from crowdassay.fit.result import Result
-from crowdassay.io.files import read_labels
+from crowdassay.io.files import read_files
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import distance_errors, error_rate
+from crowdassay.read_options import ReadOptions
 from crowdassay.reproduction import paper
 
 METHODS = {
@@ -54,7 +55,7 @@ class Experiments:
             if folder is None:
                 self._data[name] = None
             else:
-                labels = read_labels(folder / "labels.csv")
+                labels = read_files([folder / "labels.csv"], ReadOptions())
                 self._data[name] = labels, match_truth(labels, folder / "truth.csv")[0]
         return self._data[name]
 

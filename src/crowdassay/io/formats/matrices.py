@@ -70,7 +70,7 @@ def read_matrix(seen: Look, wanted: ReadOptions) -> Import:
     unique = pc.unique(label)
     plain = pa.array([number_key(text.strip()) or text for text in unique.to_pylist()], pa.string())
     label = plain.take(pc.index_in(label, value_set=unique))  # 1.0 and 1.000e+00, as pandas and NumPy write, are 1
-    _check_abstentions(label, wanted, seen)
+    check_abstentions(label, wanted, shown_file(seen.path.name))
     if wanted.missing:  # no judgement at all, like an empty cell
         none = pa.array([number_key(text) or text for text in wanted.missing], label.type)
         given = pc.invert(pc.is_in(label, value_set=none))
@@ -92,7 +92,7 @@ def read_triples(seen: Look, wanted: ReadOptions) -> Import:
                 f"Row {number} of {shown_file(seen.path.name)} has {len(triple)} values; each needs coder, item and label."
             )
     worker, item, label = (text_column(map(as_name, part), seen.path.name) for part in zip(*triples, strict=True))
-    _check_abstentions(label, wanted, seen)
+    check_abstentions(label, wanted, shown_file(seen.path.name))
     note = "Each row was taken as coder, item and label, the order that nltk uses."
     return Import(item, worker, label, {"item": "second", "worker": "first", "label": "third"}, notes=(note,))
 
@@ -109,11 +109,13 @@ class Wide:
     cells: pa.Array | None = None
 
 
-def _check_abstentions(label: pa.Array, wanted: ReadOptions, seen: Look) -> None:
-    if not wanted.missing and pc.any(pc.equal(label, ABSTAIN)).as_py():
+def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, source: str) -> None:
+    """Refuse labels of -1 of which nobody has said what they mean."""
+    values = pc.unique(label.cast(label.type.value_type) if pa.types.is_dictionary(label.type) else label)
+    if not wanted.missing and any(number_key(str(value)) == ABSTAIN for value in values.to_pylist() if value is not None):
         raise ParameterError(
-            f"{shown_file(seen.path.name)} holds -1, which is a label in some data and means that none was given in others; "
-            "say --missing -1 if it means none, or --missing none if it is a label."
+            f"{source[:1].upper()}{source[1:]} holds -1, which is a label in some data and means that none was given in "
+            "others; say --missing -1 if it means none, or --missing none if it is a label."
         )
 
 
