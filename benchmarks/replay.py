@@ -125,7 +125,7 @@ def seen_labels(job: Replay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
     "ours": ours(),
-    "ours, workers at random": ours(choose_workers=False),
+    "ours with workers at random": ours(choose_workers=False),
     "uniform": by_item(lambda job: policies.uniform(job.votes.sum(axis=1))),
     "uncertainty first": by_item(lambda job: policies.uncertainty(job.result.posterior)),
     "Opt-KG": by_item(lambda job: policies.optimistic_gradient(job.votes)),

@@ -6,6 +6,10 @@ with the result every time, and look good. So the label is taken out of the prob
 .. math::  \log q^{-i}_c = \log \pi_c + t(n - 1) \Big[\frac{1}{t(n)} \log \frac{q_c}{\pi_c} - \log p_i(c, x)\Big] + \text{const}
 
 where n labels count for t(n) each, and p is the table found so far. An item's only label says nothing of who gave it.
+
+How often a worker is right shows before how the worker errs. So a worker's table is drawn towards one that is as often right as
+the worker seems to be and otherwise the crowd's: the crowd's table, mixed with perfect answers for who is better, with answers
+that have nothing to do with the class for who is worse.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ from crowdassay.data.labels import Labels
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.planning.dependence import Dependence
 
-BORROWED_LABELS = 4.0  # labels' worth of the crowd's table in every worker's
+CROWD_LABELS = 4.0  # labels' worth of the crowd's accuracy in every worker's
+OWN_LABELS = 8.0  # labels' worth of the table by accuracy alone in every worker's
+BEST, WORST = 0.98, 1.5  # how far the crowd's table is moved at most: towards perfect answers, towards (and beyond) guesses
 ROUNDS = 2  # tables from probabilities, probabilities without the worker's label by the tables
 CELLS = 4_000_000  # numbers held at a time
 SMALL_PROBABILITY = 1e-6
@@ -39,20 +45,41 @@ def worker_tables(
         What a typical worker answers; otherwise the pooled table of all workers.
     """
     first = observed_counts(labels, posterior)
-    pooled = first.sum(axis=0) + 0.5 / labels.n_classes
-    pooled /= pooled.sum(axis=1, keepdims=True)  # the crowd as the fit believes it to be, where nobody can be compared
-    tables = _share(first, pooled if crowd is None else crowd)
+    pooled = _rows(first.sum(axis=0) + 0.5 / labels.n_classes)  # the crowd as the fit has it, where nobody can be compared
+    typical = pooled if crowd is None else _rows(crowd)
+    tables = _rows(first + CROWD_LABELS * typical)
+    prior = np.exp(log_prior) / np.exp(log_prior).sum()
     for _ in range(ROUNDS):
         counts = _counts_by_others(labels, posterior, log_prior, law, np.log(np.maximum(tables, SMALL_PROBABILITY)))
-        typical = counts.sum(axis=0) + BORROWED_LABELS * pooled if crowd is None else crowd
-        tables = _share(counts, typical)
-    return tables, typical / typical.sum(axis=1, keepdims=True)
+        if crowd is None:
+            typical = _rows(counts.sum(axis=0) + CROWD_LABELS * pooled)
+        tables = _rows(counts + OWN_LABELS * tables_by_accuracy(counts, typical, prior))
+    return tables, typical
 
 
-def _share(counts: FloatArray, crowd: FloatArray) -> FloatArray:
-    """Turn counts into probabilities, drawn towards the crowd's."""
-    tables = counts + BORROWED_LABELS * crowd / crowd.sum(axis=1, keepdims=True)
-    return np.asarray(tables / tables.sum(axis=2, keepdims=True))
+def tables_by_accuracy(counts: FloatArray, crowd: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return the crowd's table as often right as each worker, (n_workers, n_classes, n_classes), from expected counts.
+
+    >>> crowd, counts = np.array([[0.8, 0.2], [0.4, 0.6]]), np.zeros((3, 2, 2))
+    >>> counts[1], counts[2] = 1e9 * np.eye(2), 1e9  # of the first nothing is known, the second is perfect, the third guesses
+    >>> tables_by_accuracy(counts, crowd, np.array([0.5, 0.5])).round(2).tolist()
+    [[[0.8, 0.2], [0.4, 0.6]], [[1.0, 0.0], [0.01, 0.99]], [[0.6, 0.4], [0.6, 0.4]]]
+    """
+    answers = prior @ crowd
+    typical = float(prior @ np.diag(crowd))
+    by_class = counts.sum(axis=2)
+    total = by_class.sum(axis=1) + CROWD_LABELS
+    right = (np.einsum("icc->i", counts) + CROWD_LABELS * typical) / total
+    expected = (by_class @ np.diag(crowd) + CROWD_LABELS * typical) / total  # of the crowd, on items of these classes
+    better = np.clip((right - expected) / np.maximum(1 - expected, SMALL_PROBABILITY), 0.0, BEST)
+    worse = np.clip((expected - right) / np.maximum(expected - float(answers @ prior), SMALL_PROBABILITY), 0.0, WORST)
+    found = crowd + better[:, None, None] * (np.eye(len(crowd)) - crowd) + worse[:, None, None] * (answers - crowd)
+    return _rows(np.maximum(found, SMALL_PROBABILITY))
+
+
+def _rows(table: FloatArray) -> FloatArray:
+    """Let rows sum to one."""
+    return np.asarray(table / table.sum(axis=-1, keepdims=True))
 
 
 def _counts_by_others(
