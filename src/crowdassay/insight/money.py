@@ -14,6 +14,7 @@ from crowdassay.insight.advice import REMOVE
 if TYPE_CHECKING:
     from crowdassay.insight.describe import Insight
 
+KNOWN_ITEMS = 50  # items of known class, from which on they are worth several points of error: docs/accuracy.md
 MOST = 1e9  # for a label; more is a mistake
 
 
@@ -88,6 +89,15 @@ def count_money(insight: Insight, price: float | FloatArray) -> Money:
         to_settle=needed * each,
         for_experts=experts,
     )
+
+
+def wants_known_items(insight: Insight) -> bool:
+    """Tell whether items of known class would help more than anything: none is known, and labels hardly settle most items.
+
+    Only for methods that learn from known items how far labels can be trusted; those say how far datasets have been off.
+    """
+    needed, experts = further_labels(insight)
+    return insight.record.spread is not None and insight.totals.known == 0 and experts > max(KNOWN_ITEMS, needed)
 
 
 def further_labels(insight: Insight) -> tuple[int, int]:

@@ -55,7 +55,7 @@ def update(estimator: Any, data: Any, *, old: Labels | None = None) -> Update:
     fitted = estimator._fitted()
     check_savable(estimator)
     old = fitted.labels if old is None else old
-    new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names)
+    new = data if isinstance(data, Labels) else as_labels(data, **{**estimator._read_alike(), "classes": old.class_names})
     match_classes(old, new)
     check_pseudonyms(old, new)
     labels, touched = merge(old, new)
