@@ -32,7 +32,7 @@ class Money:
     per_settled_item : float or None
         Everything spent by the number of items settled; None where none is.
     labels_to_settle : int
-        About how many further labels would settle what labels can settle.
+        About how many further labels would settle the items that labels can settle; the others are for experts.
     to_settle : float
         What they would cost.
     for_experts : int
@@ -101,7 +101,7 @@ def wants_known_items(insight: Insight) -> bool:
 
 
 def further_labels(insight: Insight) -> tuple[int, int]:
-    """Return about how many labels would settle what labels can settle, and how many items are for an expert."""
+    """Return about how many labels would settle the items that labels can settle, and how many items are for an expert."""
     worth = insight.worth
     if not worth or not insight.connection.identified.any() or insight.chance:
         return 0, 0

@@ -35,7 +35,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "elapsedseconds", "responsetime", "timetaken",
     ),
     "weight": (),  # never guessed: it may well be what an object weighs
-    "text": (),
+    "text": ("text", "itemtext", "content", "imageurl", "url"),
 }  # fmt: skip
 # Tried when none of the words above is there: they name other things as well.
 LAST: Mapping[str, tuple[str, ...]] = {
@@ -77,7 +77,8 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
         _check_given(role, name, names, chosen)
     free = [name for name in names if name not in chosen.values()]
     for role in roles:
-        if role not in chosen and (best := _best(role, free)):
+        left = [name for name in free if name not in chosen.values()] if role in OPTIONAL else free
+        if role not in chosen and (best := _best(role, left)):
             if len(best) > 1 and role in OPTIONAL:
                 continue
             if len(best) > 1 and len(set(best)) == 1:

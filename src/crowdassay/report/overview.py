@@ -94,7 +94,8 @@ def _cost(insight: Insight, money: Money | None) -> dict[str, str]:
     if needed and not wants_known_items(insight):
         value = f"{needed:,} labels" if money is None else f"{money.to_settle:,.2f}"
         expert = f" Show {items} to an expert." if experts else ""
-        return _card(title, value, f"About {needed:,} more labels would settle what labels can settle.{expert}{spent}")
+        settled = counted(max(insight.totals.unsettled - experts, 1), "item")
+        return _card(title, value, f"About {counted(needed, 'more label')} would settle {settled}.{expert}{spent}")
     if wants_known_items(insight):
         text = (
             f"Let an expert answer {KNOWN_ITEMS} items drawn at random. Given as known, they show how far all can be trusted."
@@ -176,12 +177,13 @@ def _labels_to_ask(insight: Insight, money: Money | None) -> list[str]:
     errors = f"Expect about {totals.wrong:,.0f} errors among all items. "
     if wants_known_items(insight):
         return [
-            f"{open_items}{errors}Nothing here says how far these labels can be trusted, so they count like those of an average "
-            f"real crowd. Let an expert answer {KNOWN_ITEMS} items drawn at random and give them as known; then run this again."
+            f"{open_items}{errors}Nothing here says how far these labels can be trusted, so they count like those "
+            "of an average real crowd.",
+            f"Let an expert answer {KNOWN_ITEMS} items drawn at random and give them as known. Then run this again.",
         ]
     if needed:
         price = "" if money is None else f", at a cost of about {money.to_settle:,.2f},"
-        does = "settle what labels can settle" if experts else "fix most of that"
+        does = f"settle {counted(max(totals.unsettled - experts, 1), 'item')}" if experts else "fix most of that"
         more = f"About {counted(needed, 'more label')}{price} would {does}. The list of items below says where to begin."
         steps.append(open_items + errors + more)
     if experts:
