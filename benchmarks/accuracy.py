@@ -25,6 +25,7 @@ import numpy as np
 from corpus import Dataset, calibration_error, datasets
 from crowdassay import Assay
 from crowdassay.data.record import find_winners
+from crowdassay.data.votes import shares
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.fit.result import Result
@@ -34,7 +35,7 @@ from crowdassay.report.chart import save_chart
 from known_items import as_text as known_text
 from known_items import measure
 from peers import peers
-from summary import as_text, regret_chart
+from summary import SCALE_ONLY, as_text, regret_chart
 
 USUAL = ("assay", "majority", "wawa", "dawid-skene", "one-coin", "two-coin", "mean-field", "dawid-skene-mean-field", "minimax")
 LEAST = 1e-6
@@ -100,6 +101,13 @@ def ours(name: str) -> Fit:
     return fit
 
 
+def rounded_mean(one: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class nearest to the mean of the labels, halves upwards, as if it were certain."""
+    place = np.arange(one.labels.n_classes)
+    code = np.floor(shares(one.labels.votes()) @ place + 0.5 + 1e-9).astype(int)
+    return code, np.eye(len(place))[code]
+
+
 def asked_for(arguments: argparse.Namespace) -> dict[str, Fit]:
     """Return the methods to measure by name."""
     others = {} if arguments.no_peers else peers()
@@ -107,8 +115,10 @@ def asked_for(arguments: argparse.Namespace) -> dict[str, Fit]:
         print("Neither crowd-kit nor cleanlab is installed: only our own methods are measured.")
     named = list(METHODS) if "all" in arguments.methods else [name for name in arguments.methods if name in METHODS]
     named += ["assay --ordered"] if "assay" in named else []
+    others |= {"rounded mean of the labels": rounded_mean} if "assay" in named else {}
     wanted = [name for name in arguments.methods if name.startswith(("crowd-kit ", "cleanlab "))]
-    return {name: ours(name) for name in named} | {name: fit for name, fit in others.items() if not wanted or name in wanted}
+    kept = {name: fit for name, fit in others.items() if not wanted or name in {*wanted, "rounded mean of the labels"}}
+    return {name: ours(name) for name in named} | kept
 
 
 def measured(one: Dataset, name: str, fit: Fit) -> dict[str, Any]:
@@ -147,7 +157,7 @@ def main() -> None:
         fits = asked_for(arguments)
         for one in datasets(arguments.most):
             for name, fit in fits.items():
-                if name == "assay --ordered" and not one.ordered:
+                if name in SCALE_ONLY and not one.ordered:
                     continue
                 try:
                     rows.append(measured(one, name, fit))

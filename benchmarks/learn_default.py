@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 SHIPPED = HERE.parent / "src" / "crowdassay" / "pool" / "constants.json"
 BEGIN = Constants(
     dawid_skene=0.3, population=0.8, vote=0.2, items=1.6, correlation=0.4, slip=0.3, anchor=0.3, hold=0.5, belief=10.0,
-    concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4, settled=0.97,
+    concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4,
     spread=0.7,
 )  # fmt: skip
 MEMBERS = (
@@ -48,8 +48,6 @@ SLIPS = (0.2, 0.3, 0.4)
 RIDGES = tuple(product((1.0, 3.0), (3.0, 10.0), (0.3, 1.0, 3.0)))
 SIZES = (5, 20, 50, 100)
 SCALES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-SETTLED = (0.95, 0.96, 0.97, 0.98, 0.985)
-MOST_WRONG = 0.05  # of the labels called settled
 SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 COVERED = 0.88  # of the datasets, by intervals that are to cover 90 % of them; 80 % is promised
 WIDE = 1.645
@@ -141,26 +139,6 @@ def scale_errors(one: Dataset, looks: Looks, constants: Constants) -> list[float
     return found
 
 
-def choose_settled(sets: list[Dataset], posteriors: list[np.ndarray]) -> float:
-    """Return the least probability at which few enough of the labels called settled are wrong.
-
-    That is in the mean over groups of people, and in the mean over groups of language models.
-    """
-    for least in SETTLED:
-        totals: dict[tuple[bool, str], np.ndarray] = {}
-        for one, posterior in zip(sets, posteriors, strict=True):
-            sure = (posterior.max(axis=1) >= least) & (one.truth >= 0)
-            counts = np.array([sure.sum(), (posterior.argmax(axis=1) != one.truth)[sure].sum()])
-            totals[one.people, one.group] = totals.get((one.people, one.group), 0) + counts
-        wrong = [
-            np.mean([bad / sure for (kind, _), (sure, bad) in totals.items() if kind == people and sure] or [0.0])
-            for people in (True, False)
-        ]
-        if max(wrong) <= MOST_WRONG:
-            return least
-    return SETTLED[-1]
-
-
 def misses(one: Dataset, posterior: np.ndarray) -> tuple[float, float]:
     """Return how far the logit of the real error is from the estimated one, and the variance that chance explains."""
     known = np.flatnonzero(one.truth >= 0)
@@ -210,7 +188,6 @@ def main() -> None:
         return {
             **choose_ridges([sets[at] for at in kept], [ridges[at] for at in kept]),
             "scale": SCALES[int(np.argmin(errors))] if errors else BEGIN.scale,
-            "settled": choose_settled([sets[at] for at in kept], [posteriors[at] for at in kept]),
             "spread": choose_spread([off[at] for at in kept]),
         }
 

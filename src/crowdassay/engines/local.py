@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.votes import shares
-from crowdassay.engines.base import FEW, Ability, Counts, Sums, Weights
+from crowdassay.engines.base import FEW, FEW_CELLS, Ability, Counts, Sums, Weights
 from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.light import ItemCoordinates, is_light, sweep_light
 from crowdassay.errors import ParameterError
@@ -79,7 +79,7 @@ class LocalEngine:
         self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
         self.labels, self.announce = labels, announce
         self.few = labels.n_labels <= FEW if few is None else few
-        self.warm = self.few if warm is None else warm
+        self.warm, self._kept = (self.few if warm is None else warm), bool(warm)
         self.threads = threads or available_cores()
         self.item_tolerance, self.item_steps = item_tolerance, item_steps
         self._given = np.zeros((1, self.n_classes))
@@ -131,7 +131,7 @@ class LocalEngine:
 
     def keep_items(self) -> None:
         """Keep the items' coordinates between sweeps from now on."""
-        self.warm = True
+        self.warm = self._kept = True
 
     def count(
         self,
@@ -265,8 +265,12 @@ class LocalEngine:
         return self._run("solve", block)
 
     def _light(self, model: Model) -> bool:
-        """Whether items go without coordinates between sweeps, their tables staying small."""
-        return not self.warm and is_light(model, self._longest)
+        """Whether items go without coordinates between sweeps, their tables staying small.
+
+        Few items of few classes keep theirs: a pass takes no time, and one kernel less is compiled.
+        """
+        spared = self.few and self.n_labels * self.n_classes**2 <= FEW_CELLS
+        return not self._kept and not (self.warm and spared) and is_light(model, self._longest)
 
     @cached_property
     def _longest(self) -> int:

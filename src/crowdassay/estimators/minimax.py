@@ -11,7 +11,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
-from crowdassay.engines.base import Engine
+from crowdassay.engines.base import FEW_CELLS, Engine
 from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import LocalEngine, log_softmax
@@ -40,7 +40,7 @@ TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
 ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
-SEVERAL, LONG = 10**6, 2 * 10**7  # cells of a pass up to which several starts pay, and beyond which it takes long
+LONG = 2 * 10**7  # cells of a pass beyond which it takes long
 WORKING = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
 
 
@@ -254,7 +254,7 @@ class MinimaxEntropy(Estimator):
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
         tol = TOLERANCES["profiled"] if self.tol is None else self.tol
         check_run(self.max_iter, tol)
-        several = engine.few and model.item and cells(engine) <= SEVERAL
+        several = engine.few and model.item and cells(engine) <= FEW_CELLS
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")

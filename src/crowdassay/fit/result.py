@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
@@ -20,9 +20,9 @@ from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.learn import JudgeBlock, Learnt
 from crowdassay.insight.money import Money, count_money
 from crowdassay.metrics.scores import score
-from crowdassay.report.build import write_report
-from crowdassay.report.gallery import Gallery
-from crowdassay.report.tables import result_html
+
+if TYPE_CHECKING:
+    from crowdassay.report.gallery import Gallery
 
 TABLES = ("labels", "posterior", "items")  # those of the items
 
@@ -60,6 +60,8 @@ class Result(Record):
     @property
     def chart(self) -> Gallery:
         """Charts of the result, such as ``result.chart.workers()``."""
+        from crowdassay.report.gallery import Gallery  # noqa: PLC0415  charts load when one is drawn
+
         return Gallery(self.insight)
 
     def score(self, truth: Any, *, ordered: bool = False) -> dict[str, Any]:
@@ -85,6 +87,8 @@ class Result(Record):
         """
         if truth is None and self.holder.facts.truth is not None:
             truth = self.insight.against
+        from crowdassay.report.build import write_report  # noqa: PLC0415  charts load when one is drawn
+
         write_report(self.insight, path, truth=truth, title=title, cost=cost, contents=contents)
 
     def money(self, cost: float | FloatArray) -> Money:
@@ -172,6 +176,8 @@ class Result(Record):
         return f"Result({self.method}, {self.labels.n_items:,} items{sure}{state})"
 
     def _repr_html_(self) -> str:
+        from crowdassay.report.tables import result_html  # noqa: PLC0415  charts load when one is drawn
+
         return result_html(self.insight)
 
 

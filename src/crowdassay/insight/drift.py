@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.insight.tails import as_deviations, crossing, upper_tail
-from crowdassay.kernels.behaviour import BIN_EXPECTED, BIN_LABELS, BIN_RIGHT, BIN_VARIANCE, BIN_WRONG
+from crowdassay.kernels.columns import BIN_EXPECTED, BIN_LABELS, BIN_RIGHT, BIN_VARIANCE, BIN_WRONG
 
 EDGE = 0.15  # of what is known of a worker must lie on either side of the change
 LEAST_SIDE = 8  # labels, too

@@ -15,16 +15,16 @@ from crowdassay.insight.copies import Pair
 from crowdassay.insight.drift import Drift, find_drift
 from crowdassay.insight.tails import discover, sign_tail, upper_tail
 from crowdassay.insight.verdicts import ENOUGH, Agreements
-from crowdassay.kernels.behaviour import (
+from crowdassay.kernels.columns import (
     KNOWN,
     KNOWN_PAR,
     KNOWN_VARIANCE,
     KNOWN_WRONG,
     LABELS,
     PAR,
+    PAR_TYPICAL,
     PAR_VARIANCE,
     SEEN,
-    TYPICAL,
     WRONG,
 )  # fmt: skip
 
@@ -143,7 +143,7 @@ def suspect(
     rate = sums[:, KNOWN_PAR] / np.maximum(known, 1)
     chance = upper_tail(sums[:, KNOWN_WRONG], sums[:, KNOWN_PAR], sums[:, KNOWN_VARIANCE], rate)
     put(Kind.GOLD, chance, known >= ENOUGH, everyone)
-    typical = sums[:, TYPICAL] / labels
+    typical = sums[:, PAR_TYPICAL] / labels
     chance = upper_tail(sums[:, WRONG], sums[:, PAR], sums[:, PAR_VARIANCE], sums[:, PAR] / labels)
     put(Kind.PAR, chance, judged, high < typical)
 

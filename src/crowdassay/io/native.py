@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import narwhals as nw
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
 from crowdassay.io.values import shown, text_of
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 
@@ -29,6 +31,8 @@ def frame_columns(
     kind : {'pandas', 'polars', 'pyarrow'}
         The kind of frame to hand results back in.
     """
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     taken = as_narwhal(frame)
     if taken is None:
         return None
@@ -44,6 +48,8 @@ def frame_columns(
 
 def as_narwhal(frame: Any) -> tuple[Any, dict[str, Any]] | None:
     """Return an eager or lazy frame as Narwhals has it, and its columns by their names as text; None if it is no frame."""
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     try:
         narwhal: Any = nw.from_native(frame, pass_through=True)
         if not isinstance(narwhal, nw.DataFrame | nw.LazyFrame):
@@ -64,6 +70,8 @@ def sequence_column(values: Any, role: str) -> Column:
         return values
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         raise DataError(f"The {role}s must be a sequence of values, not {shown(values)}.")
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     series = nw.from_native(values, pass_through=True, series_only=True)
     if isinstance(series, nw.Series):
         return series_column(series)

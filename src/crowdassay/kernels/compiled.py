@@ -16,9 +16,10 @@ import math
 import numba as nb
 import numpy as np
 
+from crowdassay.kernels.columns import FAINT
+
 FLOOR = 1e-100  # the product of two floored factors and of one running product stays above the smallest float
 FREE, VOTES, GIVEN = 0, 1, 2  # where the class weights of an item come from
-SETTLED = 1e-14  # classes whose weight is below this add nothing to a sum of doubles
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 _inline = nb.njit(cache=True, nogil=True, error_model="numpy", inline="always")  # faster where many arrays are handed over
@@ -167,7 +168,7 @@ def _newton_step(phi, weights, residual, curvature, columns, offsets, widths, be
                 hessian[a, b] = 0.0
             hessian[a, a] = beta
         for c in range(head, n_classes):
-            if offsets[c] != start or widths[c] == 0 or weights[c] < SETTLED:
+            if offsets[c] != start or widths[c] == 0 or weights[c] < FAINT:
                 continue
             basis = columns[c]
             for a in range(width):
@@ -202,7 +203,7 @@ def _add_gradient(first, last, workers, labels, exp_sigma, exp_tau, weights, p, 
     for n in range(first, last):
         worker, label = workers[n], labels[n]
         for c in range(n_classes):
-            if weights[c] < SETTLED:
+            if weights[c] < FAINT:
                 continue
             total = 0.0
             for k in range(n_classes):

@@ -10,15 +10,7 @@ import numpy as np
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.kernels.agreement import (
-    MARGIN,
-    add_items,
-    compare_pairs,
-    compare_workers,
-    count_classes,
-    order_by_worker,
-    share_out,
-)
+from crowdassay.kernels.columns import MARGIN
 from crowdassay.metrics.coefficients import AgreementSums, middle_ranks
 from crowdassay.threads import available_cores, work_on_each
 
@@ -46,9 +38,11 @@ class Judgements:
     @classmethod
     def of(cls, labels: Labels) -> Judgements:
         """Weigh and index the labels."""
-        weight, workers_each = share_out(labels.starts, labels.worker, labels.n_workers)
-        classes = count_classes(labels.starts, labels.label, weight, labels.n_classes)
-        return cls(labels, weight, workers_each, *classes, *order_by_worker(labels.worker, labels.n_workers))
+        from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
+        weight, workers_each = kernels.share_out(labels.starts, labels.worker, labels.n_workers)
+        classes = kernels.count_classes(labels.starts, labels.label, weight, labels.n_classes)
+        return cls(labels, weight, workers_each, *classes, *kernels.order_by_worker(labels.worker, labels.n_workers))
 
 
 def positions(judgements: Judgements, level: str) -> FloatArray:
@@ -78,11 +72,13 @@ def positions(judgements: Judgements, level: str) -> FloatArray:
 
 def sum_lots(judgements: Judgements, level: str, x: FloatArray, lot: IntArray, n_lots: int) -> tuple[AgreementSums, FloatArray]:
     """Return the sums of every lot, and every item's distance summed over pairs of judgements, shape (n_items,)."""
+    from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
     j, labels = judgements, judgements.labels
     sums, spread = np.zeros((n_lots, 6, labels.n_classes)), np.zeros(n_lots)
     full = np.zeros((n_lots if level == "ordinal" else 0, labels.n_classes, labels.n_classes))
     apart = np.zeros(labels.n_items)
-    add_items(
+    kernels.add_items(
         labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, lot, x,
         level == "nominal", sums, spread, full, apart,
     )  # fmt: skip
@@ -91,13 +87,15 @@ def sum_lots(judgements: Judgements, level: str, x: FloatArray, lot: IntArray, n
 
 def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: FloatArray, apart: FloatArray) -> FloatArray:
     """Return for each worker what `crowdassay.kernels.agreement.compare_workers` finds, shape (n_workers, 5)."""
+    from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
     j, labels = judgements, judgements.labels
     observed = float((apart[j.workers_each > 1] / (j.workers_each[j.workers_each > 1] - 1)).sum())
     found = np.empty((labels.n_workers, 5))
 
     def compare(first: int) -> None:
         some = slice(first, first + WORKERS_EACH)
-        compare_workers(
+        kernels.compare_workers(
             j.by_worker[first : first + WORKERS_EACH + 1], j.order, labels.label_item, labels.label, j.weight, j.workers_each,
             j.first, j.found, j.votes, apart, x, level == "nominal", np.ascontiguousarray(total.classes[MARGIN]), observed,
             found[some],
@@ -138,6 +136,8 @@ class PairSums:
 
 def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSums:
     """Compare every two workers who share items; on a sample of the items where there are too many pairs of labels."""
+    from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
     j, labels = judgements, judgements.labels
     sizes = np.diff(labels.starts)
     used = j.workers_each > 1
@@ -152,8 +152,8 @@ def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSum
     slots = int(min(labels.n_workers, others.max(initial=0) + 1))
     numbers, each, slope = np.zeros(5), np.zeros((len(size), 2)), np.zeros((labels.n_items, 2))
     high, low = np.full((SHOWN, 6), -np.inf), np.full((SHOWN, 6), -np.inf)
-    by_worker, order = order_by_worker(worker, labels.n_workers)
-    compare_pairs(
+    by_worker, order = kernels.order_by_worker(worker, labels.n_workers)
+    kernels.compare_pairs(
         starts, worker, label, weight, by_worker, order, item, labels.n_classes,
         LEAST_SHARED, slots, numbers, each, high, low,
     )  # fmt: skip

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import expit
-from scipy.stats import t as student
+from scipy.special import expit, stdtrit
 
 from crowdassay.errors import ParameterError
 from crowdassay.planning.stop import limit_of, population, shipped_law
@@ -104,7 +103,7 @@ def size_job(
     rows = []
     for n, fall, scatter in zip(found["labels"], found["fall"], found["fall_sd"], strict=True):
         sd = float(np.hypot(spread, scatter))
-        tail = float(student.ppf((1 + COVERED) / 2, max(groups - 1, 3))) * sd
+        tail = float(stdtrit(max(groups - 1, 3), (1 + COVERED) / 2)) * sd
         most = 1 - 1 / n_classes
         low, middle, high = (float(most * expit(level + fall + shift)) for shift in (-tail, 0.0, tail))
         rows.append(Size(n, middle, low, high, n * n_items, round(n * n_items * cost, 2)))

@@ -10,8 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, xlog1py, xlogy
-from scipy.stats import t as student
+from scipy.special import expit, logit, stdtrit, xlog1py, xlogy
 
 CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
@@ -88,7 +87,8 @@ def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence
     """
     centre = law.bias + law.slope * float(logit(np.clip(raw, LEAST, 1 - LEAST)))
     errors = expit(GRID)
-    weights = student.logpdf((GRID - centre) / law.spread, law.freedom) + xlogy(wrong, errors) + xlog1py(known - wrong, -errors)
+    student = -(law.freedom + 1) / 2 * np.log1p(((GRID - centre) / law.spread) ** 2 / law.freedom)  # but for a constant
+    weights = student + xlogy(wrong, errors) + xlog1py(known - wrong, -errors)
     weights = np.exp(weights - weights.max())
     total = np.cumsum(weights) / weights.sum()
     middle, high = (float(errors[min(int(np.searchsorted(total, level)), len(errors) - 1)]) for level in (0.5, confidence))
@@ -113,7 +113,7 @@ def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -
     level = np.cumsum(weight[order]) / n_groups
     place = min(int(np.searchsorted(level, min(confidence * (1 + 1 / n_groups), 1.0))), len(order) - 1)
     freedom = float(max(n_groups - 2, 1))
-    spread = float(residual[order[place]] / student.ppf(confidence, freedom))
+    spread = float(residual[order[place]] / stdtrit(freedom, confidence))
     return Law(round(float(bias), 4), round(float(slope), 4), round(spread, 4), freedom, n_groups)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
+from crowdassay.engines.gpu_card import to_host
+from crowdassay.solvers.gamma import digamma, trigamma
 
 BELIEF = 10.0  # answers' worth of belief, for every true class, that its row looks like the others
 USUAL, WIDTH = 4.0, 1.5  # a concentration is within two factors of exp(1.5) of this, nearly always
@@ -70,7 +73,7 @@ class Population:
         """Move the population towards what explains the workers' counts (n_workers, n_classes, n_classes) best."""
         if not self.shared:
             return
-        counts = counts[:: -(-counts.size // ENOUGH)]
+        counts = to_host(counts[:: -(-counts.size // ENOUGH)])
         rows = counts.sum(axis=2)
         for _ in range(STEPS):
             prior, mean, s = self.prior, self.mean, self.concentration
@@ -87,31 +90,18 @@ class Population:
             found = drawn + self.belief * _alike(len(drawn), right, self.decay)
             self.mean = found / found.sum(axis=1, keepdims=True)
 
-    def tables(self, counts: FloatArray) -> FloatArray:
-        r"""Return the workers' mean probabilities, :math:`(n + s m) / (|n| + s)`, of the counts' shape."""
-        found = counts + self.prior
-        return np.asarray(found / found.sum(axis=-1, keepdims=True))
+    def tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
+        r"""Return the workers' mean probabilities, :math:`(n + s m) / (|n| + s)`, of the counts' shape.
 
-    def log_tables(self, counts: FloatArray) -> FloatArray:
+        ``xp`` is the library whose array the counts are.
+        """
+        found = counts + xp.asarray(self.prior)
+        return found / found.sum(axis=-1, keepdims=True)
+
+    def log_tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
         r"""Return the mean of the workers' log probabilities, :math:`\psi(n + s m) - \psi(|n| + s)`, of the counts' shape."""
-        found = counts + self.prior
-        return np.asarray(digamma(found) - digamma(found.sum(axis=-1, keepdims=True)))
-
-
-def trigamma(x: FloatArray) -> FloatArray:
-    r"""Return the second derivative of the logarithm of the gamma function, many times quicker than SciPy's.
-
-    .. math::  \psi'(x) = \sum_{k < 8} \frac1{(x + k)^2} + \psi'(x + 8), \qquad
-               \psi'(y) \approx \frac1y + \frac1{2 y^2} + \frac1{6 y^3} - \frac1{30 y^5} + \frac1{42 y^7} - \frac1{30 y^9}
-
-    where the last, for y > 8, is right to 1e-11.
-    """
-    found = np.square(1.0 / x)
-    for k in range(1, 8):
-        found += np.square(1.0 / (x + k))
-    y = 1.0 / (x + 8)
-    z = y * y
-    return np.asarray(found + y * (1 + y / 2 + z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z / 30)))))
+        found = counts + xp.asarray(self.prior)
+        return digamma(found) - digamma(found.sum(axis=-1, keepdims=True))
 
 
 def _alike(n_classes: int, right: float, decay: float) -> FloatArray:

@@ -144,7 +144,6 @@ class Fits:
 
         self._cancelled = False
         self.running = fit = self.writer.call(begin).result()
-        self.job.announce()
         state: str = FAILED
         message: str | None = "The fit ended without a result."
         try:
@@ -164,7 +163,6 @@ class Fits:
         self._failed_version = version if state != DONE else -1
         self._rest_until = 0.0 if state == DONE else time.monotonic() + REST
         self.running, self.last = None, self.find(fit.id)
-        self.job.announce()
 
     def _fit(self, fit: Fit, folder: Path) -> tuple[str, str | None]:
         command = [sys.executable, "-m", fitter.__name__, str(fit.upto), str(folder), str(os.getpid())]
