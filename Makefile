@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS ?= 50000
 
-.PHONY: setup demo test browser check format docs pictures clean bench fuzz dist
+.PHONY: setup demo test browser check format docs pictures notebooks clean bench fuzz dist
 
 setup: $(VENV)/.ready
 
@@ -54,6 +54,10 @@ docs: setup
 # The pictures of README and of the documentation, drawn anew from the examples.
 pictures: setup browser
 	$(BIN)/python docs/gallery.py
+
+# The notebooks run anew: their outputs, and their pages in the documentation.
+notebooks: setup
+	$(BIN)/python docs/notebooks.py
 
 # Its own environment: crowd-kit needs an older scikit-learn than the tests. Ends within five minutes.
 bench:

@@ -39,8 +39,6 @@ class Estimator(ABC):
     """
 
     method: ClassVar[str]
-    _reading: ClassVar[dict[str, Any]] = {}
-    """How the labels of the fit were read, as far as new ones must be read alike; a fit has its own."""
     memory_tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
     """How many arrays of the size workers x classes^2, and items x classes^2, a fit holds at a time, about."""
 
@@ -91,7 +89,7 @@ class Estimator(ABC):
             if holder is not data:
                 holder.close()
             raise
-        self._reading = self.result_.labels.report.again(reading)
+        self._reading: dict[str, Any] = self.result_.labels.report.again(reading)
         return self
 
     def needs_memory(self) -> str | None:
@@ -201,7 +199,7 @@ class Estimator(ABC):
         """
         truth = y
         if not isinstance(y, str | Path | Mapping) and getattr(y, "ndim", 1) == 1 and not hasattr(y, "column_names"):
-            items = row_items(data, ReadOptions.of(self._reading))
+            items = row_items(data, ReadOptions.of(self._read_alike()))
             values = sequence_column(y, "label")
             if items is None or len(items) != len(values):
                 rows = "a file" if items is None else f"{len(items):,} rows"
@@ -212,12 +210,16 @@ class Estimator(ABC):
     def _frame(self, name: str, data: Any) -> Any:
         return (self._fitted() if data is None else self._predicted(data)).frame(name)
 
+    def _read_alike(self) -> dict[str, Any]:
+        """Return how the labels of the fit were read, as far as new ones must be read alike."""
+        return dict(self.__dict__.get("_reading", {}))
+
     def _predicted(self, data: Any) -> Result:
         """Return what the workers as fitted make of new labels, which are read as those of the fit were."""
         result = self._fitted()
         if is_spark(data) or not isinstance(result.labels, Labels) or result.holder.writes:
             raise ParameterError("Elsewhere than in memory only the items of the fit are labelled; fit old and new together.")
-        reading = {**self._reading, "classes": result.labels.class_names}
+        reading = {**self._read_alike(), "classes": result.labels.class_names}
         labels = data if isinstance(data, Labels) else as_labels(data, **reading)
         match_classes(result.labels, labels)
         posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))

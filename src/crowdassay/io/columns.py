@@ -39,7 +39,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "elapsedseconds", "responsetime", "timetaken",
     ),
     "weight": (),  # never guessed: it may well be what an object weighs
-    "text": (),
+    "text": ("text", "itemtext", "content", "imageurl", "url"),
 }  # fmt: skip
 # Things that are judged, too: with "id" they name items, alone they may be a text or a remark.
 JUDGED = (
@@ -101,7 +101,8 @@ def find_columns(
         _check_given(role, name, names, chosen)
     free = [name for name in names if name not in chosen.values()]
     for role in roles:
-        if role not in chosen and (best := _best(role, free)):
+        left = [name for name in free if name not in chosen.values()] if role in OPTIONAL else free
+        if role not in chosen and (best := _best(role, left)):
             if len(best) > 1 and role in OPTIONAL:
                 continue
             if len(best) > 1 and len(set(best)) == 1:

@@ -58,7 +58,8 @@ def update(estimator: Any, data: Any, *, repeats: str = "keep") -> Update:
     fitted = estimator._fitted()
     check_savable(estimator)
     old = fitted.labels
-    new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names, repeats=repeats)
+    reading = {**estimator._read_alike(), "classes": old.class_names, "repeats": repeats}
+    new = data if isinstance(data, Labels) else as_labels(data, **reading)
     match_classes(old, new)
     check_pseudonyms(old, new)
     sifted = sift(old, new, repeats)
