@@ -14,7 +14,13 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,sources,spark,web]'
 	touch $@
 
-demo: setup
+# A first look needs only the package: what development needs is installed by the other words.
+$(VENV)/.light:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[report]'
+	touch $@
+
+demo: $(if $(wildcard $(VENV)/.ready),setup,$(VENV)/.light)
 	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --gold examples/reviews/gold.csv --truth examples/reviews/truth.csv --cost 0.05 \
 		--out results --report results/report.html
 
