@@ -105,7 +105,7 @@ def climb(
 
 def memory_for(start: FloatArray) -> deque[Pair]:
     """Return an empty memory of steps, as many as there is room for."""
-    return deque(maxlen=max(2, min(MEMORY, ROOM // (2 * max(len(start), 1)))))
+    return deque(maxlen=max(2, min(MEMORY_PAIRS, MEMORY_NUMBERS // (2 * max(len(start), 1)))))
 
 
 def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:
