@@ -19,7 +19,7 @@ from crowdassay.model.family import Model
 if TYPE_CHECKING:
     from crowdassay.engines.local import LocalEngine
 
-LONGEST = 128  # labels of an item up to which its likelihood, as a product, stays a float
+LONGEST_ITEM = 128  # labels of an item up to which its likelihood, as a product, stays a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
 
 def is_light(model: Model, longest: int) -> bool:
     """Tell whether items of at most ``longest`` labels have so strong a penalty that their own tables stay small."""
-    return model.item is not None and longest <= min(0.5 * model.beta, LONGEST) and model.item.free
+    return model.item is not None and longest <= min(0.5 * model.beta, LONGEST_ITEM) and model.item.free
 
 
 def sweep_light(

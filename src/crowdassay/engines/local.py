@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.votes import shares
-from crowdassay.engines.base import FEW, FEW_CELLS, Ability, Counts, Sums, Weights
+from crowdassay.engines.base import FEW_CELLS, GATHERED_LABELS, Ability, Counts, Sums, Weights
 from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.light import Aside, ItemCoordinates, average_worker, is_light, sweep_light
 from crowdassay.errors import ParameterError
@@ -27,9 +27,9 @@ from crowdassay.threads import available_cores
 MAX_BLOCKS = 16
 LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
 LEAST_COUNTED = 131072  # the same where items are only judged, which takes a few nanoseconds a label
-UNROLLED = 30_000  # labels from which compiling for the very number of classes pays
+UNROLLED_LABELS = 30_000  # labels from which compiling for the very number of classes pays
 FEW_CLASSES = 8
-SILENCE = 0.5  # seconds after which a wait for the compiler is announced
+SILENT_SECONDS = 0.5  # seconds after which a wait for the compiler is announced
 
 Block = Callable[[int, int, FloatArray, FloatArray], float]
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class LocalEngine:
         Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time. By
         default they are kept where the labels are few.
     few : bool, optional
-        See `crowdassay.engines.base.Engine`; by default they are up to `FEW`.
+        See `crowdassay.engines.base.Engine`; by default they are up to `GATHERED_LABELS`.
     item_tolerance : float
         An item stops when a Newton step promises to raise the objective by less than half of this.
     item_steps : int
@@ -78,7 +78,7 @@ class LocalEngine:
         self.n_items, self.n_workers = labels.n_items, labels.n_workers
         self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
         self.labels, self.announce = labels, announce
-        self.few = labels.n_labels <= FEW if few is None else few
+        self.few = labels.n_labels <= GATHERED_LABELS if few is None else few
         self._in_numpy = self.few and labels.n_labels <= small.FEW_LABELS  # without a wait for the compiler
         self.warm, self._kept = (self.few if warm is None else warm), bool(warm)
         self.threads = threads or available_cores()
@@ -123,7 +123,7 @@ class LocalEngine:
         A tuple makes the compiler unroll all loops over classes, twice as fast where they are few. It compiles anew for every
         number of classes, though, and that pays only on many labels.
         """
-        few = self.n_classes <= FEW_CLASSES and self.n_labels > UNROLLED
+        few = self.n_classes <= FEW_CLASSES and self.n_labels > UNROLLED_LABELS
         return tuple(range(self.n_classes)) if few else np.arange(self.n_classes)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:
@@ -312,7 +312,7 @@ class LocalEngine:
         if kernel in self._compiled:
             yield
             return
-        timer = threading.Timer(SILENCE, self._say)
+        timer = threading.Timer(SILENT_SECONDS, self._say)
         timer.start()
         try:
             yield

@@ -32,7 +32,7 @@ from crowdassay.model.structures import Structure
 from crowdassay.selection.choose import choose_gamma
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
-from crowdassay.solvers.lbfgs import MEMORY, ROOM
+from crowdassay.solvers.lbfgs import MEMORY_NUMBERS, MEMORY_PAIRS
 from crowdassay.solvers.outcome import Announce, Outcome, Progress, Solution
 from crowdassay.solvers.profiled import complete, fit_profiled
 
@@ -40,8 +40,8 @@ TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
 ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
-LONG = 2 * 10**7  # cells of a pass beyond which it takes long
-WORKING = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
+LONG_PASS_CELLS = 2 * 10**7  # cells of a pass beyond which it takes long
+WORKING_TABLES = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -226,7 +226,7 @@ class MinimaxEntropy(Estimator):
 
     def count_tables(self, facts: Any, *, few: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
-        workers = WORKING + min(2.0 * MEMORY, ROOM / (facts.n_workers * facts.n_classes**2))
+        workers = WORKING_TABLES + min(2.0 * MEMORY_PAIRS, MEMORY_NUMBERS / (facts.n_workers * facts.n_classes**2))
         light = not few and self.needs_memory() is None and (self.starts or 1) == 1
         if light and is_light(make_model(self, facts), facts.longest):
             return workers, 0.0
@@ -234,7 +234,7 @@ class MinimaxEntropy(Estimator):
 
     def slow(self, facts: Any) -> str | None:
         """Say that the fit will take long, and what would not; None where it will not."""
-        if cells(facts) <= LONG or self.item_structure == "none":
+        if cells(facts) <= LONG_PASS_CELLS or self.item_structure == "none":
             return None
         return (
             f"Every pass takes a table of {facts.n_classes:,} x {facts.n_classes:,} classes for each of {facts.n_labels:,} "

@@ -13,12 +13,12 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 
-MEMORY = 20  # pairs of steps and changes of the gradient remembered
-ROOM = 2**26  # numbers that all pairs together may take, 512 MB
+MEMORY_PAIRS = 20  # pairs of steps and changes of the gradient remembered
+MEMORY_NUMBERS = 2**26  # numbers that all pairs together may take, 512 MB
 
-FLAT = 1e-12  # slopes below this, in natural units, are none
-ENOUGH = 1e-4  # share of the rise that the slope promises with which a step is accepted
-LEAST = 1e-15
+FLAT_SLOPE = 1e-12  # slopes below this, in natural units, are none
+ACCEPTED_SHARE = 1e-4  # share of the rise that the slope promises with which a step is accepted
+ROUNDING = 1e-15  # relative rises below this cannot be seen
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 """A point in, its value and gradient out."""
@@ -75,7 +75,7 @@ def climb(
     gradient = gradient * units
     history: list[float] = []
     pairs = memory_for(start) if pairs is None else pairs
-    converged = len(start) == 0 or bool(abs(gradient).max() < FLAT)
+    converged = len(start) == 0 or bool(abs(gradient).max() < FLAT_SLOPE)
     while not converged:
         way = _direction(gradient, pairs)
         slope, length = float(way @ gradient), 1.0
@@ -85,9 +85,9 @@ def climb(
             trial = point + length * (way * units)
             higher, ahead = function(trial)
             n_iter += 1
-            if higher >= value + ENOUGH * length * slope:
+            if higher >= value + ACCEPTED_SHARE * length * slope:
                 break
-            if length * slope <= LEAST * abs(value):  # what is left is below rounding
+            if length * slope <= ROUNDING * abs(value):  # what is left is below rounding
                 return point, value, (*history, value), n_iter, True
             parabola = (
                 0.5 * slope * length**2 / (slope * length - (higher - value))
@@ -95,7 +95,7 @@ def climb(
             length = min(max(parabola, 0.1 * length), 0.5 * length)
         ahead = ahead * units
         _remember(pairs, length * way, gradient - ahead)
-        converged = higher - value <= tol * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT)
+        converged = higher - value <= tol * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT_SLOPE)
         point, value, gradient = trial, higher, ahead
         history.append(value)
         if step is not None:
@@ -105,7 +105,7 @@ def climb(
 
 def memory_for(start: FloatArray) -> deque[Pair]:
     """Return an empty memory of steps, as many as there is room for."""
-    return deque(maxlen=max(2, min(MEMORY, ROOM // (2 * max(len(start), 1)))))
+    return deque(maxlen=max(2, min(MEMORY_PAIRS, MEMORY_NUMBERS // (2 * max(len(start), 1)))))
 
 
 def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:
