@@ -136,10 +136,10 @@ class Insight(ItemInsight):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
-        found = (self.n_labels, self.connection, self.advice, self.copies[0])
+        said = (self.n_labels, self.connection, self.advice, self.copies[0])
         doubt = (self.record.doubt,) if self.record.doubt else ()
         cells = cell_notes(self.record.labels.n_classes)
-        return (*doubt, *write_notes(*found, chance=self.chance, gold=self.totals.known > 0), *self._sampled(), *cells)
+        return (*doubt, *write_notes(*said, chance=self.chance, gold=self.totals.known > 0), *self._sampled(), *cells)
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
@@ -274,8 +274,8 @@ def describe(holder: Holder, judge: JudgeBlock, record: Record, learnt: Learnt |
     sample = lesson.sample
     with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
         copies = pool.submit(find_copies, sample.labels, sample.code, first_judgements(sample.labels), measure.tables)
-        found = (measure.connection, measure.mean_difficulty, measure.comparison, measure.clock)
-        task = Describe(judge, *found, pick=not holder.in_memory)
+        measured = (measure.connection, measure.mean_difficulty, measure.comparison, measure.clock)
+        task = Describe(judge, *measured, pick=not holder.in_memory)
         part = holder.reduce(task)
         pairs = copies.result()
     if not holder.in_memory:
