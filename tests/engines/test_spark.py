@@ -145,6 +145,23 @@ def test_classes_that_differ_in_case_alone(sessions):
             MajorityVote().fit(frame)
 
 
+def test_nul_in_what_spark_reads_itself(sessions):
+    for spark in sessions.values():
+        for role in ("item", "worker", "label"):
+            rows = {"item": ["a", "b"], "worker": ["u", "v"], "label": ["x", "y"]}
+            rows[role][1] += "\0"
+            with pytest.raises(DataError, match=r"holds a NUL character \(1 rows\)"):
+                encode_frame(spark.createDataFrame(pa.table(rows)))
+
+
+def test_headers_that_a_spreadsheet_would_run(sessions, tmp_path):
+    for name, spark in sessions.items():
+        frame = spark.createDataFrame(pa.table({"item": ["a"], "=1+1": [0.5], "-1": [0.5]}))
+        spark_write.write_tables({"posteriors": frame}, {}, str(tmp_path / name), "csv", raw=False)
+        (part,) = (tmp_path / name / "posteriors.csv").glob("part-*.csv")
+        assert part.read_text().splitlines()[0] == "item,'=1+1,-1"
+
+
 def test_every_structure(sessions):
     labels = problems()["ragged"]
     sigma = np.random.default_rng(0).normal(size=(labels.n_workers, labels.n_classes, labels.n_classes))

@@ -13,13 +13,13 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.base import FEW_CELLS, Engine
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.light import is_light
+from crowdassay.engines.light import average_worker, is_light
 from crowdassay.engines.local import LocalEngine, log_softmax
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
-from crowdassay.fit.judges import ByFamily, average_difficulty, average_worker
+from crowdassay.fit.judges import ByFamily, average_difficulty
 from crowdassay.fit.parameters import check_choice, check_order, check_run, gap_note
 from crowdassay.fit.result import Result
 from crowdassay.fit.run import fit
@@ -59,10 +59,11 @@ class MinimaxEntropy(Estimator):
         Features of the workers' tables; 'ordinal' is section 5 of the paper, for ordered classes.
     item_structure : likewise, 'none' or None
         Features of the items' tables. None takes the workers'; 'none' leaves items out.
-    gamma : float, 'auto' or 'learned'
+    gamma : float, 'auto', 'learned' or None
         alpha = gamma K^2 and beta = alpha * (labels per worker) / (labels per item), where these are not given. 'auto'
         chooses among ``gammas`` by cross-validation, section 6.2 of the paper; 'learned' takes the gamma that explains how
-        far workers lie apart (empirical Bayes).
+        far workers lie apart (empirical Bayes). None takes 1/4, or less where the classes are many and a worker's labels few;
+        see `crowdassay.model.family.usual_gamma`.
     alpha, beta : float or None
         Penalties of workers and items; 0 stands for a vanishing one, 0.001.
     centred : bool
@@ -97,7 +98,7 @@ class MinimaxEntropy(Estimator):
 
     structure: str | Structure = "nominal"
     item_structure: str | Structure | None = None
-    gamma: float | str = 0.25
+    gamma: float | str | None = None
     alpha: float | None = None
     beta: float | None = None
     centred: bool = False
@@ -289,9 +290,15 @@ class MinimaxEntropy(Estimator):
             "structure": structure_name(self.structure),
             "alpha": model.alpha,
             "beta": model.beta if model.item else None,
-            "gamma": self.gamma if self.alpha is None and self.beta is None else None,
+            "gamma": self._gamma(model),
             "solver": "profiled",
         }
+
+    def _gamma(self, model: Model) -> float | str | None:
+        """Return the gamma of a fit; None where the penalties were given by themselves."""
+        if self.alpha is not None or self.beta is not None:
+            return None
+        return model.alpha / model.worker.n_classes**2 if self.gamma is None else self.gamma
 
     def _result(self, labels: Labels, outcome: Outcome, solver: str) -> Result:
         solution = outcome.solution

@@ -10,6 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from crowdassay.engines.spark_session import is_connect, is_local, run, spark_path
 from crowdassay.errors import FileError
 from crowdassay.io.tables import OURS, SUMMARY
@@ -68,14 +71,33 @@ def move(spark: Any, fresh: str, folder: str) -> None:
         raise FileError(f"The tables are in '{fresh}' and could not be moved to '{folder}'; move them by hand.")
 
 
+def quoted(name: str) -> str:
+    """Return a column's name as Spark reads it.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def without_formula(name: str) -> str:
+    """Return a header's cell so that no spreadsheet runs it.
+
+    >>> without_formula("=1+1"), without_formula("-1"), without_formula("cat")
+    ("'=1+1", '-1', 'cat')
+    """
+    risky, plain = (pc.match_substring_regex(pa.scalar(name), pattern).as_py() for pattern in (FORMULA, NUMBER))
+    return f"'{name}" if risky and not plain else name
+
+
 def without_formulas(frame: Any) -> Any:
-    """Put an apostrophe before cells that a spreadsheet would run, as `crowdassay.io.write` does."""
+    """Put an apostrophe before names and cells that a spreadsheet would run, as `crowdassay.io.write` does."""
 
     def cell(field: Any) -> str:
-        name = f"`{field.name.replace('`', '``')}`"
+        name, shown = quoted(field.name), quoted(without_formula(field.name))
         if field.dataType.simpleString() != "string":
-            return name
+            return f"{name} as {shown}"
         risky = f"{name} rlike r'{FORMULA}' and not {name} rlike r'{NUMBER}'"
-        return f'case when {risky} then concat("\'", {name}) else {name} end as {name}'
+        return f'case when {risky} then concat("\'", {name}) else {name} end as {shown}'
 
     return frame.selectExpr(*map(cell, frame.schema.fields))

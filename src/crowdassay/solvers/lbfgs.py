@@ -35,6 +35,7 @@ def climb(
     max_iter: int,
     tol: float,
     step: Callable[[int, float], None] | None = None,
+    pairs: deque[Pair] | None = None,
 ) -> tuple[FloatArray, float, tuple[float, ...], int, bool]:
     """Maximise a function.
 
@@ -50,6 +51,8 @@ def climb(
         Relative change of the value at which to stop.
     step : callable, optional
         Hears the number of evaluations and the value after every step.
+    pairs : deque, optional
+        What an earlier climb of nearly the same function has learned of its curvature, in the same units; added to.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def climb(
     point, (value, gradient), n_iter = start, function(start), 1
     gradient = gradient * units
     history: list[float] = []
-    pairs: deque[Pair] = deque(maxlen=max(2, min(MEMORY_PAIRS, MEMORY_NUMBERS // (2 * len(start)))))
+    pairs = memory_for(start) if pairs is None else pairs
     converged = len(start) == 0 or bool(abs(gradient).max() < FLAT_SLOPE)
     while not converged:
         way = _direction(gradient, pairs)
@@ -98,6 +101,11 @@ def climb(
         if step is not None:
             step(n_iter, value)
     return point, value, tuple(history) or (value,), n_iter, True
+
+
+def memory_for(start: FloatArray) -> deque[Pair]:
+    """Return an empty memory of steps, as many as there is room for."""
+    return deque(maxlen=max(2, min(MEMORY_PAIRS, MEMORY_NUMBERS // (2 * max(len(start), 1)))))
 
 
 def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:

@@ -18,7 +18,7 @@ from crowdassay.solvers.opening import open_without_items
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
 START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
-ITEM_SHARE = 0.1  # of the tolerance of the whole objective, relative, is an item's own: items add about one each
+ITEM_SHARE = 1.0  # times the tolerance of the whole objective, relative, is an item's own
 
 
 def fit_profiled(
