@@ -21,7 +21,7 @@ import cupy as cp
 import numpy as np
 import pyarrow as pa
 
-from crowdassay import DawidSkene, MinimaxEntropy
+from crowdassay import Assay, DawidSkene, MinimaxEntropy
 from crowdassay.data.labels import Labels
 from crowdassay.engines.gpu import GpuEngine
 from crowdassay.engines.gpu_store import memory_needed
@@ -148,6 +148,34 @@ def fit(estimator: Any, data: tuple[Any, ...], n_workers: int, n_classes: int, s
             print(f"  the same sweep by hand in CUDA C++ {1e3 * by_hand(engine, found):.1f} ms", flush=True)
 
 
+def fit_default(data: tuple[Any, ...], n_workers: int, n_classes: int) -> None:
+    """Time the default on arrays on the card, and the judging of all items, whose probabilities stay there."""
+    worker, label, truth = data
+    few, n_labels = EACH * 1000, len(worker)
+    estimator = Assay()
+    estimator.solve(GpuEngine(worker[:few], label[:few], EACH, n_workers, n_classes))
+    engine = GpuEngine(worker, label, EACH, n_workers, n_classes)
+    started = finish()
+    found = estimator.solve(engine)
+    solved, pool = finish(), estimator.pool_
+    if pool.items is not None:
+        print("  items have effects here: they would be judged in memory")
+    arguments = (pool.voice, pool.offset, pool.bias, pool.vote, pool.correlation)
+    engine.pool(cp.asarray(pool.tables), *arguments)
+    compiled = finish()
+    posterior, _ = engine.pool(cp.asarray(pool.tables), *arguments)
+    judged = finish() - compiled
+    again = finish()
+    estimator.solve(engine)
+    again = finish() - again
+    wrong = float((posterior.argmax(axis=1) != truth).mean())
+    print(
+        f"Assay, K={n_classes}, {n_labels:.0e} labels: {solved - started:.2f} s in {found.n_iter} steps, again {again:.2f} s; "
+        f"judged in {judged:.2f} s; error {100 * wrong:.2f} %",
+        flush=True,
+    )
+
+
 def by_hand(engine: GpuEngine, found: Any) -> float:
     """Time a sweep written for two classes and five labels an item alone, and see that it finds the same objective."""
     sigma, m = cp.asarray(found.sigma), engine.n_items
@@ -168,13 +196,14 @@ def by_hand(engine: GpuEngine, found: Any) -> float:
 
 
 def fits(n_labels: int, n_workers: int) -> None:
-    """Dawid-Skene and minimax, two classes and five."""
+    """Dawid-Skene, minimax and the default, two classes and five."""
     seconds = ceilings(n_labels, n_workers)
     for n_classes in (2, 5):
         cp.get_default_memory_pool().free_all_blocks()
         data = simulate(n_labels, n_workers, n_classes)
         for estimator in (DawidSkene(tol=1e-6), MinimaxEntropy(tol=1e-6)):
             fit(estimator, data, n_workers, n_classes, seconds if n_classes == 2 else None)
+        fit_default(data, n_workers, n_classes)
         del data
 
 
@@ -197,6 +226,7 @@ def classes(n_labels: int, n_workers: int) -> None:
         fit(MinimaxEntropy(tol=1e-6, structure=structure), data, n_workers // 10, n_classes)
         if structure == "nominal":
             fit(DawidSkene(tol=1e-6), data, n_workers // 10, n_classes)
+            fit_default(data, n_workers // 10, n_classes)
         del data
 
 
@@ -243,22 +273,22 @@ def equal(n_labels: int, n_workers: int) -> None:
             pa.array(np.arange(n_workers)), pa.array([f"c{c}" for c in range(n_classes)]), np.full(n_items, -1, np.int32),
         )  # fmt: skip
         structure = reference_sets(5, [{0}, {1}, {2}, {3}, {3, 4}]) if name == "sets" else plain
-        for make in (MinimaxEntropy, DawidSkene):
-            if make is DawidSkene and name in {"sets", "ordinal"}:
+        for make in (MinimaxEntropy, DawidSkene, Assay):
+            if make is not MinimaxEntropy and name in {"sets", "ordinal"}:
                 continue
-            options = {"structure": structure} if make is MinimaxEntropy else {"tol": 1e-9}
+            options = {MinimaxEntropy: {"structure": structure}, DawidSkene: {"tol": 1e-9}}.get(make, {})
             found, took = [], []
             for engine in ("local", "gpu"):
                 started = finish()
-                found.append(make(engine=engine, **options).fit(labels).result_)
+                found.append(make(**options).fit(labels, engine=engine).result_)
                 took.append(finish() - started)
             local, card = found
             top = np.sort(local.posterior, axis=1)
             clear = top[:, -1] - top[:, -2] >= 1e-4
             other = (local.posterior.argmax(axis=1) != card.posterior.argmax(axis=1)) & clear
+            apart = "" if local.objective is None else f"objective differs by {abs(card.objective / local.objective - 1):.1e}, "
             print(
-                f"{make.__name__}, {name}, K={n_classes}, {total} labels: objective differs by "
-                f"{abs(card.objective / local.objective - 1):.1e}, labels of {other.sum()} items of {n_items} "
+                f"{make.__name__}, {name}, K={n_classes}, {total} labels: {apart}labels of {other.sum()} items of {n_items} "
                 f"({(~clear).sum()} near ties), probabilities by {np.abs(local.posterior - card.posterior).max():.1e}; "
                 f"{local.n_iter} and {card.n_iter} sweeps, {took[0]:.1f} and {took[1]:.1f} s",
                 flush=True,

@@ -1,23 +1,26 @@
 """What the kernels for a graphics card compute, in numba's simulator; `test_gpu.py` runs this file with it switched on."""
 
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay import DawidSkene, MinimaxEntropy
+from crowdassay import Assay, DawidSkene, MinimaxEntropy
 from crowdassay.data.labels import Labels
 from crowdassay.engines import gpu, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
+from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.gpu import GpuEngine
+from crowdassay.engines.local import LocalEngine
+from crowdassay.fit.judges import ByPool
 from crowdassay.fit.run import fit
 from crowdassay.holders.card import Card
 from crowdassay.holders.memory import Memory
 from crowdassay.kernels import reference
 from crowdassay.model.family import Model
 from crowdassay.model.structures import nominal, reference_sets, resolve
+from crowdassay.pool.judge import Pool
 from crowdassay.simulation.simulate import simulate
+from engines.simulator import simulated_card
 from problems import random_labels
 
 
@@ -45,14 +48,9 @@ def small(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def few_threads(monkeypatch):
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # the simulator's threads wait for each other all the time
-    monkeypatch.setattr(gpu, "BLOCKS", 2)
-    monkeypatch.setattr(gpu, "THREADS", 2)
-    monkeypatch.setattr(gpu_layout, "TEAMS", (2, 3))
-    yield
-    sys.setswitchinterval(interval)
+def few_threads():
+    with simulated_card():
+        yield
 
 
 def item_basis(name, n_classes):
@@ -271,3 +269,43 @@ def test_a_fit_equals_the_local_one(make):
     assert card.objective == pytest.approx(local.objective, rel=1e-6)
     np.testing.assert_allclose(card.posterior, local.posterior, atol=1e-3)
     np.testing.assert_array_equal(card.code, local.code)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_pool_judges_as_in_memory(n_classes, streamed, small, monkeypatch):
+    monkeypatch.setattr(gpu, "MOST_LABELS", 2)
+    monkeypatch.setattr(gpu_layout, "LEAST_CAP", 2)
+    labels, draw = random_labels(n_classes, n_items=12, n_classes=n_classes, gold=2), np.random.default_rng(0)
+    pool = Pool(
+        tables=np.log(draw.dirichlet(np.ones(n_classes), size=(labels.n_workers, n_classes))),
+        stranger=np.zeros((n_classes, n_classes)), offset=draw.normal(size=n_classes), bias=draw.normal(size=n_classes),
+        vote=0.4, correlation=0.5, many=50.0, voice=draw.random(labels.n_workers), quiet=1.0,
+    )  # fmt: skip
+    card, memory = ByPool(pool)(small.engine(labels, streamed=streamed)), ByPool(pool)(LocalEngine(labels))
+    np.testing.assert_allclose(card.posterior, memory.posterior, atol=1e-5)
+    np.testing.assert_allclose(card.expected, memory.expected, atol=1e-4)
+    np.testing.assert_array_equal(card.winners, memory.winners)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_items_come_back_from_the_card(streamed, small, monkeypatch):
+    monkeypatch.setattr(gpu, "MOST_LABELS", 2)
+    monkeypatch.setattr(gpu_layout, "LEAST_CAP", 2)
+    labels = random_labels(3, n_items=15, gold=4)
+    engine = small.engine(labels, streamed=streamed)
+    engine.labels = None
+    workers = np.arange(labels.n_workers) == labels.worker[0]
+    for wanted in (Wanted(), Wanted(known=True), Wanted(step=4), Wanted(workers=workers), Wanted(True, 5, workers)):
+        card, memory = engine.gather(wanted), take(labels, wanted.rows(labels, 0))
+        for name in ("starts", "gold", "worker", "label"):
+            np.testing.assert_array_equal(getattr(card, name), getattr(memory, name), err_msg=f"{name} {wanted}")
+        assert (card.n_workers, card.n_classes) == (memory.n_workers, memory.n_classes)
+
+
+def test_the_default_runs_on_arrays_of_the_card():
+    labels = random_labels(5, n_items=30, n_workers=8, n_classes=3)
+    arrays = GpuEngine(labels.worker, labels.label, labels.starts, 8, 3)
+    on_card, in_memory = Assay().solve(arrays), Assay().solve(LocalEngine(labels))
+    np.testing.assert_allclose(on_card.sigma, in_memory.sigma, atol=1e-4)
+    np.testing.assert_allclose(on_card.judge(arrays).posterior, in_memory.judge(LocalEngine(labels)).posterior, atol=1e-4)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import gammaln, log_softmax, polygamma
+from scipy.special import gammaln, log_softmax, polygamma, psi
 
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
@@ -11,7 +11,8 @@ from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.fit.judges import ByTables
 from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
-from crowdassay.solvers.population import USUAL, WIDTH, Population, trigamma
+from crowdassay.solvers.gamma import digamma, trigamma
+from crowdassay.solvers.population import USUAL, WIDTH, Population
 from problems import random_labels
 
 
@@ -166,6 +167,11 @@ def test_the_size_of_the_effects_is_learned(spread):
         sums = engine.integrate(p, np.log([0.5, 0.5]), anchor=0.0, precision=precision, effects=found)
         precision = learn_precision(precision, sums.spread, 2)
     assert precision == pytest.approx(1 / spread**2, rel=0.25)
+
+
+def test_digamma_is_scipys():
+    x = np.geomspace(1e-6, 1e9, 2000)
+    np.testing.assert_allclose(digamma(x), psi(x), rtol=1e-13, atol=1e-13)
 
 
 def test_trigamma_is_scipys():

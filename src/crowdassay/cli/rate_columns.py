@@ -43,12 +43,12 @@ def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str 
     column = options["order_column"]
     if column is None:
         return None
-    from crowdassay.io.files import read_labels
+    from crowdassay.io.files import read_files
+    from crowdassay.read_options import ReadOptions
 
     if labels.report.format != "plain":
         raise ParameterError("--order-column names a column, and goes with plain tables.")
-    again = read_labels(
-        path,
+    reading = ReadOptions(
         item_column=labels.report.columns["item"],
         worker_column=labels.report.columns["worker"],
         label_column=column,
@@ -56,6 +56,7 @@ def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str 
         allow_drops=True,
         format="plain",
     )
+    again = read_files([path], reading)
     orders: dict[tuple[str, str], list[str]] = {}
     for key, code in zip(_keys(again), again.label, strict=True):
         orders.setdefault(key, []).append(again.class_names[code])

@@ -14,9 +14,10 @@ from crowdassay.data.labels import Labels
 from crowdassay.engines.gather import Wanted
 from crowdassay.model.family import Model
 
-FEW = 30_000
+GATHERED_LABELS = 30_000
 """Labels up to which every place gathers them in memory, so that all fit them in the same way: several starts, and items that
 keep their coordinates between sweeps, find better optima. Above, items carry nothing from sweep to sweep anywhere."""
+FEW_CELLS = 10**6  # labels times squared classes: a pass over fewer takes no time, so that several starts pay
 
 
 class Weights(IntEnum):
@@ -73,6 +74,8 @@ class Ability(StrEnum):
     """It keeps class weights that are handed to it (`ItemEngine.hold`), and where items are."""
     CARD = "arrays on a graphics card"
     """Vectors of the size of the workers stay on the card: arrays of `Engine.xp` go in and come out."""
+    POOL = "pools judged on a graphics card"
+    """It judges items by the default's pool itself: `crowdassay.engines.gpu.GpuEngine.pool`."""
     EFFECTS = "effects of every item in memory"
     """It integrates random effects of the items: `crowdassay.engines.random_items`."""
 

@@ -14,10 +14,10 @@ from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
 from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.gpu_card import Array, array_module, for_kernels, launch, to_host
+from crowdassay.engines.gpu_gather import gather
 from crowdassay.engines.gpu_layout import Group, Layout, lay_out
 from crowdassay.engines.gpu_listing import Listing, list_items
 from crowdassay.engines.gpu_store import OnCard, choose_store
-from crowdassay.errors import ParameterError
 from crowdassay.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
 from crowdassay.model.family import Model
 
@@ -52,7 +52,7 @@ class GpuEngine:
 
     labels: Labels | None = None
     few = False
-    can = frozenset({Ability.WEIGHTS, Ability.CARD})
+    can = frozenset({Ability.WEIGHTS, Ability.CARD, Ability.POOL})
 
     def __init__(
         self,
@@ -109,10 +109,10 @@ class GpuEngine:
         return counts
 
     def gather(self, wanted: Wanted) -> Labels:
-        """Return the labels of a few items; only where these came as `Labels`."""
-        if self.labels is None:
-            raise ParameterError("This engine was made from arrays on the card and has no labels to gather.")
-        return take(self.labels, wanted.rows(self.labels, 0))
+        """Return the labels of a few items; of arrays on the card, without names."""
+        if self.labels is not None:
+            return take(self.labels, wanted.rows(self.labels, 0))
+        return gather(self.layout, self._gold, wanted, self.n_classes, self.xp)
 
     def hold(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
@@ -141,27 +141,55 @@ class GpuEngine:
         self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, posterior: FloatArray | None = None
     ) -> Counts:
         """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
-        from crowdassay.kernels.gpu import make_counter  # noqa: PLC0415  numba loads on first use
-
-        xp, n_classes, seen = self.xp, self.n_classes, self.layout.label_counts
-        by_label = xp.asarray(log_p).transpose(0, 2, 1)  # the true class last
+        seen = self.layout.label_counts
+        by_label = self.xp.asarray(log_p).transpose(0, 2, 1)  # the true class last
         exact = log_odds(by_label)
         rounded = exact.astype(np.float32)
+        objective, totals, counts = self._count(rounded, log_prior, weights, posterior)
+        objective += float(self.xp.sum(seen * self.xp.where(seen > 0, by_label[:, :, 0], 0.0)))
+        # What rounding the tables has moved, to first order.
+        objective += float(self.xp.sum(counts.transpose(0, 2, 1)[:, :, 1:] * (exact - rounded)))
+        return Counts(objective, _like(counts, log_p), _like(totals, log_p))
+
+    def pool(
+        self, tables: FloatArray, voice: FloatArray, offset: FloatArray, bias: FloatArray, vote: float, correlation: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Judge all items by a pool; see `crowdassay.pool.judge` for what goes in.
+
+        Returns
+        -------
+        posterior : array of shape (n_items, n_classes)
+        counts : array of shape (n_workers, n_classes, n_classes)
+            Expected number of labels by worker, true class and observed class.
+        """
+        module = np if isinstance(tables, np.ndarray) else self.store.xp
+        posterior = module.empty((self.n_items, self.n_classes))
+        xp, n_classes = self.xp, self.n_classes
+        rows = xp.empty((self.n_workers, n_classes, n_classes), np.float32)
+        rows[:, :, :-1] = log_odds(xp.asarray(tables).transpose(0, 2, 1))
+        rows[:, :, -1] = xp.asarray(voice)[:, None]
+        told = np.concatenate([offset, bias, [vote, correlation]])
+        counts = self._count(rows, told, Weights.FREE, posterior, pooled=True)[2]
+        return posterior, _like(counts, tables)
+
+    def _count(
+        self, rows: Array, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None, *, pooled: bool = False
+    ) -> tuple[float, Array, Array]:
+        """Return the objective, the class totals and the expected counts, from rows by worker and observed class."""
+        from crowdassay.kernels.gpu import make_counter  # noqa: PLC0415  numba loads on first use
+
+        xp, n_classes = self.xp, self.n_classes
         scale = 2.0 ** (61 - math.ceil(math.log2(self._most)))  # a worker's sum of weights in 64 bits
         sums = xp.zeros((2, self.layout.n_places, n_classes, n_classes), np.int64)
         listing = self._listing
         objective, totals = self._pass(
-            lambda team, _: make_counter(n_classes, team), rounded, n_classes - 1, log_prior, weights, scale,
+            lambda team, _: make_counter(n_classes, team, pooled), rows, rows.shape[2], log_prior, weights, scale,
             sums.ravel() if listing is None else xp.zeros(0, np.int64), posterior, listing=listing,
         )  # fmt: skip
         if listing is not None:
             listing.collect(n_classes, scale, sums.ravel())
         coarse, fine = (self.layout.by_worker(part, xp) / scale for part in sums)
-        counts = xp.ascontiguousarray((coarse + fine / FINER).transpose(0, 2, 1))
-        objective += float(xp.sum(seen * xp.where(seen > 0, by_label[:, :, 0], 0.0)))
-        # What rounding the tables has moved, to first order.
-        objective += float(xp.sum(counts.transpose(0, 2, 1)[:, :, 1:] * (exact - rounded)))
-        return Counts(objective, _like(counts, log_p), _like(totals, log_p))
+        return objective, totals, xp.ascontiguousarray((coarse + fine / FINER).transpose(0, 2, 1))
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
@@ -275,7 +303,7 @@ class GpuEngine:
         if posterior is not None and found is not None:
             self._fill(posterior, found)
         total = partial.sum(axis=0)
-        total[0] += total[1:] @ (exact_prior - prior)
+        total[0] += total[1:] @ (exact_prior - prior)[:n_classes]
         return float(total[0]), total[1:]
 
     @cached_property

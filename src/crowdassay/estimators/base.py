@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.spark_session import is_spark
-from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.errors import DataError, NotFittedError, ParameterError
 from crowdassay.fit.parameters import check_types, match_classes
 from crowdassay.fit.result import Result
 from crowdassay.fit.run import fit
 from crowdassay.holders.hold import hold
 from crowdassay.holders.memory import Memory
-from crowdassay.io.frames import as_labels
+from crowdassay.io.frames import as_labels, row_items
+from crowdassay.io.native import sequence_column
+from crowdassay.read_options import ReadOptions
 from crowdassay.solvers.outcome import Announce, Progress, Solution
 
 
@@ -63,7 +68,7 @@ class Estimator(ABC):
         data : Labels, path, frame, triple (items, workers, labels), or holder
             A Spark frame is fitted inside Spark, and the tables of the result are Spark frames.
         y : ignored
-            For scikit-learn's sake.
+            For scikit-learn's sake; known classes that the model may learn from are ``gold``.
         gold : frame, mapping or path, optional
             Items whose class is known; they are never overruled.
         engine : {'local', 'gpu'}
@@ -84,6 +89,7 @@ class Estimator(ABC):
             if holder is not data:
                 holder.close()
             raise
+        self._reading: dict[str, Any] = self.result_.labels.report.again(reading)
         return self
 
     def needs_memory(self) -> str | None:
@@ -121,16 +127,18 @@ class Estimator(ABC):
         """Fit, going on from an earlier result where the model can; most start anew."""
         return self.fit(data)
 
-    def partial_fit(self, data: Any, y: object = None) -> Self:
+    def partial_fit(self, data: Any, y: object = None, *, repeats: str = "keep") -> Self:
         """Take in new labels of old or new items: only these items are solved again, the workers stay as fitted.
 
-        A later `refresh` fits the workers too, and goes on from there. Without an earlier fit this is one.
+        Labels that the fit has already (same item, worker and class) are not counted again, and other labels by a worker on
+        the same item follow ``repeats``: 'keep', 'first', 'last' or 'error', as with ``crowdassay update``. A later `refresh`
+        fits the workers too, and goes on from there. Without an earlier fit this is one.
         """
         from crowdassay.persistence.update import update  # noqa: PLC0415  seldom needed
 
         if "result_" not in self.__dict__:
-            return self.fit(data)
-        update(self, data)
+            return self.fit(data) if isinstance(data, Labels) else self.fit(data, repeats=repeats)
+        update(self, data, repeats=repeats)
         return self
 
     def refresh(self) -> Self:
@@ -171,16 +179,51 @@ class Estimator(ABC):
         """Return item and one column of probabilities per class, likewise."""
         return self._frame("posterior", data)
 
+    def score(self, data: Any, y: Any) -> float:
+        """Return the share of items that are labelled right: what scikit-learn's model selection maximises.
+
+        Parameters
+        ----------
+        data : Labels, frame, matrix, or triple (items, workers, labels)
+            Labels of items, of the fit or new; they are labelled with the workers as fitted.
+        y : sequence, or file, frame or mapping of item and label
+            The true class of every row of ``data``: of each item in a wide frame or matrix, of each label in a long one, where
+            all labels of an item have the same. Items whose class is missing are left out.
+
+        Examples
+        --------
+        >>> from crowdassay import DawidSkene
+        >>> labels = (list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 0])
+        >>> DawidSkene(smoothing=0.1).fit(labels).score(labels, [0, 0, 1, 1, 1, 1])
+        0.6666666666666667
+        """
+        truth = y
+        if not isinstance(y, str | Path | Mapping) and getattr(y, "ndim", 1) == 1 and not hasattr(y, "column_names"):
+            items = row_items(data, ReadOptions.of(self._read_alike()))
+            values = sequence_column(y, "label")
+            if items is None or len(items) != len(values):
+                rows = "a file" if items is None else f"{len(items):,} rows"
+                raise DataError(f"There are {len(values):,} true classes for {rows}; give one for each row, or item and label.")
+            truth = pa.table({"item": items, "label": values})
+        return 1.0 - float(self._predicted(data).score(truth)["error_rate"])
+
     def _frame(self, name: str, data: Any) -> Any:
+        return (self._fitted() if data is None else self._predicted(data)).frame(name)
+
+    def _read_alike(self) -> dict[str, Any]:
+        """Return how the labels of the fit were read, as far as new ones must be read alike."""
+        return dict(self.__dict__.get("_reading", {}))
+
+    def _predicted(self, data: Any) -> Result:
+        """Return what the workers as fitted make of new labels, which are read as those of the fit were."""
         result = self._fitted()
-        if data is None:
-            return result.frame(name)
         if is_spark(data) or not isinstance(result.labels, Labels) or result.holder.writes:
             raise ParameterError("Elsewhere than in memory only the items of the fit are labelled; fit old and new together.")
-        labels = as_labels(data, classes=result.labels.class_names) if not isinstance(data, Labels) else data
+        reading = {**self._read_alike(), "classes": result.labels.class_names}
+        labels = data if isinstance(data, Labels) else as_labels(data, **reading)
         match_classes(result.labels, labels)
         posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
-        return decide(result, labels, posterior).frame(name)
+        return decide(result, labels, posterior)
 
     def _fitted(self) -> Result:
         if "result_" not in self.__dict__:
@@ -199,8 +242,18 @@ class Estimator(ABC):
 
     @property
     def workers_(self) -> Any:
-        """Frame of worker, n_labels, accuracy with an interval, verdict, evidence, looks_like, confusion and sigma."""
+        """Frame of worker, n_labels, accuracy with an interval, verdict, action, evidence and looks_like."""
         return self._fitted().frame("workers")
+
+    @property
+    def parameters_(self) -> Any:
+        """Frame of worker, true, observed, share with an interval, labels, and the model's sigma: who answers what to what."""
+        return self._fitted().frame("parameters")
+
+    @property
+    def next_(self) -> Any:
+        """Frame of the items most worth another label: item, label, probability, labels_needed and what they gain."""
+        return self._fitted().frame("next")
 
     @property
     def items_(self) -> Any:
@@ -259,6 +312,15 @@ class Estimator(ABC):
                 raise ParameterError(f"{type(self).__name__} has no parameter '{name}'; it has {', '.join(known)}.")
             setattr(self, name, value)
         return self
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>" + (self.result_._repr_html_() if "result_" in self.__dict__ else "")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415  only scikit-learn asks
+
+        data = InputTags(string=True, categorical=True, allow_nan=True)
+        return Tags("classifier", TargetTags(required=False), None, ClassifierTags(), None, input_tags=data)
 
     def __repr__(self) -> str:
         changed = [

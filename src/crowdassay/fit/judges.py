@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray
 from crowdassay.data.record import find_winners
 from crowdassay.data.votes import gold_votes, shares
+from crowdassay.engines.base import Ability
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.light import ItemCoordinates
 from crowdassay.engines.local import log_softmax
@@ -60,9 +61,13 @@ class ByPool:
     pool: Pool
 
     def __call__(self, engine: Any) -> Judgement:
-        """Weigh every item's labels."""
-        posterior = judge(engine.labels, self.pool)
-        return Judgement(posterior, choose(posterior, self.pool), observed_counts(engine.labels, posterior))
+        """Weigh every item's labels; where the engine can do that itself, and items have no effects, it does."""
+        pool = self.pool
+        if Ability.POOL in engine.can and pool.items is None and pool.precision is None and pool.trust is None:
+            posterior, counts = engine.pool(pool.tables, pool.voice, pool.offset, pool.bias, pool.vote, pool.correlation)
+            return Judgement(posterior, find_winners(posterior), counts)
+        posterior = judge(engine.labels, pool)
+        return Judgement(posterior, choose(posterior, pool), observed_counts(engine.labels, posterior))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +92,6 @@ class ByFamily:
         phi = engine.coordinates(self.model)
         difficulty = average_difficulty(item, self.average, posterior, phi)
         return Judgement(posterior, find_winners(posterior), expected, phi, difficulty)
-
-
-def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
-    """Return the mean of the workers' tables, each counting by its number of labels, shape (n_classes, n_classes)."""
-    return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)
 
 
 def average_difficulty(item: Basis, average: FloatArray, posterior: FloatArray, phi: Any) -> FloatArray:

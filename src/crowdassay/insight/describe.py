@@ -24,11 +24,11 @@ from crowdassay.insight.intervals import accuracy_interval, confusion_interval
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.learn import JudgeBlock, Learnt, Lesson, learn
 from crowdassay.insight.notes import write_notes
-from crowdassay.insight.passes import CLEAR, Measure, compared
+from crowdassay.insight.passes import CLEAR_DEVIATIONS, Measure, compared
 from crowdassay.insight.picks import join_picks, pick
 from crowdassay.insight.tables import first_judgements
 from crowdassay.insight.totals import Against, Totals
-from crowdassay.insight.verdicts import ENOUGH, Agreements, Comparison
+from crowdassay.insight.verdicts import ANSWERS_TO_JUDGE, Agreements, Comparison
 from crowdassay.insight.worth import Worth, most_worth, worth_table
 
 
@@ -108,7 +108,7 @@ class Insight(ItemInsight):
         rows = zip(t.compared.tolist(), t.agreed.tolist(), t.chance.tolist(), t.typical.tolist(), strict=True)
         agrees = [
             f"agrees with the others on {agreed:.1f} of {n:.0f} items; {chance:.1f} by chance, {typical:.1f} if typical"
-            if n >= ENOUGH
+            if n >= ANSWERS_TO_JUDGE
             else ""
             for n, agreed, chance, typical in rows
         ]
@@ -146,11 +146,11 @@ class Insight(ItemInsight):
         counts = self.counts[workers]
         return *confusion_interval(counts, self.unsure[workers]), counts
 
-    def workers_table(self) -> pa.Table:
-        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, action, evidence, looks_like, confusion and sigma.
+    def workers_table(self, *, cells: bool = False) -> pa.Table:
+        """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, action, evidence and looks_like.
 
         The interval runs from ``accuracy_low`` to ``accuracy_high``, and from 0 to 1 where the accuracy is not estimable.
-        With more than 30 classes confusion and sigma are left out: see `cell_table`.
+        With ``cells``, as in the file, the parameters follow: what the worker answers to what, up to 30 classes.
         """
         record = self.record
         return pa.table(
@@ -165,7 +165,7 @@ class Insight(ItemInsight):
                 "evidence": self.evidence,
                 "looks_like": self.looks_like,
                 **({} if record.known is None else known_columns(record.known)),
-                **cell_columns(record),
+                **(cell_columns(record) if cells else {}),
             }
         )
 
@@ -174,7 +174,7 @@ class Insight(ItemInsight):
         return cell_table(self.record, self.counts)
 
     def confusion_table(self) -> pa.Table:
-        """Tabulate worker, true class, observed class, share with a 95 % interval, and the expected number of labels."""
+        """Tabulate worker, true and observed class, share with a 95 % interval, the expected labels, and the model's sigma."""
         labels = self.record.labels
         columns = ("share", "share_low", "share_high", "labels")
         values = zip(columns, (table.ravel() for table in self.confusion()), strict=True)
@@ -184,12 +184,13 @@ class Insight(ItemInsight):
             "true": labels.classes.take(true),
             "observed": labels.classes.take(observed),
         }
-        return pa.table({**names, **dict(values)})
+        sigma = {} if self.record.sigma is None else {"sigma": self.record.sigma.ravel()}
+        return pa.table({**names, **dict(values), **sigma})
 
     @property
     def chance(self) -> bool:
         """Whether the labels agree no better than chance."""
-        return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR
+        return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR_DEVIATIONS
 
     def _sampled(self) -> list[str]:
         if self.sample.n_labels == self.totals.labels:

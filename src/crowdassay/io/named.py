@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -100,6 +99,8 @@ def read_columns(data: Any, roles: Mapping[str, Role], what: str) -> Columns:
         if not table.num_rows:
             raise DataError(f"There were no {what} found: {shown(path.name)} holds no rows.")
         return Columns({role: table[role] for role in names}, names, path.name, notes=tuple(notes))
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     frame: Any = nw.from_native(data, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()

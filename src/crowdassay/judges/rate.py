@@ -12,7 +12,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.assay import Assay
-from crowdassay.io.frames import as_labels
+from crowdassay.io.frames import take_labels
 from crowdassay.io.values import counted, listed
 from crowdassay.judges.ahead import items_ahead
 from crowdassay.judges.answers import Panel, fit_answers
@@ -29,6 +29,7 @@ from crowdassay.judges.rated import Rated
 from crowdassay.judges.rates import Evidence, claimed_rates, find_rates
 from crowdassay.judges.strata import choose_strata, disputed_strata, given_strata
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
+from crowdassay.read_options import ReadOptions
 
 
 def rate(
@@ -89,7 +90,7 @@ def rate(
     >>> bool(low < truth.mean() < high)
     True
     """
-    labels = verdicts if isinstance(verdicts, Labels) else as_labels(verdicts)
+    labels = take_labels(verdicts, ReadOptions())  # what happened on the way is among the notes
     if not 0 < confidence < 1:
         raise ParameterError(f"The confidence must lie between 0 and 1, not be {confidence}.")
     table = split_verdicts(labels, people, gold, classes)
@@ -138,6 +139,7 @@ def rate(
         confidence=confidence,
         beyond=beyond,
         notes=tuple(dict.fromkeys(notes)),
+        frame=labels.frame,
     )
 
 

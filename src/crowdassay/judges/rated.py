@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
+from crowdassay.io.frames import to_frame
 from crowdassay.judges.ahead import KINDS, Ahead
 from crowdassay.judges.costs import Spent, as_money
 from crowdassay.judges.fewer import Dropped
@@ -47,6 +48,8 @@ class Rated:
     confidence : float
     beyond : bool
     notes : tuple of str
+    frame : str
+        Kind of frame in which ``judges_``, ``items_`` and ``next_`` are handed back: the caller's.
     """
 
     verdicts: Verdicts
@@ -67,6 +70,35 @@ class Rated:
     confidence: float
     beyond: bool
     notes: tuple[str, ...]
+    frame: str = "pyarrow"
+
+    @property
+    def judges_(self) -> Any:
+        """Frame of judge, items that people saw, accuracy with an interval, kappa, verdict and bias."""
+        rows = [
+            {
+                "judge": one.name,
+                "items": one.items,
+                "accuracy": None if one.accuracy is None else one.accuracy.estimate,
+                "accuracy_low": None if one.accuracy is None else one.accuracy.low,
+                "accuracy_high": None if one.accuracy is None else one.accuracy.high,
+                "kappa": one.kappa,
+                "verdict": one.verdict,
+                "bias": one.bias,
+            }
+            for one in self.judges
+        ]
+        return to_frame(pa.Table.from_pylist(rows), self.frame)
+
+    @property
+    def items_(self) -> Any:
+        """Frame of every item: see `items`."""
+        return to_frame(self.items(), self.frame)
+
+    @property
+    def next_(self) -> Any:
+        """Frame of the next items for people: see `next_items`."""
+        return to_frame(self.next_items(), self.frame)
 
     @property
     def rate(self) -> dict[str, Interval]:

@@ -69,23 +69,27 @@ def write_partial(objective, totals, scratch, partial):
 
 
 @lru_cache(maxsize=64)
-def make_counter(n_classes: int, team: bool) -> Any:
+def make_counter(n_classes: int, team: bool, pooled: bool = False) -> Any:
     """Return the kernel that adds expected counts by worker, observed class and true class.
 
     A table has a row for every place and observed class: K - 1 log odds of the true class against the first. The objective
     leaves out the likelihood under the first class, which is a sum over workers. Without a penalty even the smallest counts
     matter, since what nobody ever answered has no chance: weights below `LITTLE` are summed apart, in finer units.
+
+    With ``pooled`` items are judged by the default's pool, `crowdassay.pool.judge`: a row ends with what the worker's label
+    counts for, and in place of the prior come o and b of all classes, the weight of the vote and the correlation.
     """
     K, M = n_classes, n_classes - 1
-    ROW = row_length(K)
-    (fix, weigh), load_row = make_weigh(K, True), make_loader(M)
+    ROW, EVEN = row_length(K), np.float32(1 / n_classes)
+    (fix, weigh), load_row = make_weigh(K, True), make_loader(K if pooled else M)
 
     @kernel
     def count(codes, starts, n, n_items, table, log_prior, mode, gold, given, scale, sums, partial,
               posterior, rows, first):  # fmt: skip
         thread, width = cuda.threadIdx.x, cuda.blockDim.x
         scratch = cuda.shared.array(MAX_THREADS, float64)
-        log_joint, weights, row = cuda.local.array(K, float64), cuda.local.array(K, float32), cuda.local.array(M, float32)
+        log_joint, weights, row = cuda.local.array(K, float64), cuda.local.array(K, float32), cuda.local.array(K, float32)
+        votes = cuda.local.array(K, float64)
         objective, totals = 0.0, cuda.local.array(K, float64)
         for c in range(K):
             totals[c] = 0.0
@@ -99,14 +103,29 @@ def make_counter(n_classes: int, team: bool) -> Any:
                 base, stride, length = starts[item], np.int64(1), starts[item + 1] - starts[item]
             for c in range(K):
                 log_joint[c] = ZERO
+                votes[c] = ZERO
             for at in range(lane, length, lanes):
                 load_row(table, np.int64(codes[base + at * stride]), row, 0, 1)
                 for c in range(M):
                     log_joint[c + 1] += row[c]
+                if pooled:
+                    label = codes[base + at * stride] % np.uint32(K)
+                    for c in range(K):
+                        if label == c:
+                            votes[c] += row[M]
+            heard = float64(0.0)
             for c in range(K):
                 if team:
                     log_joint[c] = block_sum(log_joint[c], scratch)
+                    if pooled:
+                        votes[c] = block_sum(votes[c], scratch)
                 log_joint[c] += log_prior[c]
+                heard += votes[c]
+            if pooled:
+                share = ONE / (ONE + log_prior[2 * K + 1] * (max(heard, 1.0) - ONE))
+                for c in range(K):
+                    vote = math.log((votes[c] + EVEN) / (heard + ONE))
+                    log_joint[c] = share * log_joint[c] + log_prior[2 * K] * vote + log_prior[K + c]
             fixed = fix(item, mode, gold, given, codes, base, stride, length, weights)
             value = weigh(log_joint, fixed, weights)
             if len(sums) > 0:

@@ -56,7 +56,8 @@ def make_loader(n_values: int) -> Any:
 def make_weigh(n_classes: int, double: bool) -> Any:
     """Return two functions for one item: class weights that parameters do not move, and those that they do.
 
-    With ``double``, log-likelihoods come in double precision.
+    With ``double``, log-likelihoods come in double precision and the log-marginal is right to the last digits, so that a fit
+    stops after as many steps as in memory.
     """
     K, real = n_classes, float64 if double else float32
     shared_equally = np.float32(1 / n_classes)
@@ -98,13 +99,14 @@ def make_weigh(n_classes: int, double: bool) -> Any:
         top = log_joint[0]
         for c in range(1, K):
             top = max(top, log_joint[c])
-        total = ZERO
+        total = real(0.0)
         for c in range(K):
-            weights[c] = math.exp(float32(log_joint[c] - top))
-            total += weights[c]
-        scale = ONE / total
+            weight = math.exp(real(log_joint[c] - top))
+            weights[c] = weight
+            total += weight
+        scale = ONE / float32(total)
         for c in range(K):
             weights[c] *= scale
-        return top + real(math.log(total))
+        return top + math.log(total)
 
     return fix, weigh

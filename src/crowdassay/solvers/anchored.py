@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from scipy.special import digamma
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Ability, Counts, Engine, Weights
+from crowdassay.engines.base import Ability, Engine, Weights
 from crowdassay.engines.gpu_card import to_host
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
 from crowdassay.errors import ParameterError
 from crowdassay.solvers.absent import without_absent
+from crowdassay.solvers.gamma import digamma
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import BELIEF, USUAL, Population
 
-LEAST = 1e-9  # variance of an answer that is taken for none
+NO_VARIANCE = 1e-9  # variance of an answer that is taken for none
 FIRST_PRECISION = 4.0  # of the items' effects, half a logit: where learning begins
 PRECISIONS = (0.1, 1000.0)  # effects of three logits, and next to none
 
@@ -28,11 +28,11 @@ class Anchored:
 
     Attributes
     ----------
-    log_p : ndarray of shape (n_workers, n_classes, n_classes)
-        Log probabilities of the workers' answers by true class.
-    counts : ndarray of shape (n_workers, n_classes, n_classes)
+    log_p : array of shape (n_workers, n_classes, n_classes)
+        Log probabilities of the workers' answers by true class; this and the next two are where the labels are.
+    counts : array of shape (n_workers, n_classes, n_classes)
         What the workers' tables rest on: expected answers, with item effects those not explained by them.
-    totals : ndarray of shape (n_classes,)
+    totals : array of shape (n_classes,)
         Sum of the class weights over items.
     population : Population
     log_prior : ndarray of shape (n_classes,)
@@ -115,27 +115,26 @@ def fit_anchored(
     """
     if items and Ability.EFFECTS not in engine.can:
         raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
-    n_classes = engine.n_classes
-    flat = np.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
-    place = engine.xp.asarray  # tables go where the labels are
-    given = engine.count(place(flat), flat[0, 0], Weights.VOTES)
-    votes = Counts(given.objective, to_host(given.counts), to_host(given.totals))
+    n_classes, xp = engine.n_classes, engine.xp  # tables stay where the labels are
+    flat = xp.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
+    log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
+    votes = engine.count(flat, log_prior, Weights.VOTES)
     population = Population(n_classes, shared=shared, ordered=ordered, belief=belief, usual=concentration)
     counts, totals = votes.counts, votes.totals
     n_iter, converged = 0, False
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
-    log_prior = without_absent(flat[0, 0], engine)
     while True:
         population.learn(counts)
         if learn_prior:
-            log_prior = without_absent(digamma(totals + 1.0) - digamma(totals.sum() + n_classes), engine)
+            seen = to_host(totals) + 1.0
+            log_prior = without_absent(digamma(seen) - digamma(seen.sum()), engine)
         found: ItemSums | None = None
         if effects is None:
-            log_p = population.log_tables(counts) if average else np.log(population.tables(counts))
-            sums = engine.count(place(log_p), log_prior)
-            new_counts = (1 - anchor) * to_host(sums.counts) + anchor * votes.counts
-            totals, value = (1 - anchor) * to_host(sums.totals) + anchor * votes.totals, sums.objective
+            log_p = population.log_tables(counts, xp) if average else np.log(population.tables(counts, xp))
+            sums = engine.count(log_p, log_prior)
+            new_counts = (1 - anchor) * sums.counts + anchor * votes.counts
+            totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
             found = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
@@ -177,7 +176,7 @@ def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> flo
     D. J. C. MacKay. Bayesian interpolation. 1992.
     """
     determined = n_classes - precision * float(spread[1])
-    return float(np.clip(determined / max(float(spread[0]), LEAST), *PRECISIONS))
+    return float(np.clip(determined / max(float(spread[0]), NO_VARIANCE), *PRECISIONS))
 
 
 def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> FloatArray:
@@ -198,5 +197,5 @@ def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> Floa
     strength = prior.sum(axis=1)[:, None]
     scaled = p * (sums.observed + prior) / (sums.expected + strength * p)
     scaled /= scaled.sum(axis=2, keepdims=True)
-    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), LEAST), sums.observed.sum(axis=2))
+    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), NO_VARIANCE), sums.observed.sum(axis=2))
     return np.maximum(scaled * (size[:, :, None] + strength) - prior, 0.0)

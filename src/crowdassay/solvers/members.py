@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
@@ -34,8 +35,8 @@ class Tables:
 
     Attributes
     ----------
-    log_p : list of ndarray of shape (n_workers, n_classes, n_classes)
-        Of Dawid and Skene's model and of workers from a population.
+    log_p : list of array of shape (n_workers, n_classes, n_classes)
+        Of Dawid and Skene's model, and of workers from a population, where the labels are.
     log_prior : list of ndarray of shape (n_classes,)
     stranger : ndarray of shape (n_classes, n_classes)
         Log probabilities of a worker never seen, by the population.
@@ -83,9 +84,10 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         engine, anchor=constants.anchor, average=True, ordered=ordered, belief=constants.belief,
         concentration=constants.concentration, max_iter=POPULATION_STEPS, tol=1e-4, progress=later,
     )  # fmt: skip
-    mean = crowd.population.prior + crowd.counts
+    mean = crowd.counts + place(crowd.population.prior)
     stranger = crowd.population.log_tables(np.zeros((engine.n_classes, engine.n_classes)))
-    voice = voices(np.concatenate([crowd.log_p, stranger[None]]), crowd.log_prior, np.append(engine.worker_counts, 0))
+    everyone = engine.xp.concatenate([crowd.log_p, place(stranger)[None]])
+    voice = to_host(voices(everyone, place(crowd.log_prior), place(np.append(engine.worker_counts, 0))))
     return Tables(
         [log_p, crowd.log_p],
         [log_prior, crowd.log_prior],
@@ -93,7 +95,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         given / given.sum(),
         voice[:-1],
         float(voice[-1]),
-        mean / mean.sum(axis=2, keepdims=True),
+        to_host(mean / mean.sum(axis=2, keepdims=True)),
         steps + crowd.n_iter,
     )
 
@@ -102,12 +104,14 @@ def make_pool(engine: Engine, found: Tables, constants: Constants, *, ordered: b
     """Weigh the members; with two classes there is one more, and with ordered ones the precision of the workers."""
     weights = (constants.dawid_skene, constants.population)
 
+    place = engine.xp.asarray  # tables are large where there are many workers, so all is computed where the labels are
+
     def weigh(log_tables: FloatArray, weight: float) -> FloatArray:
-        return weight * np.log(slipped(np.exp(log_tables), found.habit, constants.slip))
+        return weight * np.log(slipped(np.exp(place(log_tables)), place(found.habit), constants.slip))
 
     return Pool(
-        tables=weigh(found.log_p[0], weights[0]) + weigh(found.log_p[1], weights[1]),
-        stranger=weigh(found.stranger, weights[1]),
+        tables=to_host(weigh(found.log_p[0], weights[0]) + weigh(found.log_p[1], weights[1])),
+        stranger=to_host(weigh(found.stranger, weights[1])),
         offset=weights[0] * found.log_prior[0] + weights[1] * found.log_prior[1],
         bias=np.zeros(engine.n_classes),
         vote=constants.vote,
@@ -130,13 +134,13 @@ def voices(log_p: FloatArray, log_prior: FloatArray, n_labels: IntArray) -> Floa
     the information, in nats, that an answer gives about the class, beside that of the average label: whoever answers regardless
     of the class says nothing. Where no label says anything, all count.
     """
-    p = np.exp(log_p) + 1e-12
+    p = np.exp(log_p) + 1e-12  # an array of NumPy, or on a graphics card
     p /= p.sum(axis=2, keepdims=True)
     prior = np.exp(log_prior - log_prior.max())[:, None] / np.exp(log_prior - log_prior.max()).sum()
     answers = (prior * p).sum(axis=1, keepdims=True)
     told = np.maximum((prior * p * np.log(p / answers)).sum(axis=(1, 2)), 0.0)
     usual = float(told @ n_labels) / max(float(n_labels.sum()), 1.0)
-    return np.minimum(1.0, told / usual) if usual > 1e-9 else np.ones(len(told))
+    return np.minimum(told / usual, 1.0) if usual > 1e-9 else np.ones_like(told)
 
 
 def slipped(p: FloatArray, habit: FloatArray, slip: float) -> FloatArray:
@@ -147,7 +151,7 @@ def slipped(p: FloatArray, habit: FloatArray, slip: float) -> FloatArray:
     >>> slipped(np.array([2.0, 0.0]), np.array([0.5, 0.5]), 0.2).tolist()
     [0.9, 0.1]
     """
-    return np.asarray((1.0 - slip) * p / p.sum(axis=-1, keepdims=True) + slip * habit)
+    return (1.0 - slip) * p / p.sum(axis=-1, keepdims=True) + slip * habit
 
 
 def sample_of(engine: Engine) -> Labels:
@@ -161,7 +165,9 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     g is the evidence for effects, in nats for each item of a sample.
     """
     sample = sample_of(engine)
-    local = RandomItemsEngine(sample)
+    present, worker = np.unique(sample.worker, return_inverse=True)
+    fewer = replace(sample, worker=worker.astype(np.int32), workers=sample.workers.take(pa.array(present)))
+    local = RandomItemsEngine(fewer, few=engine.few)
     fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective
@@ -169,7 +175,10 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     if gain < LEAST_GAIN:
         return None
     assert effects.precision is not None
-    return ItemMember(np.exp(effects.log_p), effects.log_prior, effects.precision, gain / (1.0 + gain), constants.items)
+    unseen = effects.population.tables(np.zeros((engine.n_classes, engine.n_classes)))
+    p = np.broadcast_to(unseen, (engine.n_workers, *unseen.shape)).copy()
+    p[present] = np.exp(effects.log_p)
+    return ItemMember(p, effects.log_prior, effects.precision, gain / (1.0 + gain), constants.items)
 
 
 def fit_precision(labels: Labels) -> FloatArray:

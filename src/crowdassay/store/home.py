@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import Any
 
 Row = Sequence[Any]
+LONG = 48  # bytes from which a text is shortened in an index
 PATIENCE = 60.0  # seconds to wait for another writer before giving up
 
 
@@ -130,3 +131,15 @@ def now() -> str:
 def digest(text: str) -> bytes:
     """Return 16 bytes that stand for a text of any length in an index."""
     return blake2b(text.encode(), digest_size=16).digest()
+
+
+def shortened(text: str) -> bytes:
+    """Return bytes that stand for a text in an index: the text itself, or where it is long its beginning and a digest.
+
+    Texts that are alike lie side by side, so that an index of many keys is written to in few places.
+
+    >>> shortened("a-1"), len(shortened("a" * 1000))
+    (b'a-1', 48)
+    """
+    data = text.encode()
+    return data if len(data) < LONG else data[: LONG - 16] + digest(text)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from crowdassay.store.decide import Plan, Shelf, Stored, plan
-from crowdassay.store.home import Session, digest, now
+from crowdassay.store.home import Session, now, shortened
 from crowdassay.store.records import Given, made_key
 
 COLUMNS = "seq, key, item, worker, round, label, time"
@@ -19,10 +19,10 @@ def add_labels(session: Session, given: Sequence[tuple[int, Given]], *, repeats:
     done = plan(given, shelf, repeats)
     stamp = now()
     session.run_many(
-        "INSERT INTO labels (key_hash, key, item, worker, round, label, time, added, source) "
+        "INSERT INTO labels (key_short, key, item, worker, round, label, time, added, source) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (digest(one.key), one.key, one.item, one.worker, one.round, one.label, one.time, stamp, source)
+            (shortened(one.key), one.key, one.item, one.worker, one.round, one.label, one.time, stamp, source)
             for one in done.insert
         ],
     )
@@ -39,8 +39,8 @@ def find_met(session: Session, given: Iterable[Given]) -> Shelf:
     # A key that would be made may have been given to another label before.
     keys |= {made_key(one.item, one.worker, 1) for one in given if one.key is None}
     stored = {one.seq: one for one in by_items(session, {item for item, _ in pairs}) if (one.item, one.worker) in pairs}
-    for part in _parts(sorted(map(digest, keys))):
-        for row in session.rows(f"SELECT {COLUMNS} FROM labels WHERE key_hash IN ({_marks(part)})", part):  # noqa: S608
+    for part in _parts(sorted(map(shortened, keys))):
+        for row in session.rows(f"SELECT {COLUMNS} FROM labels WHERE key_short IN ({_marks(part)})", part):  # noqa: S608
             one = Stored(*row)
             stored.setdefault(one.seq, one)
     return Shelf(stored[seq] for seq in sorted(stored))
@@ -73,7 +73,7 @@ def find_place(session: Session, after: str) -> int:
     """Return the number of the label with a key, or the number itself; 0 for ``''``. Raise `KeyError` if there is none."""
     if not after:
         return 0
-    found = session.one("SELECT seq FROM labels WHERE key_hash = ?", (digest(after),))
+    found = session.one("SELECT seq FROM labels WHERE key_short = ?", (shortened(after),))
     if found is not None:
         return int(found[0])
     if after.isascii() and after.isdigit() and len(after) < 19:  # a number in the order of arrival

@@ -11,6 +11,8 @@ from typing import Any
 from crowdassay.errors import DataError, FileError
 from crowdassay.store.home import PATIENCE, Home, Session
 
+CHECKPOINT = 4000  # pages of 4 KB in the log from which they are brought into the file: seldom, as that takes a while
+
 
 class SqliteHome(Home):
     """A file; acknowledged means written to disk: every commit is synced."""
@@ -52,6 +54,7 @@ class SqliteHome(Home):
                 connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")  # WAL alone would lose the last commits with the power
             connection.execute("PRAGMA cache_size=-65536")
+            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
         except (sqlite3.Error, OSError) as error:
             raise FileError(f"The store {self.name} cannot be opened ({error}); check the path and its permissions.") from None
         return connection

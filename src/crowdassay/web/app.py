@@ -7,15 +7,12 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
-from crowdassay.errors import CrowdassayError
 from crowdassay.web.download import get_download
-from crowdassay.web.guard import COOKIE, Guard, RefusalError
+from crowdassay.web.guard import COOKIE, Guard
 from crowdassay.web.items import get_item, get_items, get_next, get_workers, post_items
 from crowdassay.web.known import delete_decision, get_decisions, post_decision, post_truth
 from crowdassay.web.labels import get_labels, post_labels
@@ -41,20 +38,13 @@ def make_app(service: Service, *, token: str | None, hosts: frozenset[str]) -> G
     """Return the guarded application of a service."""
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Any) -> AsyncIterator[None]:
         await service.run(service.start)
         yield
         service.stop()
 
-    handlers: dict[Any, Any] = {
-        HTTPException: _missing,
-        RefusalError: _refused,
-        CrowdassayError: _failed,
-        Exception: _unforeseen,
-    }
-    app = Starlette(routes=routes(), lifespan=lifespan, exception_handlers=handlers)
-    app.state.service = service
-    return Guard(app, service.store, token=token, hosts=hosts, limits=service.limits, meter=service.meter)
+    # A router alone: the guard answers for whatever goes wrong, and every layer less is time.
+    return Guard(Router(routes(), lifespan=lifespan), service, token=token, hosts=hosts)
 
 
 def routes() -> list[Route]:
@@ -102,25 +92,3 @@ async def get_asset(request: Request) -> Response:
         return answer
     name, kind = ASSETS[request.url.path]
     return Response((files("crowdassay.web") / "assets" / name).read_bytes(), media_type=kind)
-
-
-async def _missing(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    said: dict[int, Any] = {404: "There is no such path; /openapi.json lists all.", 405: "This path does not take this method."}
-    if error.status_code not in said:
-        raise error
-    return as_json({"error": said[error.status_code]}, error.status_code, **dict(error.headers or {}))
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusalError)
-    return as_json({"error": error.message}, error.status, **error.all_headers())
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, CrowdassayError)  # the database cannot be reached, for instance
-    return as_json({"error": error.message}, 503, **{"retry-after": "5"})
-
-
-async def _unforeseen(request: Request, error: Exception) -> Response:
-    return as_json({"error": f"Something went wrong that should not have ({type(error).__name__}); please report it."}, 500)

@@ -89,7 +89,12 @@ class Fits:
         return asked
 
     def cancel(self, number: int | None = None) -> bool:
-        """End the fit that runs; False where none does, or another."""
+        """End the fit that runs or waits; False where none does, or another."""
+        with self._asking:
+            if self.waiting is not None and self.waiting.id == number:
+                waited, self.waiting = self.waiting, None
+                self.writer.call(lambda session: end_fit(session, waited.id, CANCELLED, "Cancelled.")).result()
+                return True
         process, running = self._process, self.running
         if process is None or running is None or (number is not None and running.id != number):
             return False
@@ -144,7 +149,6 @@ class Fits:
 
         self._cancelled = False
         self.running = fit = self.writer.call(begin).result()
-        self.job.announce()
         state: str = FAILED
         message: str | None = "The fit ended without a result."
         try:
@@ -164,7 +168,6 @@ class Fits:
         self._failed_version = version if state != DONE else -1
         self._rest_until = 0.0 if state == DONE else time.monotonic() + REST
         self.running, self.last = None, self.find(fit.id)
-        self.job.announce()
 
     def _fit(self, fit: Fit, folder: Path) -> tuple[str, str | None]:
         command = [sys.executable, "-m", fitter.__name__, str(fit.upto), str(folder), str(os.getpid())]

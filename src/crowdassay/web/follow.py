@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
 from crowdassay.web.job import Job
 
-PAUSE = 0.5  # seconds
+PAUSE = 0.5  # seconds at least between two looks
+REST = 4  # times as long as a look took: requests have four fifths of the time to themselves
 
 LOG = logging.getLogger("crowdassay.web")
 
@@ -30,10 +32,13 @@ class Follower:
         self._thread.join(timeout=10)
 
     def _work(self) -> None:
-        while not self._stop.wait(PAUSE):
+        took = 0.0
+        while not self._stop.wait(max(PAUSE, REST * took)):
+            started = time.monotonic()
             try:
                 self.job.catch_up()
                 self.job.judge_pending()
                 self.job.refresh()
             except Exception:
                 LOG.exception("following the store failed; it is tried again")  # the database may be away for a moment
+            took = time.monotonic() - started

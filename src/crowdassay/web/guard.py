@@ -11,11 +11,16 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from crowdassay.store.store import Store
+from starlette.exceptions import HTTPException
+
+from crowdassay.errors import CrowdassayError
 from crowdassay.store.tokens import LABEL, MANAGE, READ, Holder, find_holder
+
+if TYPE_CHECKING:
+    from crowdassay.web.service import Service
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -58,7 +63,7 @@ class Limits:
         Requests a second from one address, on average; ten times as many at once.
     """
 
-    body: int = 32 << 20
+    body: int = 128 << 20
     seconds: float = 30.0
     rate: float = 10_000.0
 
@@ -96,11 +101,9 @@ class RefusalError(Exception):
 class Guard:
     """An ASGI application around another."""
 
-    def __init__(
-        self, app: Any, store: Store, *, token: str | None, hosts: frozenset[str], limits: Limits, meter: Meter
-    ) -> None:
-        self.app, self.store, self.token = app, store, token
-        self.hosts, self.limits, self.meter = hosts, limits, meter
+    def __init__(self, app: Any, service: Service, *, token: str | None, hosts: frozenset[str]) -> None:
+        self.app, self.service, self.token, self.hosts = app, service, token, hosts
+        self.limits, self.meter = service.limits, service.meter
         self._holders: OrderedDict[str, tuple[float, Holder | None]] = OrderedDict()
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
@@ -110,7 +113,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         started = time.perf_counter()
-        status = 500
+        status = 0
 
         async def answer(message: MutableMapping[str, Any]) -> None:
             nonlocal status
@@ -124,14 +127,17 @@ class Guard:
             self._check_host(headers)
             self._check_rate(scope)
             self._check_site(scope["method"], headers)
+            scope["app"] = self.service  # as `service_of` finds it
             scope.setdefault("state", {})["holder"] = await self._check_token(scope, headers)
             await self.app(scope, self._limited(scope, headers, receive), answer)
-        except RefusalError as refusal:
-            await refuse(answer, refusal)
-        except Exception:
-            LOG.exception("%s %s failed", scope["method"], scope["path"])  # an answer was sent already
+        except Exception as error:
+            refusal = _refusal(error)
+            if status or refusal.status == 500:
+                LOG.exception("%s %s failed", scope["method"], scope["path"])
+            if not status:
+                await refuse(answer, refusal)
         finally:
-            self.meter.note(scope["method"], status, time.perf_counter() - started)
+            self.meter.note(scope["method"], status or 500, time.perf_counter() - started)
 
     def _check_host(self, headers: Mapping[bytes, str]) -> None:
         if headers.get(b"host", "").lower() not in self.hosts:
@@ -200,7 +206,7 @@ class Guard:
         return found[1]
 
     def _look_up(self, token: str) -> Holder | None:
-        with self.store.home.read() as session:
+        with self.service.store.home.read() as session:
             return find_holder(session, token)
 
     def _limited(self, scope: Scope, headers: Mapping[bytes, str], receive: Receive) -> Receive:
@@ -229,6 +235,18 @@ class Guard:
             return message
 
         return limited
+
+
+def _refusal(error: Exception) -> RefusalError:
+    """Return what to answer to whatever went wrong."""
+    if isinstance(error, RefusalError):
+        return error
+    if isinstance(error, HTTPException):  # of the router
+        said = {404: "There is no such path; /openapi.json lists all.", 405: "This path does not take this method."}
+        return RefusalError(error.status_code, said.get(error.status_code, error.detail), error.headers)
+    if isinstance(error, CrowdassayError):  # the database cannot be reached, for instance
+        return RefusalError(503, error.message, {"retry-after": "5"})
+    return RefusalError(500, f"Something went wrong that should not have ({type(error).__name__}); please report it.")
 
 
 def _token_of(headers: Mapping[bytes, str], scope: Scope) -> str | None:

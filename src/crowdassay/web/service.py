@@ -103,7 +103,8 @@ async def stored(answer: asyncio.Future[T]) -> T:
 
 def service_of(request: Request) -> Service:
     """Return the service that a request is for."""
-    return request.app.state.service
+    service: Service = request.scope["app"]
+    return service
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Response:

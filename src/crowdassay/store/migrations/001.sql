@@ -1,7 +1,7 @@
 -- {serial}, {blob} and {hash} are filled in for the database at hand.
 CREATE TABLE labels (
     seq {serial},
-    key_hash {blob} NOT NULL UNIQUE,
+    key_short {blob} NOT NULL UNIQUE,
     key TEXT NOT NULL,
     item TEXT NOT NULL,
     worker TEXT NOT NULL,
