@@ -24,13 +24,15 @@ from crowdassay.web.next import LOOKED_AT, next_items
 from crowdassay.web.service import as_json, number_of, service_of
 
 MOST = 1000
+TOO_FEW, UNFITTED = "too few labels", "no fit yet"
 ADVICE = {
     "spammer": "Stop giving them work, and ask again for the items they labelled.",
     "adversary": "Ask whether they took the classes for each other; their labels count in reverse.",
     "weak": "Show them worked examples; give them easy items.",
     "informative": "Keep them.",
     "unclear": "Wait for more labels.",
-    "too few labels": "Wait for more labels.",
+    TOO_FEW: "Wait for more labels.",
+    UNFITTED: "Wait for the first fit.",
     "not estimable": "Let others label some of the same items.",
 }
 
@@ -130,7 +132,8 @@ async def get_workers(request: Request) -> Response:
 
     def find() -> dict[str, Any]:
         facts = worker_facts(service.job)
-        nothing = {"accuracy": None, "low": 0.0, "high": 1.0, "verdict": "too few labels", "evidence": "", "looks_like": ""}
+        verdict = TOO_FEW if service.job.snapshot is not None else UNFITTED
+        nothing = {"accuracy": None, "low": 0.0, "high": 1.0, "verdict": verdict, "evidence": "", "looks_like": ""}
         names = list(service.job.workers)
         rows = []
         for name in names[first : first + limit]:

@@ -48,7 +48,8 @@ function showState(seen) {
   find("bar").setAttribute("aria-label", `${percent(share)} settled`);
   const errors = seen.expected_errors;
   say("errors", number(errors.value));
-  say("errors-more", `between ${number(errors.low)} and ${number(errors.high)} wrong labels, 19 times of 20, if the probabilities are honest`);
+  say("errors-more", seen.fit.id === null ? "wrong labels: a rough guess until the first fit"
+    : `wrong labels; between ${number(errors.low)} and ${number(errors.high)}, 9 times of 10`);
   const cost = seen.cost, money = cost.price !== null;
   say("cost", money ? price(cost.so_far) : number(cost.labels_so_far));
   const come = cost.labels_to_come === null ? "how many more is not known yet"
