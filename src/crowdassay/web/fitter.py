@@ -96,6 +96,7 @@ def describe(result: Any) -> tuple[dict[str, Any], np.ndarray]:
             "low": round(float(insight.low[i]), 4),
             "high": round(float(insight.high[i]), 4),
             "verdict": insight.verdicts[i],
+            "action": insight.actions[i],
             "evidence": insight.evidence[i],
             "looks_like": insight.looks_like[i],
         }
