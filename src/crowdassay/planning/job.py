@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crowdassay.arrays import row_max
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import Record
 from crowdassay.planning.assign import Plan
@@ -16,7 +17,7 @@ from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.offer import EXPERT
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST_LABELS, Limit, limit_of, shipped_law
+from crowdassay.planning.stop import FEWEST_LABELS, Limit, limit_from_items, shipped_law
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 
@@ -30,11 +31,14 @@ class Standing:
     limit : Limit
         Of the error among the items whose class is not known.
     curve : Curve
+    factor : float
+        By how much the error is expected to exceed what the probabilities say.
     notes : list of str
     """
 
     limit: Limit
     curve: Curve
+    factor: float
     notes: list[str]
 
 
@@ -51,13 +55,14 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
     seed : int
     """
     unknown = ~state.known
-    raw = float(1 - state.posterior[unknown].max(axis=1).mean()) if unknown.any() else 0.0
-    wrong = known = 0
+    now = 1 - row_max(state.posterior[unknown])
+    doubt, checked, wrong = now, np.empty(0), np.empty(0, np.bool_)
     notes = []
     if state.known.any() and fit is not None:
         blind = fit(state.labels.with_gold(np.full(state.labels.n_items, -1)))
-        checked = state.known & (state.n_labels > 0)
-        known, wrong = int(checked.sum()), int((blind.code[checked] != state.labels.gold[checked]).sum())
+        seen = state.known & (state.n_labels > 0)
+        doubt = 1 - row_max(blind.posterior[unknown])
+        checked, wrong = 1 - row_max(blind.posterior[seen]), blind.code[seen] != state.labels.gold[seen]
     if method != LEARNED_FOR:
         notes.append(
             f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
@@ -68,9 +73,9 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
             f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have "
             f"{FEWEST_LABELS} or more, so that workers can be compared."
         )
-    limit = limit_of(raw, shipped_law(), wrong=wrong, known=known)
-    factor = limit.error / raw if raw > 0 else 1.0
-    return Standing(limit, error_curve(state, factor=factor, seed=seed), notes)
+    limit = limit_from_items(doubt, shipped_law(), checked, wrong) if unknown.any() else Limit(0.0, 0.0, 0.0, len(wrong), 0)
+    factor = limit.error / max(float(now.mean()), 1e-9) if unknown.any() else 1.0
+    return Standing(limit, error_curve(state, factor=factor, seed=seed), factor, notes)
 
 
 def curve_records(standing: Standing, *, cost: float = 1.0) -> list[dict[str, Any]]:
