@@ -10,14 +10,16 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, logit, stdtrit, xlog1py, xlogy
+from scipy.special import expit, log_expit, logit, logsumexp, stdtrit, xlog1py, xlogy
 
 from crowdassay.arrays import BoolArray, FloatArray
 
 CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
 GRID = np.linspace(-9.0, 6.0, 1501)  # logits of the error
-SHIFTS = np.linspace(-14.0, 14.0, 281)
+SHIFTS = np.linspace(-40.0, 40.0, 401)
+SLOPES = np.exp(np.linspace(-1.4, 1.4, 9))
+SLOPE_SPREAD = 0.7  # standard deviation of its logarithm: a factor of two either way is nothing unusual
 MOST_DOUBTS = 1000  # items that stand for all
 LEAST_ERROR = 1e-4  # an error below it is not told from it
 FEWEST_LABELS = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
@@ -104,9 +106,9 @@ def limit_from_items(
     Experts are asked about the least sure items, which are wrong more often than others. So each known item is compared with
     what was expected of it: items are taken to be wrong with probability
 
-    .. math::  \operatorname{expit}(\delta + \operatorname{logit} d_j)
+    .. math::  \operatorname{expit}(\delta + s \operatorname{logit} d_j)
 
-    with one shift for the whole job. Known items of which as many are wrong as expected leave the shift where the law has it.
+    with one shift and one slope for the whole job; the slope, how much hard items differ from easy ones, is averaged over.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def limit_from_items(
         One less the probability of the label, of the items whose class is not known.
     law : Law
     checked : ndarray of shape (n_known,)
-        The same of known items, by a fit that had not been told their classes.
+        The same of known items, by a fit that had not been told their classes; see `crowdassay.planning.job.check_known`.
     wrong : ndarray of bool, shape (n_known,)
         Whether that fit got them wrong.
 
@@ -130,10 +132,13 @@ def limit_from_items(
     """
     raw = float(doubt.mean())
     some = np.sort(doubt)[np.linspace(0, len(doubt) - 1, min(len(doubt), MOST_DOUBTS)).astype(np.int64)]
-    job = expit(SHIFTS[:, None] + _logit(some)).mean(axis=1)
-    shift = np.interp(GRID, logit(job), SHIFTS)
-    turned = np.where(wrong, 1.0, -1.0) * (shift[:, None] + _logit(checked))
-    return _limit(raw, law, log_expit(turned).sum(axis=1), int(wrong.sum()), len(wrong), confidence)
+    likelihood = []
+    for slope in SLOPES:
+        job = expit(SHIFTS[:, None] + slope * _logit(some)).mean(axis=1)
+        shift = np.interp(GRID, logit(job), SHIFTS)
+        turned = np.where(wrong, 1.0, -1.0) * (shift[:, None] + slope * _logit(checked))
+        likelihood.append(log_expit(turned).sum(axis=1) - 0.5 * (np.log(slope) / SLOPE_SPREAD) ** 2)
+    return _limit(raw, law, logsumexp(likelihood, axis=0), int(wrong.sum()), len(wrong), confidence)
 
 
 def _limit(raw: float, law: Law, likelihood: FloatArray, wrong: int, known: int, confidence: float) -> Limit:
