@@ -95,7 +95,11 @@ def test_scikit_learns_model_selection_over_items():
 
 def test_score_takes_a_truth_by_item_and_refuses_one_that_does_not_fit():
     fitted = DawidSkene(smoothing=0.1).fit(LONG)
-    assert fitted.score(LONG, CLASS) == pytest.approx(1 - fitted.result_.score(CLASS)["error_rate"])
+    expected = pytest.approx(1 - fitted.result_.score(CLASS)["error_rate"])
+    rows = {"item": list(CLASS), "label": list(CLASS.values())}
+    assert [fitted.score(LONG, truth) for truth in (CLASS, pd.DataFrame(rows), pl.DataFrame(rows), pa.table(rows))] == [
+        expected
+    ] * 4
     with pytest.raises(DataError, match="3 true classes for 60 rows"):
         DawidSkene(smoothing=0.1).fit(WIDE).score(WIDE, TRUE[:3])
     with pytest.raises(DataError, match="different labels"):
