@@ -20,7 +20,7 @@ SHOWN = 8
 CERTAIN = 0.05
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Measure raters, tasks and other facets.")
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--facets", required=True, help="Columns that a rating depends on, such as rater,task or essay,judge,criterion.")
 @click.option(
@@ -57,7 +57,7 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> None:
 
     out, report, chart = options["out"], options["report"], options["chart"]
     refuse_inputs([ratings], [report, chart])
-    _check_outputs(out, report, chart)
+    check_outputs(out, report, chart)
     if out is not None:
         check_writable(out)
         check_free(out, FILES, FILES[-1])
@@ -90,10 +90,10 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> None:
     if as_json:
         import json
 
-        from crowdassay.io.write import _finite
+        from crowdassay.io.write import finite
 
         body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items()}}
-        click.echo(json.dumps(_finite(body), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(finite(body), indent=2, ensure_ascii=False))
     else:
         show(model, tables, options)
 
@@ -112,7 +112,7 @@ def _two(text: str, facets: list[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _check_outputs(out: Path | None, report: Path | None, chart: Path | None) -> None:
+def check_outputs(out: Path | None, report: Path | None, chart: Path | None) -> None:
     """Refuse what cannot be written before there is anything to write."""
     if report is not None:
         from crowdassay.report.build import check_report
@@ -125,7 +125,8 @@ def _check_outputs(out: Path | None, report: Path | None, chart: Path | None) ->
 
 
 def _draw(model: ManyFacet, pairs: list[tuple[str, str]], report: Path | None, chart: Path | None, title: str | None) -> None:
-    from crowdassay.measurement.page import measuring_page, wright_map
+    from crowdassay.measurement.charts import wright_map
+    from crowdassay.measurement.page import measuring_page
     from crowdassay.report.findings import write_findings
 
     if chart is not None:

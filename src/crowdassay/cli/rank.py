@@ -19,7 +19,7 @@ MOST_IN_MATRIX = 1000
 LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its own
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Rank what was compared two at a time.")
 @click.argument("pairs", type=click.Path(path_type=Path))
 @click.option(
     "--ties",
@@ -41,9 +41,9 @@ LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its ow
     show_default=True,
     help="How to find intervals.",
 )
-@click.option("--confidence", default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
 @click.option("--resamples", default=200, show_default=True, help="--intervals bootstrap: how many.")
-@click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", default=0, show_default=True, help="The same seed draws the same items (bootstrap).")
 @click.option(
     "--style", help="What else differs between the sides, such as length: columns length_left and length_right, or length."
 )
@@ -69,7 +69,7 @@ LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its ow
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def rank(pairs: Path, as_json: bool, **options: Any) -> None:
     """Rank what was compared two at a time in PAIRS: scores with intervals, ties, and how reliable each worker is."""
-    from crowdassay.cli.measure import _check_outputs
+    from crowdassay.cli.measure import check_outputs
     from crowdassay.cli.paths import refuse_inputs
     from crowdassay.errors import ParameterError
     from crowdassay.io.folder import check_free, replacing_folder
@@ -79,7 +79,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> None:
 
     out = options["out"]
     refuse_inputs([pairs], [options["report"], options["chart"]])
-    _check_outputs(out, options["report"], options["chart"])
+    check_outputs(out, options["report"], options["chart"])
     if out is not None:
         check_writable(out)
         check_free(out, FILES, FILES[-1])
@@ -118,10 +118,10 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> None:
     if as_json:
         import json
 
-        from crowdassay.io.write import _finite
+        from crowdassay.io.write import finite
 
         body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items() if name != "wins"}}
-        click.echo(json.dumps(_finite(body), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(finite(body), indent=2, ensure_ascii=False))
     else:
         show(model, tables, grouped, options)
 
