@@ -20,7 +20,7 @@ SHOWN = 8
 CERTAIN = 0.05
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Measure raters, tasks and other facets.")
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--facets", required=True, help="Columns that a rating depends on, such as rater,task or essay,judge,criterion.")
 @click.option(

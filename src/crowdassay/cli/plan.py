@@ -27,7 +27,7 @@ PASSED_ON = (
 )  # fmt: skip
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Say what to label next, by whom, and when to stop.")
 @click.argument("source", nargs=-1)
 @column_options
 @click.option("--budget", type=float, help="Money to spend, in the unit of the costs: the number of labels where each costs 1.")

@@ -19,7 +19,7 @@ MOST_IN_MATRIX = 1000
 LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its own
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Rank what was compared two at a time.")
 @click.argument("pairs", type=click.Path(path_type=Path))
 @click.option(
     "--ties",
@@ -41,9 +41,9 @@ LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its ow
     show_default=True,
     help="How to find intervals.",
 )
-@click.option("--confidence", default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
 @click.option("--resamples", default=200, show_default=True, help="--intervals bootstrap: how many.")
-@click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", default=0, show_default=True, help="The same seed draws the same items (bootstrap).")
 @click.option(
     "--style", help="What else differs between the sides, such as length: columns length_left and length_right, or length."
 )

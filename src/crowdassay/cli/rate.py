@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crowdassay.judges.rated import Rated
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Find the real pass rate from judges and a few people.")
 @reading_options
 @click.option("--people", help="The workers who are people, separated by commas; all others are judges.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of items whose class is known, without error.")
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @click.option("--order-column", help="Column that says in which order choices were shown to a judge.")
 @click.option("--cost", type=click.Path(path_type=Path), help="CSV file with columns judge and cost: which judges to drop.")
 @click.option("--beyond", is_flag=True, help="Rate the system that gave these answers, not these answers alone.")
-@click.option("--confidence", default=0.95, show_default=True, help="Of the intervals.")
-@click.option("--seed", default=0, show_default=True, help="Of the folds and of the items drawn.")
+@click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same result.")
 @click.option(
     "--next", "next_file", type=click.Path(path_type=Path), help="CSV file for the items that people should see next."
 )

@@ -116,8 +116,6 @@ class Gallery:
         disputed = chart.items()
         if disputed.records:
             found["items"] = disputed
-        if insight.totals.known and insight.connection.identified.any() and not insight.chance and not insight.partial:
-            found["curve"] = chart.curve()
         if len(insight.record.history) > 1:
             found["convergence"] = chart.convergence()
         if insight.record.selection is not None:
