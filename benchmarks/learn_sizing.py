@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from crowdassay.planning.stop import FEWEST, GRID_OF_KNOWN, fit_law, limit_of
+from crowdassay.planning.sizing import error_limits, level_of
+from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, fit_law, limit_of
 from replay import DATA, Replay, load, ours
 
 KINDS = {
@@ -108,6 +109,22 @@ def sizing(records: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def sizing_coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how often the error fell between the limits for a new job, learned without its group; means over groups."""
+    held: dict[str, list[bool]] = {}
+    for group in sorted({row["group"] for row in records}):
+        learned = sizing([row for row in records if row["group"] != group])
+        for row in (row for row in records if row["group"] == group and row["how"] == "even"):
+            kind = row["kind"] if row["kind"] in learned["kinds"] else None
+            level, spread, groups = level_of(learned, kind)
+            at = learned["labels"].index(row["n"])
+            low, _, high = error_limits(
+                level + learned["fall"][at], np.hypot(spread, learned["fall_sd"][at]), groups, row["classes"]
+            )
+            held.setdefault(group, []).append(low - 0.5 / row["items"] <= row["error"] <= high + 0.5 / row["items"])
+    return {"held": round(float(np.mean([np.mean(part) for part in held.values()])), 4), "jobs": sum(map(len, held.values()))}
+
+
 def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how often the upper limit held, its constants learned without the group it is tried on; means over groups."""
     groups = sorted({row["group"] for row in records})
@@ -170,7 +187,7 @@ def main() -> None:
             print(name, len(records), flush=True)
         given.records.write_text(json.dumps(records), encoding="utf-8")
     records = [row for row in records if row["items"] >= LEAST_ITEMS]
-    several = [row for row in records if row["n"] >= FEWEST]
+    several = [row for row in records if row["n"] >= FEWEST_LABELS]
     law = fit_law(several)
     found = {
         "provenance": {
@@ -181,7 +198,7 @@ def main() -> None:
             "note": "Means and spreads over groups of public datasets; a group counts once. No label, item or worker is kept.",
         },
         "limit": {**law.__dict__, "coverage": coverage(several), "stopped": stopped(several)},
-        "sizing": sizing(records),
+        "sizing": {**sizing(records), "coverage": sizing_coverage(records)},
     }
     text = json.dumps(found, indent=2)
     print(text)

@@ -26,7 +26,7 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "Dawid-Skene of 100 steps": ("DawidSkene", {"prior": "estimated", "tol": 0.0, "max_iter": 100}),
     "GLAD": ("GLAD", {}),
     "MMSR": ("MMSR", {}),
-    "minimax": ("MinimaxEntropy", {"gamma": 0.25, "tol": 1e-6}),
+    "minimax": ("MinimaxEntropy", {"tol": 1e-6}),
     "default": ("Assay", {}),
 }
 STATUS = Path("/proc/self/status")

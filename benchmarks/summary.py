@@ -157,29 +157,37 @@ def on_scales(rows: list[Row]) -> list[str]:
     return lines
 
 
+def sections(rows: list[Row]) -> dict[str, list[str]]:
+    """Return all tables in Markdown, by name."""
+    found = {name: table(rows, people) for name, people in KINDS.items() if of_kind(rows, people)}
+    return found | {
+        "wins and losses": wins_and_losses(rows),
+        "promises": [*promises(rows), "", *broken(rows)],
+        "ordered": on_scales(rows),
+        "every dataset": each(rows),
+    }
+
+
 def as_text(rows: list[Row]) -> str:
-    """Return all tables in Markdown."""
+    """Return all tables in Markdown, one after the other."""
     lines = []
-    for name, people in KINDS.items():
-        own = of_kind(rows, people)
-        if own:
-            count = len({row["dataset"] for row in own}), len({row["group"] for row in own})
-            lines += ["", f"## {name} ({count[0]} datasets in {count[1]} groups)", "", *table(rows, people)]
-    lines += ["", "## What the default wins and loses", "", *wins_and_losses(rows)]
-    lines += ["", "## What the default promises", "", *promises(rows), "", *broken(rows)]
-    lines += ["", "## Ordered classes", "", *on_scales(rows)]
-    lines += ["", "## Every dataset", "", *each(rows)]
+    for name, own in sections(rows).items():
+        kind = of_kind(rows, KINDS.get(name))
+        count = len({row["dataset"] for row in kind}), len({row["group"] for row in kind})
+        title = f"{name} ({count[0]} datasets in {count[1]} groups)" if name in KINDS else name
+        lines += ["", f"## {title}", "", *own]
     return "\n".join(lines).strip()
 
 
 def each(rows: list[Row]) -> list[str]:
-    """Return the error on every dataset."""
-    methods = list(dict.fromkeys(row["method"] for row in rows if row["method"] not in SCALE_ONLY))
+    """Return the error of our methods on every dataset."""
+    named = dict.fromkeys(row["method"] for row in rows if row["method"] not in SCALE_ONLY)
+    methods = [name for name in named if not name.startswith(("crowd-kit", "cleanlab"))] or list(named)
     cell = {(row["method"], row["dataset"]): row["error"] for row in rows}
     lines = ["| dataset | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
     for dataset in sorted({row["dataset"] for row in rows}):
         found = [cell.get((method, dataset)) for method in methods]
-        lowest = min(error for error in found if error is not None)
+        lowest = min((error for error in found if error is not None), default=np.inf)
         shown = ["–" if e is None else f"**{e:.2f}**" if e <= lowest + 1e-9 else f"{e:.2f}" for e in found]
         lines.append(f"| {dataset} | " + " | ".join(shown) + " |")
     return lines

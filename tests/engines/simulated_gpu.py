@@ -1,7 +1,5 @@
 """What the kernels for a graphics card compute, in numba's simulator; `test_gpu.py` runs this file with it switched on."""
 
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -22,6 +20,7 @@ from crowdassay.model.family import Model
 from crowdassay.model.structures import nominal, reference_sets, resolve
 from crowdassay.pool.judge import Pool
 from crowdassay.simulation.simulate import simulate
+from engines.simulator import simulated_card
 from problems import random_labels
 
 
@@ -49,14 +48,9 @@ def small(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def few_threads(monkeypatch):
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # the simulator's threads wait for each other all the time
-    monkeypatch.setattr(gpu, "BLOCKS", 2)
-    monkeypatch.setattr(gpu, "THREADS", 2)
-    monkeypatch.setattr(gpu_layout, "TEAMS", (2, 3))
-    yield
-    sys.setswitchinterval(interval)
+def few_threads():
+    with simulated_card():
+        yield
 
 
 def item_basis(name, n_classes):

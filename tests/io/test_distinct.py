@@ -98,7 +98,7 @@ def test_hash_is_siphash_1_3_of_128_bits():
 def test_long_columns_give_the_codes_of_short_ones(monkeypatch, kind):
     values = ["b", " ", None, "a", "", "b", "\u2003", "c", "a"]
     short = code_column(pa.array(values, pa.string()), "item")
-    monkeypatch.setattr(coding, "LONG", 1)
+    monkeypatch.setattr(coding, "COMPILED_LABELS", 1)
     codes, words = code_column(
         pa.chunked_array([pa.array(values[:4], pa.string()), pa.array(values[4:], pa.string())]).cast(kind), "item"
     )

@@ -6,7 +6,7 @@ import pytest
 from crowdassay import Assay, DawidSkene, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning import policies
-from crowdassay.planning.assign import plan
+from crowdassay.planning.assign import assign
 from crowdassay.planning.curve import error_curve, labels_needed, look_further
 from crowdassay.planning.job import assess, curve_records, items_table
 from crowdassay.planning.sizing import kinds, size_job
@@ -90,7 +90,7 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
 def test_every_item_gets_a_decision():
     labels, _ = simulate(np.random.default_rng(4), n_items=100, n_workers=20, skill=1.5, labels_per_item=3)
     state = State.of(DawidSkene(prior="estimated", smoothing=0.5).fit(labels).result_)
-    made = plan(state, 20)
+    made = assign(state, 20)
     table = items_table(state, made).to_pylist()
     assert {row["decision"] for row in table} == {"stop", "label", "wait"}
     assert sum(row["decision"] == "label" for row in table) == 20

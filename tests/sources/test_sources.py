@@ -180,7 +180,7 @@ def test_results_go_into_tables_once(run, tmp_path, home, request):
     command = ("aggregate", labels, "--method", "majority", "--out", url)
 
     def rows(sql):
-        from crowdassay.sources.results import Tables, open_home
+        from crowdassay.fit.write_tables import Tables, open_home
 
         place, _ = open_home(Tables(url))
         with place.read() as session:

@@ -98,6 +98,16 @@ def test_row_29_a_slow_body_is_408_and_others_are_served_meanwhile(tight):
         connection.close()
 
 
+def test_row_29_a_head_that_is_too_slow_or_too_long_ends_the_connection(tight):
+    with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as silent:
+        with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as slow:
+            slow.sendall(b"GET /health HTTP/1.1\r\nx: ")
+            assert b"too long" in raw(tight.port, "GET /health HTTP/1.1\nx: ", more=b"y" * 100_000)
+            assert slow.recv(100) == b""
+        assert silent.recv(100) == b""
+    assert tight.get("/health")["status"] == "ok"
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [

@@ -291,6 +291,20 @@ def test_long_lists_come_whole(shared):
     assert some == keys
 
 
+def test_a_body_is_told_by_how_it_begins_and_a_long_one_is_stored_in_parts(shared):
+    rows = [json.dumps(label(f"part {n % 50}", f"w{n // 50}")).encode() for n in range(10_100)]
+    before = shared.get("/summary")["labels"]
+    broken = shared.ask("POST", "/labels", b"[" + b",".join(rows), content_type="application/json")
+    assert (broken.status, shared.get("/summary")["labels"]) == (422, before)
+    rows[10_050] = b"nonsense"
+    done = shared.post("/labels", b"\n".join(rows), content_type="application/json")
+    assert (done["added"], done["known"]) == (10_099, 0)
+    assert done["refused"] == [{"index": 10_050, "reason": "Line 10051 is not valid JSON."}]
+    again = shared.post("/labels", b"[" + b",".join(rows[:3]) + b"]", content_type="application/x-ndjson")
+    assert again == {"added": 0, "known": 3, "refused": []}
+    assert shared.get("/summary")["labels"] == before + 10_099
+
+
 def test_many_clients_at_once_are_all_counted_once(shared):
     before = shared.get("/summary")["labels"]
     done = []

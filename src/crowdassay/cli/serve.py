@@ -38,7 +38,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 )
 @click.option("--price", type=click.FloatRange(min=0), help="What one label costs, for the page.")
 @click.option("--title", default="Labelling job", show_default=True, help="Title of the page.")
-@click.option("--max-body", type=click.IntRange(min=1024), default=32 << 20, show_default=True, help="Bytes of one request.")
+@click.option("--max-body", type=click.IntRange(min=1024), default=128 << 20, show_default=True, help="Bytes of one request.")
 @click.option(
     "--rate", type=click.FloatRange(min=1), default=10_000.0, show_default=True, help="Requests a second by one client."
 )
@@ -58,6 +58,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
     from crowdassay.store.store import open_store
     from crowdassay.web.alone import serving_alone
     from crowdassay.web.app import make_app
+    from crowdassay.web.connection import connection_for
     from crowdassay.web.guard import Limits
     from crowdassay.web.listen import listen
     from crowdassay.web.service import Service
@@ -73,7 +74,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
             timeout_graceful_shutdown=10, lifespan="on",
-            timeout_keep_alive=30, limit_concurrency=2000, h11_max_incomplete_event_size=1 << 16,
+            timeout_keep_alive=30, limit_concurrency=2000, http=connection_for(limits.seconds), ws="none",
         )  # fmt: skip
         ending.done.set()  # the server hears signals itself, and ends when every answer has been given
         server = uvicorn.Server(config)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
-LONG = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
+COMPILED_LABELS = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
 FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
 
@@ -235,7 +235,7 @@ class Labels:
 
     def votes(self) -> NDArray[np.integer[Any]]:
         """Count the labels of every item and class, shape (n_items, n_classes)."""
-        if self.n_labels >= LONG:
+        if self.n_labels >= COMPILED_LABELS:
             from crowdassay.data.long import count_votes  # noqa: PLC0415 - numba is slow to load
 
             return count_votes(self.starts, self.label, self.n_classes)
@@ -261,7 +261,7 @@ def _item_major(
     item: NDArray[np.integer[Any]], n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
 ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
     """Sort by item, keeping the order within each: turning rows with one entry each into columns is a counting sort."""
-    if len(item) >= LONG:
+    if len(item) >= COMPILED_LABELS:
         from crowdassay.data.long import sort_by_item  # noqa: PLC0415 - numba is slow to load
 
         return sort_by_item(item, n_items, worker, label)

@@ -28,7 +28,9 @@ FEWEST_LABELS = 50_000  # below this a task costs more than it saves
 BLANK = r"rlike r'^(?U)\s*$'"
 BY_LABEL = """
     select label, count_if(item is not null and worker is not null) as kept,
-           count_if(item is null) as no_item, count_if(item is not null and worker is null) as no_worker
+           count_if(item is null) as no_item, count_if(item is not null and worker is null) as no_worker,
+           count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0)
+               as nul
     from {labels} group by label order by label"""
 WHOLE = "{0} is null or isnan({0}) or ({0} = floor({0}) and abs({0}) < 9007199254740992)"
 
@@ -243,6 +245,8 @@ def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dic
 def count_labels(plain: Any, spark: Any) -> tuple[pa.Array, IntArray, dict[str, int]]:
     """Return the different labels, how often each occurs, and how many rows miss a value, in one pass."""
     table = run(lambda: spark.sql(BY_LABEL, labels=plain).limit(MAX_CLASSES + 2).toArrow()).combine_chunks()
+    if nul := pc.sum(table["nul"]).as_py():
+        raise DataError(f"An item, worker or label holds a NUL character ({nul:,} rows); remove it.")
     dropped = {
         "missing item": pc.sum(table["no_item"]).as_py() or 0,
         "missing worker": pc.sum(table["no_worker"]).as_py() or 0,

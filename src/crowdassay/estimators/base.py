@@ -125,16 +125,18 @@ class Estimator(ABC):
         """Fit, going on from an earlier result where the model can; most start anew."""
         return self.fit(data)
 
-    def partial_fit(self, data: Any, y: object = None) -> Self:
+    def partial_fit(self, data: Any, y: object = None, *, repeats: str = "keep") -> Self:
         """Take in new labels of old or new items: only these items are solved again, the workers stay as fitted.
 
-        A later `refresh` fits the workers too, and goes on from there. Without an earlier fit this is one.
+        Labels that the fit has already (same item, worker and class) are not counted again, and other labels by a worker on
+        the same item follow ``repeats``: 'keep', 'first', 'last' or 'error', as with ``crowdassay update``. A later `refresh`
+        fits the workers too, and goes on from there. Without an earlier fit this is one.
         """
         from crowdassay.persistence.update import update  # noqa: PLC0415  seldom needed
 
         if "result_" not in self.__dict__:
-            return self.fit(data)
-        update(self, data)
+            return self.fit(data) if isinstance(data, Labels) else self.fit(data, repeats=repeats)
+        update(self, data, repeats=repeats)
         return self
 
     def refresh(self) -> Self:

@@ -19,7 +19,7 @@ from crowdassay.fit.parameters import check_number, check_run
 from crowdassay.fit.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 
-NARROWEST = 1e-6  # standard deviation
+NARROWEST_SPREAD = 1e-6  # standard deviation
 JITTER = 0.5  # spread of the workers' random starting directions
 
 
@@ -108,7 +108,7 @@ class Welinder(Estimator):
         for name, value in (("dimension", self.dimension), ("starts", 1 if self.starts is None else self.starts)):
             if not isinstance(value, int) or value < 1:
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
-        check_number("spread", self.spread, NARROWEST)
+        check_number("spread", self.spread, NARROWEST_SPREAD)
 
     def _confusion(self, labels: Labels, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Average what each worker would say over the items that worker labelled."""

@@ -17,9 +17,9 @@ from crowdassay.insight.copies import Pair
 from crowdassay.insight.intervals import confusion_interval
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.notes import write_notes
-from crowdassay.insight.passes import CLEAR
+from crowdassay.insight.passes import CLEAR_DEVIATIONS
 from crowdassay.insight.totals import Against, Totals
-from crowdassay.insight.verdicts import ENOUGH, Agreements
+from crowdassay.insight.verdicts import ANSWERS_TO_JUDGE, Agreements
 from crowdassay.insight.worth import Worth, most_worth, worth_table
 
 
@@ -99,7 +99,7 @@ class Insight(ItemInsight):
         rows = zip(t.compared.tolist(), t.agreed.tolist(), t.chance.tolist(), t.typical.tolist(), strict=True)
         agrees = [
             f"agrees with the others on {agreed:.1f} of {n:.0f} items; {chance:.1f} by chance, {typical:.1f} if typical"
-            if n >= ENOUGH
+            if n >= ANSWERS_TO_JUDGE
             else ""
             for n, agreed, chance, typical in rows
         ]
@@ -181,7 +181,7 @@ class Insight(ItemInsight):
     @property
     def chance(self) -> bool:
         """Whether the labels agree no better than chance."""
-        return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR
+        return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR_DEVIATIONS
 
     def _sampled(self) -> list[str]:
         if self.sample.n_labels == self.totals.labels:

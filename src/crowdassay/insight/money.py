@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crowdassay.insight.insight import Insight
 
 KNOWN_ITEMS = 50  # items of known class, from which on they are worth several points of error: docs/accuracy.md
-MOST = 1e9  # for a label; more is a mistake
+HIGHEST_PRICE = 1e9  # for a label; more is a mistake
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Money:
 
 def check_price(price: float) -> None:
     """Refuse a price that is none."""
-    if not 0 <= price <= MOST:
-        raise ParameterError(f"A label must cost between 0 and {MOST:,.0f}, not {price:g}.")
+    if not 0 <= price <= HIGHEST_PRICE:
+        raise ParameterError(f"A label must cost between 0 and {HIGHEST_PRICE:,.0f}, not {price:g}.")
 
 
 def count_money(insight: Insight, price: float | FloatArray) -> Money:

@@ -11,8 +11,8 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.kernels.passes import compare_with_others
 
-ENOUGH = 5  # items that a worker must share with others to be judged
-RATE = 0.05  # of false discoveries among the workers flagged
+ANSWERS_TO_JUDGE = 5  # answers from which on something is said of a worker, an item or a class
+FALSE_VERDICTS = 0.05  # of false discoveries among the workers flagged
 NOT_ESTIMABLE, TOO_FEW = "not estimable", "too few labels"
 ADVERSARY, SPAMMER, WEAK, INFORMATIVE, UNCLEAR = "adversary", "spammer", "weak", "informative", "unclear"
 
@@ -116,7 +116,7 @@ def give_verdicts(found: Agreements, estimable: BoolArray) -> list[str]:
     significantly more than by chance. weak: less than halfway, yet more than by chance. informative: more than by chance.
     unclear: none of these can be shown. Each of the three tests is one-sided with a false discovery rate of 5 %.
     """
-    judged = estimable & (found.compared >= ENOUGH)
+    judged = estimable & (found.compared >= ANSWERS_TO_JUDGE)
     room = judged & (found.chance_variance > 1e-9)
     against = discoveries(ndtr(found.above_chance), room)
     better = discoveries(ndtr(-found.above_chance), room)
@@ -132,7 +132,7 @@ def give_verdicts(found: Agreements, estimable: BoolArray) -> list[str]:
     return list(names)
 
 
-def discoveries(p: FloatArray, tested: BoolArray, rate: float = RATE) -> BoolArray:
+def discoveries(p: FloatArray, tested: BoolArray, rate: float = FALSE_VERDICTS) -> BoolArray:
     """Return which tests are significant at a false discovery rate, by Benjamini and Hochberg's rule.
 
     >>> discoveries(np.array([0.001, 0.02, 0.5, 0.9]), np.ones(4, bool)).tolist()

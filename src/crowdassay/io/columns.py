@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
 from crowdassay.io.values import listed, shown
+
+Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
+MOST_CLASSES = 50  # of a column that is taken for labels by what it holds
 
 _LABEL = (
     "label", "answer", "response", "annotation", "judgement", "judgment", "rating", "vote", "choice", "class",
@@ -37,9 +41,25 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "weight": (),  # never guessed: it may well be what an object weighs
     "text": ("text", "itemtext", "content", "imageurl", "url"),
 }  # fmt: skip
+# Things that are judged, too: with "id" they name items, alone they may be a text or a remark.
+JUDGED = (
+    "tweet", "post", "comment", "doc", "subject", "message", "rev", "revision", "video", "movie", "article", "review",
+    "utterance", "stimulus", "passage", "paragraph", "snippet", "page", "clip", "audio", "photo", "picture", "pair", "case",
+    "product", "paper", "statement", "claim", "argument", "query",
+)  # fmt: skip
 # Tried when none of the words above is there: they name other things as well.
 LAST: Mapping[str, tuple[str, ...]] = {
-    "item": ("prompt", "conversation", "text", "id"),
+    "item": (
+        *(f"{word}id" for word in JUDGED),
+        "prompt",
+        "conversation",
+        "text",
+        "id",
+        "subject",
+        "tweet",
+        "utterance",
+        "stimulus",
+    ),
     "worker": ("model", "llm"),
     "label": ("score", "grade", "preference"),
     "truth": ("score", "grade", "preference"),
@@ -48,7 +68,9 @@ SUFFIXES = {"item": ("url", "name"), "worker": ("email", "name")}  # for the wor
 OPTIONAL = frozenset({"time", "duration", "weight", "text"})  # roles that may stay empty
 
 
-def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
+def find_columns(
+    names: Sequence[str], roles: Sequence[str], given: Mapping[str, str | None], sample: Sample | None = None
+) -> dict[str, str]:
     """Choose one column for every role.
 
     Case, spaces, underscores and hyphens are ignored. A word earlier in `WORDS` wins over a later one, and a plain word
@@ -61,6 +83,8 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
     roles : sequence of {'item', 'worker', 'label', 'truth', 'time', 'duration', 'weight', 'text'}
     given : mapping
         Columns chosen by the user, by role; they override.
+    sample : callable, optional
+        Returns some rows. Where no name says what the label is, it is the only column that could be one: `could_be_labels`.
 
     Raises
     ------
@@ -89,9 +113,42 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
             chosen[role] = best[0]
     needed = [role for role in roles if role not in OPTIONAL]
     missing = [role for role in needed if role not in chosen]
+    free = [name for name in free if name not in chosen.values()]
+    if missing == ["label"] and sample is not None and {"item", "worker"} <= chosen.keys():
+        possible = could_be_labels(sample(), chosen["item"], chosen["worker"], free)
+        if len(possible) > 1:
+            raise ColumnError(
+                f"Several columns could be the label ({listed(possible)}): they differ between workers on the same item; "
+                "choose one with --label-column."
+            )
+        if possible:
+            chosen["label"], missing = possible[0], []
     if missing:
-        raise ColumnError(_not_found(missing, needed, names, [name for name in free if name not in chosen.values()]))
+        raise ColumnError(_not_found(missing, needed, names, free))
     return {role: chosen[role] for role in roles if role in chosen}
+
+
+def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, names: Sequence[str]) -> list[str]:
+    """List the columns that may hold labels: their few values differ within items, and within workers.
+
+    What an item shows is the same in all of its rows, and what is known of a worker in all of the worker's.
+
+    >>> rows = [{"i": n // 2, "w": n % 2, "text": n // 2, "age": n % 2, "tone": n % 3 > 0, "row": n} for n in range(8)]
+    >>> could_be_labels(rows, "i", "w", ["text", "age", "tone", "row"])
+    ['tone']
+    """
+    found = []
+    for name in names:
+        cells = [(row.get(item), row.get(worker), value) for row in rows if (value := _cell(row.get(name))) is not None]
+        few = len({value for *_, value in cells}) <= min(MOST_CLASSES, len(cells) / 2)
+        within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
+        if few and all(within) and not any(_plain(name) in words for words in (WORDS["time"], WORDS["duration"])):
+            found.append(name)
+    return found
+
+
+def _cell(value: Any) -> str | None:
+    return None if value is None or isinstance(value, list | dict) or not str(value).strip() else str(value)
 
 
 def _plain(name: str) -> str:

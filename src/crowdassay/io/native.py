@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
+from crowdassay.io.delimited import FIRST_ROWS
 from crowdassay.io.values import shown, text_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def frame_columns(
     if taken is None:
         return None
     narwhal, there = taken
-    names = find_columns(list(there), roles, given)
+    names = find_columns(list(there), roles, given, lambda: narwhal.lazy().head(FIRST_ROWS).collect().rows(named=True))
     implementation = str(narwhal.implementation)
     narwhal = narwhal.select([nw.col(there[name]) for name in names.values()])
     if isinstance(narwhal, nw.LazyFrame):

@@ -202,9 +202,9 @@ def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, s
     try:
         source = open_source(seen, plain_roles(seen, options), options.columns)
     except ColumnError as error:
-        if any(options.columns.values()):
+        if any(options.columns.values()) or not error.message.startswith("No"):
             raise
-        raise ColumnError(f"{error.message} {_advice(error, options)}") from None
+        raise ColumnError(f"{error.message} {_advice(error, seen, options)}") from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         stem = seen.path.name.removesuffix(".gz").rsplit(".", 1)[0]
@@ -224,8 +224,10 @@ def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
     return [*needed, *(role for role, wanted in beside.items() if wanted)]
 
 
-def _advice(error: ColumnError, options: ReadOptions) -> str:
+def _advice(error: ColumnError, seen: Look, options: ReadOptions) -> str:
     each = "If every worker has a column of their own, say --from wide"
+    if len(seen.header) == len(ROLES) and error.message.startswith("None"):
+        each = "If every line is worker, item, label without a header, say --from nltk; if" + each.removeprefix("If")
     if NO_WORKER.match(error.message) and not options.worker_from_filename:
         each += "; if every worker has a file named after them, say --worker-from-filename"
     return f"{each}; if an annotation tool wrote it, name the tool with --from."

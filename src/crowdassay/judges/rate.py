@@ -22,7 +22,7 @@ from crowdassay.judges.likeness import find_likeness
 from crowdassay.judges.order import order_bias
 from crowdassay.judges.panel import describe_judges, read_judges
 from crowdassay.judges.people import People, gather_people
-from crowdassay.judges.ppi import FEW
+from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.proxy import predict_people
 from crowdassay.judges.rated import Rated
 from crowdassay.judges.rates import Evidence, claimed_rates, find_rates
@@ -223,10 +223,10 @@ def reading_notes(labels: Labels) -> list[str]:
 def _warnings(verdicts: Verdicts, people: People) -> list[str]:
     """Say what keeps the figures from being precise."""
     notes, n = [], len(people.item)
-    if 0 < n < FEW:
+    if 0 < n < FEWEST_ITEMS:
         notes.append(
-            f"People saw {counted(n, 'item')} only: the rate is theirs alone, with an exact interval; from {FEW} items on the "
-            "judges help."
+            f"People saw {counted(n, 'item')} only: the rate is theirs alone, with an exact interval; from {FEWEST_ITEMS} "
+            "items on the judges help."
         )
     if n and len(np.unique(people.code)) == 1:
         name = verdicts.classes[int(people.code[0])]

@@ -92,9 +92,9 @@ def add_behaviour(
 
 
 def compare_tables(
-    item: IntArray,
-    worker: IntArray,
-    label: IntArray,
+    item: small.Codes,
+    worker: small.Codes,
+    label: small.Codes,
     code: IntArray,
     tables: FloatArray,
     least: int,

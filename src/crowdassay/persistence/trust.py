@@ -17,7 +17,7 @@ from crowdassay.model.family import LARGEST
 from crowdassay.pool.judge import Pool
 
 LARGEST_CODE = 2**31 - 1
-NEAR = 1e-6  # how far from one the probabilities of an item may add up to
+SUM_TOLERANCE = 1e-6  # how far from one the probabilities of an item may add up to
 FRAMES = ("pyarrow", "pandas", "polars")
 TEXTS = {"method", "doubt", "frame", "estimator", "version"}
 COUNTS = {"n_iter"}
@@ -79,7 +79,7 @@ def check_result(found: dict[str, FloatArray | None]) -> None:
     check(posterior is not None and confusion is not None and accuracy is not None)
     assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
     for shares in (posterior, confusion):
-        check(is_share(shares) and np.all(np.abs(shares.sum(axis=-1) - 1) <= NEAR))
+        check(is_share(shares) and np.all(np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE))
     check(is_share(accuracy[~np.isnan(accuracy)]))  # a worker without labels has none
     for name in ("sigma", "log_prior"):
         values = found[name]
@@ -112,12 +112,12 @@ def is_finite(values: FloatArray) -> bool:
 
 def is_share_of_one(values: FloatArray) -> bool:
     """Tell whether values are logarithms of probabilities that add up to one, some of them perhaps of nothing."""
-    return bool(np.all(values <= NEAR)) and bool(np.all(np.abs(np.exp(values).sum(axis=-1) - 1) <= NEAR))
+    return bool(np.all(values <= SUM_TOLERANCE)) and bool(np.all(np.abs(np.exp(values).sum(axis=-1) - 1) <= SUM_TOLERANCE))
 
 
 def is_share(values: FloatArray) -> bool:
     """Tell whether all values are from 0 to 1, up to rounding."""
-    return bool(np.all((values >= -NEAR) & (values <= 1 + NEAR)))
+    return bool(np.all((values >= -SUM_TOLERANCE) & (values <= 1 + SUM_TOLERANCE)))
 
 
 def is_number(value: Any) -> bool:

@@ -16,7 +16,7 @@ from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.offer import EXPERT
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST, Limit, limit_of, shipped_law
+from crowdassay.planning.stop import FEWEST_LABELS, Limit, limit_of, shipped_law
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 
@@ -63,10 +63,10 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
             f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
             "there are many known items."
         )
-    if state.n_labels.mean() < FEWEST:
+    if state.n_labels.mean() < FEWEST_LABELS:
         notes.append(
-            f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have {FEWEST} "
-            "or more, so that workers can be compared."
+            f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have "
+            f"{FEWEST_LABELS} or more, so that workers can be compared."
         )
     limit = limit_of(raw, shipped_law(), wrong=wrong, known=known)
     factor = limit.error / raw if raw > 0 else 1.0

@@ -15,8 +15,10 @@ from scipy.special import expit, logit, stdtrit, xlog1py, xlogy
 CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
 GRID = np.linspace(-9.0, 6.0, 1501)  # logits of the error
-LEAST = 1e-4  # an error below it is not told from it
-FEWEST = 1.4  # labels per item from which on the law was learned: with fewer nobody can be compared
+LEAST_ERROR = 1e-4  # an error below it is not told from it
+FEWEST_LABELS = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
+KNOWN_TRIED = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000)
+CLOSE = 1.5  # upper limit over estimate that enough known items come to
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence
     >>> unchecked.high > checked.high > 0.05
     True
     """
-    centre = law.bias + law.slope * float(logit(np.clip(raw, LEAST, 1 - LEAST)))
+    centre = law.bias + law.slope * float(logit(np.clip(raw, LEAST_ERROR, 1 - LEAST_ERROR)))
     errors = expit(GRID)
     student = -(law.freedom + 1) / 2 * np.log1p(((GRID - centre) / law.spread) ** 2 / law.freedom)  # but for a constant
     weights = student + xlogy(wrong, errors) + xlog1py(known - wrong, -errors)
@@ -93,6 +95,29 @@ def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence
     total = np.cumsum(weights) / weights.sum()
     middle, high = (float(errors[min(int(np.searchsorted(total, level)), len(errors) - 1)]) for level in (0.5, confidence))
     return Limit(middle, high, raw, known, wrong)
+
+
+def known_needed(
+    limit: Limit, law: Law, *, target: float | None = None, most: int = KNOWN_TRIED[-1]
+) -> tuple[int, float] | None:
+    """Return how many further known items would bring the upper limit to a target, and to what; None if none up to ``most``.
+
+    They are taken to be labelled as well as estimated. Without a target the limit is to be at most half above the estimate.
+
+    >>> law = Law(0.0, 1.0, 0.5, 30.0, 31)
+    >>> n, high = known_needed(limit_of(0.05, law), law, target=0.08)
+    >>> n, high <= 0.08
+    (150, True)
+    """
+    wanted = CLOSE * limit.error if target is None else target
+    for more in KNOWN_TRIED:
+        if more > most:
+            break
+        wrong = limit.wrong + round(more * limit.error)
+        high = limit_of(limit.raw, law, wrong=wrong, known=limit.known + more).high
+        if high <= wanted:
+            return more, high
+    return None
 
 
 def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -> Law:
@@ -103,7 +128,7 @@ def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -
     """
     groups = [row["group"] for row in records]
     weight = np.array([1 / groups.count(group) for group in groups])
-    x = np.array([logit(np.clip(row["estimated"], LEAST, 1 - LEAST)) for row in records])
+    x = np.array([logit(np.clip(row["estimated"], LEAST_ERROR, 1 - LEAST_ERROR)) for row in records])
     y = np.array([logit((row["error"] * row["items"] + 0.5) / (row["items"] + 1)) for row in records])
     design = np.column_stack([np.ones_like(x), x]) * np.sqrt(weight)[:, None]
     bias, slope = np.linalg.lstsq(design, y * np.sqrt(weight), rcond=None)[0]

@@ -18,7 +18,7 @@ from crowdassay.solvers.outcome import Announce
 from crowdassay.threads import available_cores
 
 Chosen = TypeVar("Chosen", bound=Candidate)
-LOOSE = 1e-6  # scores of candidates differ by far more than fits that stop here
+CANDIDATE_TOLERANCE = 1e-6  # scores of candidates differ by far more than fits that stop here
 
 
 def select(
@@ -84,7 +84,7 @@ def choose_gamma(
     candidates = grid(estimator, gamma=gammas)
     if estimator.solver != "algorithm1" and estimator.label_entropy:
         for candidate in candidates:
-            candidate.set_params(starts=1, tol=LOOSE)
+            candidate.set_params(starts=1, tol=CANDIDATE_TOLERANCE)
     names = [f"gamma = {gamma:g}" for gamma in gammas]
     scores = _score(
         candidates, names, labels, truth, estimator.folds, estimator.seed, estimator.reading, estimator.threads, announce

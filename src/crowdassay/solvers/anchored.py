@@ -17,7 +17,7 @@ from crowdassay.solvers.gamma import digamma
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import BELIEF, USUAL, Population
 
-LEAST = 1e-9  # variance of an answer that is taken for none
+NO_VARIANCE = 1e-9  # variance of an answer that is taken for none
 FIRST_PRECISION = 4.0  # of the items' effects, half a logit: where learning begins
 PRECISIONS = (0.1, 1000.0)  # effects of three logits, and next to none
 
@@ -176,7 +176,7 @@ def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> flo
     D. J. C. MacKay. Bayesian interpolation. 1992.
     """
     determined = n_classes - precision * float(spread[1])
-    return float(np.clip(determined / max(float(spread[0]), LEAST), *PRECISIONS))
+    return float(np.clip(determined / max(float(spread[0]), NO_VARIANCE), *PRECISIONS))
 
 
 def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> FloatArray:
@@ -197,5 +197,5 @@ def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> Floa
     strength = prior.sum(axis=1)[:, None]
     scaled = p * (sums.observed + prior) / (sums.expected + strength * p)
     scaled /= scaled.sum(axis=2, keepdims=True)
-    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), LEAST), sums.observed.sum(axis=2))
+    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), NO_VARIANCE), sums.observed.sum(axis=2))
     return np.maximum(scaled * (size[:, :, None] + strength) - prior, 0.0)

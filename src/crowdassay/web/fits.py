@@ -89,7 +89,12 @@ class Fits:
         return asked
 
     def cancel(self, number: int | None = None) -> bool:
-        """End the fit that runs; False where none does, or another."""
+        """End the fit that runs or waits; False where none does, or another."""
+        with self._asking:
+            if self.waiting is not None and self.waiting.id == number:
+                waited, self.waiting = self.waiting, None
+                self.writer.call(lambda session: end_fit(session, waited.id, CANCELLED, "Cancelled.")).result()
+                return True
         process, running = self._process, self.running
         if process is None or running is None or (number is not None and running.id != number):
             return False

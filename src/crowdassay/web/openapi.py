@@ -164,7 +164,7 @@ def describe() -> dict[str, Any]:
         },
         "/fits/{id}": {
             "get": _operation("How a fit stands.", fit, parameters=(number,)),
-            "delete": _operation("Cancel a fit that runs.", _object(id=WHOLE, state=TEXT), parameters=(number,), role="manage"),
+            "delete": _operation("Cancel a fit.", _object(id=WHOLE, state=TEXT), parameters=(number,), role="manage"),
         },
         "/summary": {"get": _operation("How the job stands.", _object(labels=WHOLE, items=WHOLE, workers=WHOLE))},
         "/events": {"get": _stream("How the job stands, whenever it changes.", "text/event-stream")},

@@ -136,12 +136,12 @@ async def get_fit(request: Request) -> Response:
 
 
 async def delete_fit(request: Request) -> Response:
-    """Cancel a fit that runs."""
+    """Cancel a fit that runs or waits."""
     service, number, who = service_of(request), request.path_params["number"], request.state.holder.name
     if await service.run(lambda: service.fits.find(number)) is None:
         raise RefusalError(404, "There is no such fit.")
-    if not service.fits.cancel(number):
-        raise RefusalError(409, "This fit does not run.")
+    if not await service.run(lambda: service.fits.cancel(number)):
+        raise RefusalError(409, "This fit has ended, or is about to.")
     await service.write(lambda session: log(session, who, "fit cancelled", fit=number))
     return as_json({"id": number, "state": "cancelled"})
 

@@ -214,8 +214,21 @@ def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
     cells = sum(not _is_nothing(cell) for row in body for cell in row)
     if not given or not given <= below or len(below) > min(FEW, cells / 2) or len(first) < 2:
         return False
+    if _is_apart(rows):
+        return False
     gaps = any(_is_nothing(cell) for row in rows for cell in row)
     return gaps or len(first) > 3  # three full columns may well be item, worker and label
+
+
+def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether some column of several values shares none with the others: names, not a worker's labels.
+
+    >>> _is_apart([["Alex", "1", "2"], ["Paul", "2", "1"], ["Alex", "1", "1"]]), _is_apart([["a", "b"], ["b", "a"]])
+    (True, False)
+    """
+    width = min(map(len, rows))
+    held = [{row[n].strip() for row in rows if not _is_nothing(row[n])} for n in range(width)]
+    return any(len(own) > 1 and not any(own & held[m] for m in range(width) if m != n) for n, own in enumerate(held))
 
 
 def _lists(seen: Look) -> list[Sequence[Any]]:
@@ -243,7 +256,9 @@ def _cells(seen: Look, limit: int | None = None) -> list[list[str]]:
         return [line.split() for line in text.splitlines() if line.strip()]
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
     try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+        spaced = seen.dialect is not None and seen.dialect.spaced
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
+        return [row for row in reader if row]
     except csv.Error:
         raise DataError(f"{shown_file(seen.path.name)} is not a table of separated values; export it again.") from None
 
