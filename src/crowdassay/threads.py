@@ -32,7 +32,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 @lru_cache(maxsize=1)
 def _libraries(n_modules: int) -> ThreadpoolController:
-    """Find the libraries that have threads of their own: it takes milliseconds, so again only when modules were loaded since."""
+    """Find the libraries that have threads of their own: milliseconds, so again only when modules were loaded since."""
     return ThreadpoolController()
 
 
