@@ -35,7 +35,7 @@ DATASETS = (
     "truth_multidim", "vision_sketch", "css_emotion", "numersense", "valence", "barzan_mozafari", "radiology_nico",
     "fingerprint_hicklin", "trec", "adult_content", "relevance_rf10_ordinal", "judges_triviaqa", "hitspam_crowdflower",
 )  # fmt: skip
-STEP, LATE = 0.025, 0.1  # of the labels, turned over at a time, up to half of them and then
+STEP, LATE = 0.025, 0.1  # of the labels, turned over at a time, up to half of them (or as --step says) and then
 MOST_ITEMS = 800
 
 
@@ -133,7 +133,7 @@ POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
 }
 
 
-def replay(job: Replay, policy: Callable[[Replay], np.ndarray]) -> np.ndarray:
+def replay(job: Replay, policy: Callable[[Replay], np.ndarray], early: float = STEP) -> np.ndarray:
     """Return the error at each of SHARES, between the shares seen by interpolation."""
     at, errors = [], []
     while True:
@@ -141,12 +141,12 @@ def replay(job: Replay, policy: Callable[[Replay], np.ndarray]) -> np.ndarray:
         at.append(job.share)
         if job.seen.all():
             return np.interp(SHARES, at, errors)
-        job.turn(policy(job), step(job))
+        job.turn(policy(job), step(job, early))
 
 
-def step(job: Replay) -> int:
+def step(job: Replay, early: float = STEP) -> int:
     """Return how many labels to turn over next."""
-    return max(1, int((STEP if job.share < 0.5 else LATE) * len(job.seen)))
+    return max(1, int((early if job.share < 0.5 else LATE) * len(job.seen)))
 
 
 def table(runs: dict[str, dict[str, np.ndarray]], groups: dict[str, str]) -> str:
@@ -218,7 +218,9 @@ def money_table(names: list[str], seeds: int) -> str:
     return "\n".join(lines)
 
 
-def run(names: list[str], chosen: list[str], seeds: int, path: Path | None) -> dict[str, dict[str, dict[str, list[float]]]]:
+def run(
+    names: list[str], chosen: list[str], seeds: int, path: Path | None, early: float
+) -> dict[str, dict[str, dict[str, list[float]]]]:
     """Replay every dataset by every policy; return errors by dataset, policy and seed. What the file holds is kept."""
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     if path is not None and path.exists():
@@ -229,7 +231,8 @@ def run(names: list[str], chosen: list[str], seeds: int, path: Path | None) -> d
             for policy in chosen:
                 done = found.setdefault(name, {}).setdefault(policy, {})
                 if str(seed) not in done:
-                    done[str(seed)] = [round(error, 6) for error in replay(Replay(labels, truth, seed), POLICIES[policy])]
+                    errors = replay(Replay(labels, truth, seed), POLICIES[policy], early)
+                    done[str(seed)] = [round(float(error), 6) for error in errors]
             if path is not None:
                 path.write_text(json.dumps({"shares": SHARES, "errors": found}), encoding="utf-8")
     return found
@@ -238,6 +241,7 @@ def run(names: list[str], chosen: list[str], seeds: int, path: Path | None) -> d
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--step", type=float, default=STEP)
     parser.add_argument("--money", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--policies", default=",".join(POLICIES))
@@ -248,7 +252,7 @@ def main() -> None:
         print(money_table(given.datasets or ["rte", "temp", "dog", "tweet_sentiment"], given.seeds))
         return
     chosen = given.policies.split(",")
-    found = run(names, chosen, given.seeds, given.json)
+    found = run(names, chosen, given.seeds, given.json, given.step)
     runs = {n: {p: np.array([found[n][p][str(s)] for s in range(given.seeds)]) for p in chosen} for n in names}
     print(table(runs, {name: load(name)[2]["group"] for name in names}))
 

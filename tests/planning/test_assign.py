@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay import Assay, simulate
+from crowdassay import Assay, Labels, MajorityVote, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning.assign import Plan, assign
 from crowdassay.planning.offer import EXPERT, Offer
@@ -109,8 +109,39 @@ def test_budgets_that_make_no_sense_are_refused(state, budget):
 
 def test_many_items_are_planned_for():
     generator = np.random.default_rng(0)
-    labels, _ = simulate(generator, n_items=20_000, n_workers=50, labels_per_item=2)
-    from crowdassay import MajorityVote
-
+    labels, _ = simulate(generator, n_items=5_000, n_workers=50, labels_per_item=2)
     made = assign(State.of(MajorityVote().fit(labels).result_), 200)
     assert len(made.item) == 200
+
+
+def test_every_item_gets_two_labels_before_any_gets_more():
+    labels, _ = simulate(np.random.default_rng(7), n_items=60, n_workers=12, labels_per_item=4)
+    kept = np.flatnonzero((labels.label_item % 3 != 0) | (np.arange(labels.n_labels) % 4 == 0))  # a third have one label
+    words = {"items": labels.items, "workers": labels.workers, "classes": labels.classes}
+    few = Labels.from_codes(labels.label_item[kept], labels.worker[kept], labels.label[kept].astype(int), **words)
+    state = State.of(MajorityVote().fit(few).result_)
+    made = assign(state, 25, batch_size=25)
+    assert set(made.item[:20].tolist()) == set(range(0, 60, 3))
+    assert not set(made.item[20:].tolist()) & set(range(0, 60, 3))
+    dear = np.where(np.arange(12) < 3, 1e-9, 1e-3)  # prices do not turn that round
+    assert set(assign(state, 1.0, offer=Offer(np.arange(12), dear, np.full(12, 99)), batch_size=15).item[:15].tolist()) <= set(
+        range(0, 60, 3)
+    )
+
+
+def test_a_small_budget_tries_new_workers_on_fewer_items(state):
+    wider = state.with_workers(["eve", "fay"])
+    made = assign(wider, 20)
+    assert np.bincount(made.worker[made.trial], minlength=17)[15:].tolist() == [4, 0]
+    assert "have to wait: 1" in " ".join(made.notes)
+
+
+def test_it_says_why_nothing_is_asked(state):
+    for said, keywords in [
+        ("buys nothing", {"budget": 0.5}),
+        ("--max-per-item", {"budget": 5, "max_per_item": 3}),
+        ("worth what it costs", {"budget": 5, "least": 10.0}),
+    ]:
+        made = assign(state, **keywords)
+        assert not len(made.item)
+        assert said in made.notes[-1]

@@ -33,7 +33,7 @@ PASSED_ON = (
 @click.option("--budget", type=float, help="Money to spend, in the unit of the costs: the number of labels where each costs 1.")
 @click.option("--cost", type=click.Path(path_type=Path), help="File of worker,cost: the price of a label of each worker.")
 @click.option("--label-cost", type=float, default=1.0, show_default=True, help="Price of a label where no file gives one.")
-@click.option("--expert-cost", type=float, help="Price of an expert, who knows an item's class; nobody is asked otherwise.")
+@click.option("--expert-cost", type=float, help="Price of an expert, who knows an item's class; without it no expert is asked.")
 @click.option("--error-cost", type=float, help="What a wrong label costs you: nothing is asked for that is worth less.")
 @click.option("--target-error", type=float, help="Stop when the upper limit of the error is at most this, such as 0.05.")
 @click.option("--max-per-item", type=int, help="Labels that an item may have, those given included.")

@@ -26,7 +26,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "worker": (
         "worker", "annotator", "rater", "user", "labeler", "labeller", "coder", "judge", "crowdworker", "assessor",
-        "turker", "contributor", "reviewer", "participant", "username",
+        "turker", "contributor", "reviewer", "participant", "username", "evaluator", "grader", "scorer", "expert", "respondent",
+        "annotatedby", "labeledby", "labelledby", "completedby", "annotationagent",
     ),
     "label": _LABEL,
     "truth": ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABEL),

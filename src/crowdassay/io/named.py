@@ -165,6 +165,8 @@ def encode_names(column: Column, role: str) -> tuple[IntArray, pa.Array]:
     """Return codes (n_rows,), -1 where missing, and the names in their natural order: numbers by size, else by letters."""
     codes, names = code_column(column, role)
     texts = as_text(names).to_pylist()
+    if strange := [text for text in texts if "\0" in text]:
+        raise DataError(f"The {role} {shown(strange[0])} holds a NUL byte; remove it or re-save the file as UTF-8.")
     numbers = [number_of(text) for text in texts]
     if texts and all(number is not None for number in numbers):
         order = sorted(range(len(texts)), key=lambda n: (numbers[n], texts[n]))

@@ -69,7 +69,7 @@ class Planned:
         expert = made.worker == EXPERT
         asked, unknown = int((~made.trial & ~expert).sum()), max(int((~state.known).sum()), 1)
         solved = float((1 - state.probability[made.item[expert]]).sum()) / unknown
-        after = max(float(np.interp(asked, curve.labels, curve.error)) - solved * limit.error / max(limit.raw, 1e-9), 0.0)
+        after = max(float(np.interp(asked, curve.labels, curve.error)) - solved * self.standing.factor, 0.0)
         needed = None if self.target is None else curve.labels_for(self.target)
         known = known_needed(limit, shipped_law(), target=self.target, most=unknown)
         return {

@@ -18,7 +18,7 @@ from crowdassay.web.service import Service, service_of
 BLOCK = 1000
 COLUMNS = {
     "items": ("item", "label", "probability", "standing", "n_labels", "basis"),
-    "workers": ("worker", "labels", "accuracy", "low", "high", "verdict", "evidence"),
+    "workers": ("worker", "labels", "accuracy", "low", "high", "verdict", "action", "evidence"),
     "labels": ("key", "item", "worker", "label", "round", "time"),
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdassay.insight.advice import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN
 from crowdassay.store.decide import Stored
 from crowdassay.store.home import Session
 from crowdassay.store.known import Item, add_items, find_item
@@ -24,14 +25,13 @@ from crowdassay.web.next import LOOKED_AT, next_items
 from crowdassay.web.service import as_json, number_of, service_of
 
 MOST = 1000
+TOO_FEW, UNFITTED = "too few labels", "no fit yet"
 ADVICE = {
-    "spammer": "Stop giving them work, and ask again for the items they labelled.",
-    "adversary": "Ask whether they took the classes for each other; their labels count in reverse.",
-    "weak": "Show them worked examples; give them easy items.",
-    "informative": "Keep them.",
-    "unclear": "Wait for more labels.",
-    "too few labels": "Wait for more labels.",
-    "not estimable": "Let others label some of the same items.",
+    REMOVE: "Stop giving them work, and ask others about the items they labelled.",
+    TALK: "Talk to them.",
+    RETRAIN: "Show them worked examples, and look again.",
+    KEEP: "Keep them.",
+    UNKNOWN: "Wait for more labels, by others on the same items too.",
 }
 
 
@@ -130,22 +130,24 @@ async def get_workers(request: Request) -> Response:
 
     def find() -> dict[str, Any]:
         facts = worker_facts(service.job)
-        nothing = {"accuracy": None, "low": 0.0, "high": 1.0, "verdict": "too few labels", "evidence": "", "looks_like": ""}
+        verdict = TOO_FEW if service.job.snapshot is not None else UNFITTED
+        nothing = {
+            "accuracy": None,
+            "low": 0.0,
+            "high": 1.0,
+            "verdict": verdict,
+            "action": UNKNOWN,
+            "evidence": "",
+            "looks_like": "",
+        }
         names = list(service.job.workers)
         rows = []
         for name in names[first : first + limit]:
             row = {**nothing, **facts.get(name, {}), "worker": name, "labels": service.job.workers[name]}
-            rows.append({**row, "advice": advice(row)})
+            rows.append({**row, "advice": ADVICE[row["action"]]})
         return {"workers": rows, "next": first + limit if len(names) > first + limit else None}
 
     return await service.answer(find)
-
-
-def advice(row: dict[str, Any]) -> str:
-    """Say what to do about a worker."""
-    if row["looks_like"]:
-        return f"Their labels look like a copy of {row['looks_like']}'s: ask both."
-    return ADVICE.get(row["verdict"], "Wait for more labels.")
 
 
 async def get_next(request: Request) -> Response:
