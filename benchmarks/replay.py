@@ -26,6 +26,7 @@ from crowdassay.planning import policies
 from crowdassay.planning.dependence import Dependence
 from crowdassay.planning.gain import label_gain, labels_missing
 from crowdassay.planning.state import State
+from crowdassay.pool.constants import shipped
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHARES = (0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0)
@@ -123,8 +124,10 @@ def seen_labels(job: Replay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return job.item[job.seen], job.worker[job.seen], job.label[job.seen].astype(int)
 
 
+DEFAULTS_LAW = Dependence(first=shipped().dawid_skene + shipped().population, overlap=shipped().correlation)
 POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
     "ours": ours(),
+    "ours by the default's law": ours(DEFAULTS_LAW),  # what an item's labels count for in the pool
     "ours with workers at random": ours(choose_workers=False),
     "uniform": by_item(lambda job: policies.uniform(job.votes.sum(axis=1))),
     "uncertainty first": by_item(lambda job: policies.uncertainty(job.result.posterior)),

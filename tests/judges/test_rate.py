@@ -19,15 +19,22 @@ from panels import judged, word
 PANELS = ("css_stance", "judgebench", "css_misinfo")
 
 
-@pytest.mark.parametrize("size", [20, 100])
-def test_coverage_on_real_panels(real, size):
-    held, widths = [], []
+@pytest.fixture(scope="module")
+def panels(real):
+    """Return real panels with the truth of all items, and the default's probabilities; fitted once."""
+    found = []
     for name in PANELS:
         labels, truth = real(name)
-        whole = split_verdicts(
-            labels, gold={str(i): labels.class_names[c] for i, c in zip(labels.items, truth, strict=True) if c >= 0}
-        )
-        panel = default_panel(whole)
+        known = {str(i): labels.class_names[c] for i, c in zip(labels.items, truth, strict=True) if c >= 0}
+        whole = split_verdicts(labels, gold=known)
+        found.append((whole, default_panel(whole)))
+    return found
+
+
+@pytest.mark.parametrize("size", [20, 100])
+def test_coverage_on_real_panels(panels, size):
+    held, widths = [], []
+    for whole, panel in panels:
         generator = np.random.default_rng(size)
         share = np.bincount(whole.gold, minlength=whole.n_classes) / len(whole.gold)
         for _ in range(30):

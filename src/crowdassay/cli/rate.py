@@ -51,12 +51,14 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     VERDICTS has a row for each verdict: item, worker and label, judges and people together. Judges may answer other things than
     the classes: scores, "unsure", refusals, several votes.
     """
+    from crowdassay.cli.progress import working
     from crowdassay.judges.gate import check_condition, parse_condition
 
     conditions = [parse_condition(text) for text in options["fail_if"]]
     check_outputs(labels, options)
     data = read(labels, {**options, "classes": None})
-    found = find(data, labels, options)
+    with working(f"Rating {data.n_labels:,} verdicts ...", quiet=options["as_json"]):
+        found = find(data, labels, options)
     facts = {**found.as_dict(), "read": data.report.as_dict()}
     if options["against"] is not None:
         facts["against"] = compare(data, options)

@@ -65,6 +65,8 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
             f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
             "there are many known items."
         )
+    if state.posterior.shape[1] < 2:
+        notes.append("All labels name the same class, so that none can be seen to be wrong; if there are others, name all.")
     if state.n_labels.mean() < FEWEST_LABELS:
         notes.append(
             f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have "

@@ -16,11 +16,12 @@ from crowdassay.arrays import BoolArray, FloatArray
 
 CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
-GRID = np.linspace(-9.0, 6.0, 1501)  # logits of the error
-SHIFTS = np.linspace(-40.0, 40.0, 401)
-SLOPES = np.exp(np.linspace(-1.4, 1.4, 9))
+GRID = np.linspace(-9.0, 6.0, 601)  # logits of the error
+COARSE = GRID[::6]
+SHIFTS = np.linspace(-40.0, 40.0, 161)
+SLOPES = np.exp(np.linspace(-1.4, 1.4, 5))
 SLOPE_SPREAD = 0.7  # standard deviation of its logarithm: a factor of two either way is nothing unusual
-MOST_DOUBTS = 1000  # items that stand for all
+MOST_DOUBTS = 200  # items that stand for all
 LEAST_ERROR = 1e-4  # an error below it is not told from it
 FEWEST_LABELS = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
 KNOWN_TRIED = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000)
@@ -135,10 +136,11 @@ def limit_from_items(
     likelihood = []
     for slope in SLOPES:
         job = expit(SHIFTS[:, None] + slope * _logit(some)).mean(axis=1)
-        shift = np.interp(GRID, logit(job), SHIFTS)
+        shift = np.interp(COARSE, logit(job), SHIFTS)
         turned = np.where(wrong, 1.0, -1.0) * (shift[:, None] + slope * _logit(checked))
         likelihood.append(log_expit(turned).sum(axis=1) - 0.5 * (np.log(slope) / SLOPE_SPREAD) ** 2)
-    return _limit(raw, law, logsumexp(likelihood, axis=0), int(wrong.sum()), len(wrong), confidence)
+    smooth = np.interp(GRID, COARSE, logsumexp(likelihood, axis=0))
+    return _limit(raw, law, smooth, int(wrong.sum()), len(wrong), confidence)
 
 
 def _limit(raw: float, law: Law, likelihood: FloatArray, wrong: int, known: int, confidence: float) -> Limit:

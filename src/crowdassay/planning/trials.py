@@ -52,8 +52,7 @@ def trials(
     notes = []
     if tried:
         notes.append(
-            f"{tried:,} of {len(new):,} workers who have not been seen are asked about up to {TRIAL} settled items each, to "
-            "get to know them."
+            f"Workers who have not been seen and get up to {TRIAL} settled items each, to get to know them: {tried:,}."
         )
     if waiting := len(new) - tried:
         notes.append(

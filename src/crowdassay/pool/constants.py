@@ -90,7 +90,7 @@ def settled_from(spread: float) -> float:
 
     p = np.arange(500, 1000) / 1000
     wrong = weight @ expit(logit(1 - p) + spread * place[:, None])
-    return float(p[min(np.searchsorted(-wrong, -MOST_WRONG - 1e-9), len(p) - 1)])
+    return float(p[min(int(np.searchsorted(-wrong, -MOST_WRONG - 1e-9)), len(p) - 1)])
 
 
 @cache

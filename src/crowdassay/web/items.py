@@ -10,7 +10,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdassay.insight.advice import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN
 from crowdassay.store.decide import Stored
 from crowdassay.store.home import Session
 from crowdassay.store.known import Item, add_items, find_item
@@ -26,12 +25,12 @@ from crowdassay.web.service import as_json, number_of, service_of
 
 MOST = 1000
 TOO_FEW, UNFITTED = "too few labels", "no fit yet"
-ADVICE = {
-    REMOVE: "Stop giving them work, and ask others about the items they labelled.",
-    TALK: "Talk to them.",
-    RETRAIN: "Show them worked examples, and look again.",
-    KEEP: "Keep them.",
-    UNKNOWN: "Wait for more labels, by others on the same items too.",
+ADVICE = {  # by the actions of `crowdassay.insight.advice`, which is slow to load
+    "remove": "Stop giving them work, and ask others about the items they labelled.",
+    "talk to": "Talk to them.",
+    "retrain": "Show them worked examples, and look again.",
+    "keep": "Keep them.",
+    "cannot tell": "Wait for more labels, by others on the same items too.",
 }
 
 
@@ -136,7 +135,7 @@ async def get_workers(request: Request) -> Response:
             "low": 0.0,
             "high": 1.0,
             "verdict": verdict,
-            "action": UNKNOWN,
+            "action": "cannot tell",
             "evidence": "",
             "looks_like": "",
         }
