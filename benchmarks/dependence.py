@@ -1,6 +1,6 @@
 r"""Can one see in the labels how far workers share mistakes?
 
-    python benchmarks/dependence.py [--most LABELS]
+    python benchmarks/dependence.py [--most LABELS] [--page FILE]
 
 For every dataset two numbers. What is needed: the factor by which the default's logits, with the dataset's group left out,
 would have to be multiplied to lose least, which needs the truth. And what is seen: the correlation of two workers' answers to
@@ -31,6 +31,7 @@ from crowdassay.engines.local import LocalEngine
 from crowdassay.pool.constants import Constants, shipped
 from crowdassay.pool.judge import answers, softmax
 from crowdassay.solvers.members import fit_tables
+from page import fill
 from simulated import kinds
 
 LEFT_OUT = Path(__file__).parent / "left_out.json"
@@ -69,9 +70,11 @@ def needed(one: Dataset, constants: Constants) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=10**9, help="leave out datasets with more labels")
+    parser.add_argument("--page", type=Path, help="a page, such as docs/accuracy.md, into which to write what was found")
+    arguments = parser.parse_args()
     left_out = {name: Constants(**one) for name, one in json.loads(LEFT_OUT.read_text(encoding="utf-8")).items()}
     groups: dict[str, list[tuple[float, float]]] = {}
-    for one in datasets(parser.parse_args().most):
+    for one in datasets(arguments.most):
         pair = seen(one.labels), needed(one, left_out[one.group])
         groups.setdefault(one.group, []).append(pair)
         print(f"{one.name:26s} seen {pair[0]:+.3f}  needed factor {np.exp(pair[1]):.2f}", flush=True)
@@ -79,11 +82,20 @@ def main() -> None:
     generator = np.random.default_rng(0)
     drawn = [both[generator.integers(len(both), size=len(both))] for _ in range(RESAMPLES)]
     low, high = np.quantile([spearmanr(some)[0] for some in drawn], [0.05, 0.95])
-    print(f"rank correlation over {len(both)} groups: {spearmanr(both)[0]:+.2f} ({low:+.2f} to {high:+.2f}, 90 %)")
+    lines = [
+        f"- Over {len(both)} groups the rank correlation between what is seen and the factor that was needed is "
+        f"{spearmanr(both)[0]:+.2f} ({low:+.2f} to {high:+.2f}). If shared mistakes showed, it would be far below zero."
+    ]
     for kind, crowds in kinds(10):
         found = [seen(labels) for labels, _ in crowds]
         below = np.mean(both[:, 0] < max(found))
-        print(f"{kind}: seen {np.mean(found):+.3f}; {below:.0%} of the real groups are below the largest, {max(found):+.3f}")
+        lines.append(
+            f"- Simulated crowds ({kind}) have {np.mean(found):+.3f} in the mean and {max(found):+.3f} at most; "
+            f"{below:.0%} of the real groups are below that."
+        )
+    print("\n".join(lines))
+    if arguments.page:
+        fill(arguments.page, {"dependence": lines})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Learn the constants of the default from datasets of known truth, and how well they do where a group is left out.
 
     python benchmarks/learn_default.py [--most LABELS]
-    python benchmarks/learn_default.py --try      the loss with other settings of the members, which are fixed
+    python benchmarks/learn_default.py --try [--page FILE]      the loss with other settings of the members, which are fixed
 
 Writes src/crowdassay/pool/constants.json, which ships, and benchmarks/left_out.json: the constants learned without each group
 of datasets, by which benchmarks/accuracy.py scores the default on that group. Weights and correlation minimise the mean
@@ -28,6 +28,7 @@ from crowdassay.pool.constants import Constants
 from crowdassay.pool.judge import answers, blend, judge, parts
 from crowdassay.solvers.known import learn, read_lesson
 from crowdassay.solvers.members import make_pool
+from page import fill
 from pooling import NAMES, Lessons, Looks, features, look
 
 HERE = Path(__file__).parent
@@ -45,7 +46,7 @@ MEMBERS = (
     {"smoothing": 0.3},
 )  # what --try tries
 SLIPS = (0.2, 0.3, 0.4)
-RIDGES = tuple(product((1.0, 3.0), (3.0, 10.0), (0.3, 1.0, 3.0)))
+RIDGES = tuple(product((0.3, 1.0, 3.0), (1.0, 3.0, 10.0), (0.1, 0.3, 1.0)))
 SIZES = (5, 20, 50, 100)
 SCALES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -67,15 +68,18 @@ def learn_pool(sets: list[Dataset]) -> tuple[dict[str, Constants], dict[str, Loo
     return left_out, {one.name: found for one, found in zip(sets, looks, strict=True)}, named(whole)
 
 
-def try_settings(sets: list[Dataset]) -> None:
-    """Print the loss with other settings of the members."""
+def try_settings(sets: list[Dataset]) -> list[str]:
+    """Return a table of the loss with other settings of the members, the weights learned anew for each."""
+    lines = ["| setting | log-loss, share of slips " + " | ".join(map(str, SLIPS)) + " |", "|---" * (len(SLIPS) + 1) + "|"]
     before: list[Looks] | list[None] = [None] * len(sets)
     for setting in MEMBERS:
         begin = replace(BEGIN, **setting)
         before = [look(one, begin, old) for one, old in zip(sets, before, strict=True)]
-        for slip in SLIPS:
-            theta, loss = Lessons(before, replace(begin, slip=slip)).fit()
-            print(f"{setting} slip {slip}: {loss:.4f} {np.round(theta, 3)}", flush=True)
+        losses = [Lessons(before, replace(begin, slip=slip)).fit()[1] for slip in SLIPS]
+        name = ", ".join(f"{key} {value:g} instead of {getattr(BEGIN, key):g}" for key, value in setting.items())
+        lines.append(f"| {name or 'as it is'} | " + " | ".join(f"{loss:.4f}" for loss in losses) + " |")
+        print(lines[-1], flush=True)
+    return lines
 
 
 def pool_posterior(looks: Looks, constants: Constants) -> np.ndarray:
@@ -164,10 +168,13 @@ def main() -> None:
     parser.add_argument(
         "--try", dest="others", action="store_true", help="only print the loss with other settings of the members"
     )
+    parser.add_argument("--page", type=Path, help="--try: a page, such as docs/accuracy.md, into which to write the table")
     arguments = parser.parse_args()
     sets = list(datasets(arguments.most))
     if arguments.others:
-        try_settings(sets)
+        lines = try_settings(sets)
+        if arguments.page:
+            fill(arguments.page, {"settings": lines})
         return
     groups = sorted({one.group for one in sets})
     left_out, looks, whole = learn_pool(sets)

@@ -12,6 +12,7 @@ from crowdassay.report.charts import SCHEMA
 RESAMPLES = 2000
 TRUTHS_TO_COUNT = 100  # from which a dataset counts among the worst
 SETTLED_TO_COUNT = 20  # settled labels from which a group has a share of wrong ones worth the name
+MOST_WRONG = 5  # percent of the settled labels, as promised
 SCALE_ONLY = ("assay --ordered", "rounded mean of the labels")
 KINDS = {"all": None, "people": True, "language models": False}
 SCORES = ("error", "log_loss", "brier", "calibration", "confidence")
@@ -92,6 +93,7 @@ def promises(rows: list[Row]) -> list[str]:
         "number of errors in its interval",
     ]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    kept: dict[str, list[str]] = {reading: [] for reading in head[2:5]}
     for name, people in KINDS.items():
         own = [row for row in of_kind(rows, people) if row["method"] == "assay" and "settled" in row]
         if not own:
@@ -101,13 +103,24 @@ def promises(rows: list[Row]) -> list[str]:
             totals[row["group"]] = totals.get(row["group"], 0) + np.array([row["settled_wrong"], row["settled"]])
         counts = np.array(list(totals.values()))
         share = grouped(own, lambda row: row["settled"] / row["truths"])
-        cells = [f"{share.mean():.1%}", f"{counts[:, 0].sum() / max(counts[:, 1].sum(), 1):.1%}"]
+        pooled = 100 * counts[:, 0].sum() / max(counts[:, 1].sum(), 1)
+        cells, readings = [f"{share.mean():.1%}", f"{pooled:.1f} %"], [pooled]
         for least in (SETTLED_TO_COUNT, 1):
             some = counts[counts[:, 1] >= least]
             wrong = 100 * some[:, 0] / some[:, 1]
+            readings.append(wrong.mean() if len(some) else np.nan)
             cells.append(f"{_with_interval(wrong, '{:.1f}', '{:.1f}')} %, {len(some)} groups" if len(some) else "–")
+        for reading, value in zip(kept, readings, strict=True):
+            if value <= MOST_WRONG:
+                kept[reading].append(name)
         cells.append(f"{np.mean([row['inside'] for row in own]):.0%} of {len(own)} datasets")
         lines.append("| " + " | ".join([name, *cells]) + " |")
+    lines += ["", f"Is at most {MOST_WRONG} % of the settled labels wrong?", ""]
+    for reading, names in kept.items():
+        yes, no = ", ".join(names), ", ".join(name for name in KINDS if name not in names)
+        lines.append(f"- {reading.replace('wrong among them, ', 'over ')}: " + "; ".join(
+            f"{word} for {which}" for word, which in (("yes", yes), ("no", no)) if which
+        ))  # fmt: skip
     return lines
 
 
@@ -117,8 +130,10 @@ def broken(rows: list[Row]) -> list[str]:
     for row in rows:
         if row["method"] == "assay" and "settled" in row:
             totals[row["group"]] = totals.get(row["group"], 0) + np.array([row["settled_wrong"], row["settled"]])
-    bad = sorted((-wrong / count, group, wrong, count) for group, (wrong, count) in totals.items() if wrong > 0.05 * count)
-    return ["More than 5 % of the settled labels are wrong in: "
+    bad = sorted(
+        (-wrong / count, group, wrong, count) for group, (wrong, count) in totals.items() if wrong > MOST_WRONG / 100 * count
+    )
+    return [f"More than {MOST_WRONG} % of the settled labels are wrong in: "
             + ", ".join(f"{group} ({wrong} of {count})" for _, group, wrong, count in bad) + "."] if bad else []  # fmt: skip
 
 
@@ -157,29 +172,37 @@ def on_scales(rows: list[Row]) -> list[str]:
     return lines
 
 
+def sections(rows: list[Row]) -> dict[str, list[str]]:
+    """Return all tables in Markdown, by name."""
+    found = {name: table(rows, people) for name, people in KINDS.items() if of_kind(rows, people)}
+    return found | {
+        "wins and losses": wins_and_losses(rows),
+        "promises": [*promises(rows), "", *broken(rows)],
+        "ordered": on_scales(rows),
+        "every dataset": each(rows),
+    }
+
+
 def as_text(rows: list[Row]) -> str:
-    """Return all tables in Markdown."""
+    """Return all tables in Markdown, one after the other."""
     lines = []
-    for name, people in KINDS.items():
-        own = of_kind(rows, people)
-        if own:
-            count = len({row["dataset"] for row in own}), len({row["group"] for row in own})
-            lines += ["", f"## {name} ({count[0]} datasets in {count[1]} groups)", "", *table(rows, people)]
-    lines += ["", "## What the default wins and loses", "", *wins_and_losses(rows)]
-    lines += ["", "## What the default promises", "", *promises(rows), "", *broken(rows)]
-    lines += ["", "## Ordered classes", "", *on_scales(rows)]
-    lines += ["", "## Every dataset", "", *each(rows)]
+    for name, own in sections(rows).items():
+        kind = of_kind(rows, KINDS.get(name))
+        count = len({row["dataset"] for row in kind}), len({row["group"] for row in kind})
+        title = f"{name} ({count[0]} datasets in {count[1]} groups)" if name in KINDS else name
+        lines += ["", f"## {title}", "", *own]
     return "\n".join(lines).strip()
 
 
 def each(rows: list[Row]) -> list[str]:
-    """Return the error on every dataset."""
-    methods = list(dict.fromkeys(row["method"] for row in rows if row["method"] not in SCALE_ONLY))
+    """Return the error of our methods on every dataset."""
+    named = dict.fromkeys(row["method"] for row in rows if row["method"] not in SCALE_ONLY)
+    methods = [name for name in named if not name.startswith(("crowd-kit", "cleanlab"))] or list(named)
     cell = {(row["method"], row["dataset"]): row["error"] for row in rows}
     lines = ["| dataset | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
     for dataset in sorted({row["dataset"] for row in rows}):
         found = [cell.get((method, dataset)) for method in methods]
-        lowest = min(error for error in found if error is not None)
+        lowest = min((error for error in found if error is not None), default=np.inf)
         shown = ["–" if e is None else f"**{e:.2f}**" if e <= lowest + 1e-9 else f"{e:.2f}" for e in found]
         lines.append(f"| {dataset} | " + " | ".join(shown) + " |")
     return lines

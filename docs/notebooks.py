@@ -1,4 +1,4 @@
-"""Run the notebooks of examples/notebooks and write their pages: `python docs/notebooks.py`.
+"""Run the notebooks of examples/notebooks and write their pages: `make notebooks`.
 
 Outputs are stored in the notebooks. Pages are made from the notebooks alone, so that the site needs nothing that runs them.
 """

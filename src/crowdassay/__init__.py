@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.metrics.agreement import Agreement, agreement
     from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.planning.planned import Planned, plan
+    from crowdassay.planning.sizing import Sizing, size_job
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.selection.choose import select
     from crowdassay.selection.compare import Comparison
@@ -76,6 +78,7 @@ _HOMES = {
     "MinimaxEntropy": "crowdassay.estimators.minimax",
     "OneCoin": "crowdassay.estimators.coins",
     "PartialCredit": "crowdassay.measurement.partial",
+    "Planned": "crowdassay.planning.planned",
     "ProjectedEM": "crowdassay.estimators.coins",
     "Rasch": "crowdassay.measurement.rasch",
     "Rated": "crowdassay.judges.rated",
@@ -83,6 +86,7 @@ _HOMES = {
     "RaykarClassifier": "crowdassay.estimators.raykar",
     "Result": "crowdassay.fit.result",
     "SingularVector": "crowdassay.estimators.singular_vector",
+    "Sizing": "crowdassay.planning.sizing",
     "SpectralDawidSkene": "crowdassay.estimators.spectral",
     "Structure": "crowdassay.model.structures",
     "TwoCoin": "crowdassay.estimators.coins",
@@ -96,11 +100,13 @@ _HOMES = {
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
     "load_model": "crowdassay.estimators.load",
+    "plan": "crowdassay.planning.planned",
     "rate": "crowdassay.judges.rate",
     "read_labels": "crowdassay.io.files",
     "reference_sets": "crowdassay.model.structures",
     "select": "crowdassay.selection.choose",
     "simulate": "crowdassay.simulation.simulate",
+    "size_job": "crowdassay.planning.sizing",
 }
 
 __all__ = [  # noqa: RUF022  plain order
@@ -127,6 +133,7 @@ __all__ = [  # noqa: RUF022  plain order
     "MinimaxEntropy",
     "OneCoin",
     "PartialCredit",
+    "Planned",
     "ProjectedEM",
     "Rasch",
     "Rated",
@@ -134,6 +141,7 @@ __all__ = [  # noqa: RUF022  plain order
     "RaykarClassifier",
     "Result",
     "SingularVector",
+    "Sizing",
     "SpectralDawidSkene",
     "Structure",
     "TwoCoin",
@@ -147,11 +155,13 @@ __all__ = [  # noqa: RUF022  plain order
     "grid",
     "load_dataset",
     "load_model",
+    "plan",
     "rate",
     "read_labels",
     "reference_sets",
     "select",
     "simulate",
+    "size_job",
 ]
 
 

@@ -8,7 +8,8 @@ import sys
 from crowdassay.cli.start import main
 heavy = ("numba", "pandas", "scipy.stats", "scipy.optimize", "pyspark")
 for method in ("assay", "majority", "dawid-skene"):
-    sys.argv = ["crowdassay", "aggregate", "--method", method, "--json", sys.argv[-1]]
+    report = ["--report", "report.html"] if method == "assay" else []
+    sys.argv = ["crowdassay", "aggregate", "--method", method, "--json", *report, sys.argv[-1]]
     try:
         main()
     except SystemExit as end:
@@ -24,6 +25,6 @@ def test_few_labels_need_no_compiler(tmp_path):
     ]
     path = tmp_path / "labels.csv"
     path.write_text("\n".join(["item,worker,label", *rows]), encoding="utf-8")
-    done = subprocess.run([sys.executable, "-c", CODE, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", CODE, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count('"method"') == 3

@@ -11,7 +11,7 @@ from crowdassay.fit.write import write_result
 from crowdassay.holders.memory import Memory
 from crowdassay.holders.spark import Spark
 from crowdassay.holders.spool import Spooled
-from crowdassay.insight.cells import LEAST, MOST_CLASSES
+from crowdassay.insight.cells import EXPECTED_LABELS, MOST_CLASSES
 from crowdassay.io.spool import spool_labels
 from engines.fake_spark import fake_labels
 from parity import same_table
@@ -25,7 +25,7 @@ def test_with_many_classes_workers_have_rows_for_their_cells():
     assert not [name for name in names if name.startswith(("confusion", "sigma"))]
     cells = found.cell_table()
     assert cells.column_names == ["worker", "true", "observed", "confusion", "sigma"]
-    assert cells.num_rows == (found.insight.counts >= LEAST).sum() < MANY.n_labels + MANY.n_workers * 40
+    assert cells.num_rows == (found.insight.counts >= EXPECTED_LABELS).sum() < MANY.n_labels + MANY.n_workers * 40
     row = cells.slice(17, 1).to_pylist()[0]
     codes = [list(map(str, values.to_pylist())) for values in (MANY.workers, MANY.classes, MANY.classes)]
     place = tuple(names.index(str(row[role])) for names, role in zip(codes, ("worker", "true", "observed"), strict=True))

@@ -2,16 +2,18 @@
 
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.insight.connection import shared_items
-from crowdassay.kernels import agreement, passes, small, small_items
+from crowdassay.kernels import agreement, passes, small, small_agreement, small_items
+from crowdassay.metrics import agreement as metrics
 from problems import random_labels
 
 
@@ -100,7 +102,8 @@ def test_items_with_effects(labels, precision, monkeypatch):
     p, log_prior = tables(labels, generator), np.log(generator.dirichlet(np.ones(labels.n_classes)))
     found = []
     for few in (False, True):
-        monkeypatch.setattr(small_items, "is_few", lambda _, few=few: few)
+        monkeypatch.setattr(small, "FEW_LABELS", labels.n_labels if few else 0)
+        monkeypatch.setattr(small_items, "is_few", lambda _: True)
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
         engine = RandomItemsEngine(labels)
         for _ in range(2):  # the second time from where the first has ended
@@ -108,6 +111,20 @@ def test_items_with_effects(labels, precision, monkeypatch):
         found.append([*(getattr(sums, field.name) for field in fields(sums)), effects])
     for compiled, in_numpy in zip(*found, strict=True):
         np.testing.assert_allclose(in_numpy, compiled, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_agreement(labels, level, monkeypatch):
+    labels, found = replace(labels, classes=pa.array([str(k * k) for k in range(labels.n_classes)])), []
+    for few in (False, True):
+        monkeypatch.setattr(small_agreement, "is_few", lambda _, few=few: few)
+        found.append(metrics.agreement(labels, level, resamples=20).tables)
+    for name, compiled in found[0].items():
+        for column, other in zip(compiled.columns, found[1][name].columns, strict=True):
+            if pa.types.is_floating(column.type):
+                np.testing.assert_allclose(column.to_numpy(), other.to_numpy(), rtol=1e-9, atol=1e-12)
+            else:
+                assert column.to_pylist() == other.to_pylist()
 
 
 def both(monkeypatch, run, labels, *arguments):
@@ -121,3 +138,15 @@ def both(monkeypatch, run, labels, *arguments):
 def test_it_loads_no_compiler():
     code = "import sys, crowdassay.kernels.small; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_blocks_add_up_to_the_whole(labels, monkeypatch):
+    generator = np.random.default_rng(7)
+    n_classes = labels.n_classes
+    habit, crowd = generator.dirichlet(np.ones(n_classes), size=labels.n_workers), tables(labels, generator)[0]
+    log_p, log_prior = np.log(tables(labels, generator)), np.zeros(n_classes)
+    whole = passes.compare_with_others(labels, np.ones(labels.n_labels, bool), log_p, log_prior, habit, crowd)
+    monkeypatch.setattr(passes, "LEAST_BLOCK", 30)
+    parts = passes.compare_with_others(labels, np.ones(labels.n_labels, bool), log_p, log_prior, habit, crowd)
+    for one, other in zip(parts, whole, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -6,7 +6,7 @@ import pytest
 
 from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, as_labels, simulate
 from crowdassay.data.labels import Labels
-from crowdassay.errors import ParameterError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.persistence.update import merge, sound, take_items, update
 from problems import random_labels
 
@@ -37,7 +37,7 @@ def test_touched_items_are_judged_as_predict_would(estimator):
     assert done.result.labels.workers.to_pylist()[-1] == "stranger"
     for table in ("labels_table", "posterior_table", "workers_table", "items_table"):
         getattr(done.result, table)()
-    again = fitted.partial_fit((["i1"], ["stranger"], ["2"])).result_  # a stranger stays one until the next fit
+    again = fitted.partial_fit((["i1"], ["stranger"], ["0"])).result_  # a stranger stays one until the next fit
     assert again.parameters["labels_since_fit"] == 4
     assert np.isfinite(again.posterior).all()
 
@@ -74,6 +74,22 @@ def test_ids_of_numbers_take_numbers_and_texts():
     assert fitted.labels_["item"].to_pylist() == [1, 2, 3]
     fitted.partial_fit((["x"], [9], ["no"]))
     assert fitted.labels_["item"].to_pylist() == ["1", "2", "3", "x"]
+
+
+def test_labels_that_are_known_are_counted_once_and_others_by_the_policy():
+    def fitted():
+        return MajorityVote().fit((["a", "a", "b"], ["x", "y", "x"], ["no", "yes", "yes"]))
+
+    same, other = (["a", "b"], ["x", "x"], ["no", "yes"]), (["a"], ["x"], ["yes"])
+    assert fitted().partial_fit(same).partial_fit(same).result_.labels.n_labels == 3
+    assert [fitted().partial_fit(other, repeats=how).result_.labels.n_labels for how in ("keep", "first", "last")] == [4, 3, 3]
+    assert fitted().partial_fit(other, repeats="last").labels_["label"].to_pylist() == ["yes", "yes"]
+    model = fitted()
+    with pytest.raises(DataError, match="A worker may judge an item once, but the model has another label by worker 'x'"):
+        model.partial_fit(other, repeats="error")
+    with pytest.raises(ParameterError, match="repeats"):
+        model.partial_fit(as_labels(other, classes=["no", "yes"]), repeats="often")
+    assert model.result_.labels.n_labels == 3
 
 
 def test_the_first_labels_are_a_fit():

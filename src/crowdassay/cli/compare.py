@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Fit several methods and compare them.")
 @reading_options
 @click.option(
     "--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'."

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 TABLES = ("aggregate", "update")  # commands whose results may go to a database
-ELSEWHERE = ("truth", "gold", "validation", "temp_dir")  # of whose addresses others have something to say
+READ = ("labels", "truth", "gold", "validation")  # which may be addresses
+ELSEWHERE = ("temp_dir",)  # of whose addresses others have something to say
 
 
 class GivenPath(click.Path):
@@ -21,10 +22,10 @@ class GivenPath(click.Path):
         if not str(value) or "\0" in str(value):
             self.fail("the path is empty; was a variable not set?" if not str(value) else "a path holds no NUL.", param, ctx)
         if "://" in str(value) and param is not None:
-            if param.name == "labels":
+            if param.name in READ:
                 return str(value)  # a path would lose one of the slashes
             if param.name == "out" and ctx is not None and ctx.command.name in TABLES:
-                from crowdassay.sources.results import as_tables
+                from crowdassay.fit.write_tables import as_tables
 
                 return as_tables(str(value)) or super().convert(value, param, ctx)
             if param.name not in ELSEWHERE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdassay.fit.result import Result
-    from crowdassay.sources.results import Tables
+    from crowdassay.fit.write_tables import Tables
 
 ADDRESS = re.compile(r"[a-zA-Z][\w+.-]+:/")  # what a path makes of s3://bucket; one letter is a drive of Windows
 
@@ -23,7 +23,7 @@ def check_out(out: Path | Tables, *, spark: bool = False) -> None:
             raise FileError(f"'{out}' is an address; tables go to a folder, or to sqlite:///FILE or postgresql://...")
         check_results(out)
     else:
-        from crowdassay.sources.results import check_tables
+        from crowdassay.fit.write_tables import check_tables
 
         check_tables(out)
 
@@ -35,6 +35,6 @@ def write_out(result: Result, summary: dict[str, Any], out: Path | Tables, form:
 
         write_result(result, summary, out, form, raw=raw)
     else:
-        from crowdassay.sources.results import write_tables
+        from crowdassay.fit.write_tables import write_tables
 
         write_tables(result, summary, out)

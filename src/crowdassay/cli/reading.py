@@ -52,7 +52,5 @@ def read_options(options: dict[str, Any]) -> ReadOptions:
 def read(labels: Sequence[str | Path], options: dict[str, Any]) -> Labels:
     """Read LABELS as the options say."""
     from crowdassay.io.files import read_files
-    from crowdassay.sources.local import local_sources
 
-    with local_sources(labels) as names:
-        return read_files(names, read_options(options))
+    return read_files(labels, read_options(options))

@@ -19,7 +19,7 @@ SWITCH = 0.0005  # seconds after which a busy thread lets others in: requests sh
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-@click.command
+@click.command(short_help="Serve a labelling job, with a page.")
 @click.argument("store")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; loopback is this machine only.")
@@ -37,8 +37,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
     help="What to do when a worker gives an item another label than before.",
 )
 @click.option("--price", type=click.FloatRange(min=0), help="What one label costs, for the page.")
-@click.option("--title", default="Labelling job", show_default=True, help="Of the page.")
-@click.option("--max-body", type=click.IntRange(min=1024), default=32 << 20, show_default=True, help="Bytes of one request.")
+@click.option("--title", default="Labelling job", show_default=True, help="Title of the page.")
+@click.option("--max-body", type=click.IntRange(min=1024), default=128 << 20, show_default=True, help="Bytes of one request.")
 @click.option(
     "--rate", type=click.FloatRange(min=1), default=10_000.0, show_default=True, help="Requests a second by one client."
 )
@@ -58,6 +58,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
     from crowdassay.store.store import open_store
     from crowdassay.web.alone import serving_alone
     from crowdassay.web.app import make_app
+    from crowdassay.web.connection import connection_for
     from crowdassay.web.guard import Limits
     from crowdassay.web.listen import listen
     from crowdassay.web.service import Service
@@ -73,7 +74,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
             timeout_graceful_shutdown=10, lifespan="on",
-            timeout_keep_alive=30, limit_concurrency=2000, h11_max_incomplete_event_size=1 << 16,
+            timeout_keep_alive=30, limit_concurrency=2000, http=connection_for(limits.seconds), ws="none",
         )  # fmt: skip
         ending.done.set()  # the server hears signals itself, and ends when every answer has been given
         server = uvicorn.Server(config)

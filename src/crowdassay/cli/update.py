@@ -31,12 +31,17 @@ def update_options(command: Any) -> Any:
     return command
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Add new labels to a saved model.")
 @update_options
 @click.option("--refit", is_flag=True, help="Fit the workers too, going on from where they are.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables of all items.")
 @click.option(
-    "--format", "form", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the tables."
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet"]),
+    default="csv",
+    show_default=True,
+    help="File type of the tables.",
 )
 @click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
 @click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
@@ -96,7 +101,6 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
 
     from crowdassay.cli.summary import print_report
     from crowdassay.persistence.pseudonyms import check_pseudonyms
-    from crowdassay.persistence.repeats import sift
     from crowdassay.persistence.update import update as take_in
 
     old = estimator._fitted().labels
@@ -107,15 +111,15 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
         if strangers is not None:
             click.echo(f"Note: {strangers}")
     started = time.perf_counter()
-    found = sift(old, new, options["repeats"])
-    done = None if found.new is None else take_in(estimator, found.new, old=found.old)
+    done = take_in(estimator, new, repeats=options["repeats"])
+    found = done.sifted
     return {
         "n_new_labels": 0 if found.new is None else found.new.n_labels,
         "n_known_labels": found.known,
         "n_left_out_labels": found.left_out,
         "n_replaced_labels": found.replaced,
-        "n_touched": 0 if done is None else len(done.touched),
-        "n_changed": 0 if done is None else done.changed,
+        "n_touched": len(done.touched),
+        "n_changed": done.changed,
         "dropped": dict(new.report.dropped),
         "notes": [*new.report.notes, *filter(None, [strangers])],
         "seconds": round(time.perf_counter() - started, 4),

@@ -66,7 +66,7 @@ class RandomItemsEngine(LocalEngine):
             Where each item starts; overwritten with its best effects by true class.
         """
         data, n_classes = self.labels, self.n_classes
-        if small_items.is_few(data):
+        if self._in_numpy and small_items.is_few(data):
             objective, *found = small_items.integrate(data, p, log_prior, anchor, precision, NEWTON_STEPS, effects)
             return self._sums(objective, *found)
         from crowdassay.kernels.random_items import integrate_items  # noqa: PLC0415  numba loads on first use

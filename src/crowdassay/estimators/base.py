@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.spark_session import is_spark
-from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.estimators.rows import row_truth
 from crowdassay.fit.parameters import check_types, match_classes
 from crowdassay.fit.result import Result
 from crowdassay.fit.run import fit
 from crowdassay.holders.hold import hold
 from crowdassay.holders.memory import Memory
-from crowdassay.io.frames import as_labels, row_items
-from crowdassay.io.native import sequence_column
+from crowdassay.io.frames import as_labels
 from crowdassay.read_options import ReadOptions
 from crowdassay.solvers.outcome import Announce, Progress, Solution
 
@@ -39,8 +37,6 @@ class Estimator(ABC):
     """
 
     method: ClassVar[str]
-    _reading: ClassVar[dict[str, Any]] = {}
-    """How the labels of the fit were read, as far as new ones must be read alike; a fit has its own."""
     memory_tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
     """How many arrays of the size workers x classes^2, and items x classes^2, a fit holds at a time, about."""
 
@@ -91,7 +87,7 @@ class Estimator(ABC):
             if holder is not data:
                 holder.close()
             raise
-        self._reading = self.result_.labels.report.again(reading)
+        self._reading: dict[str, Any] = self.result_.labels.report.again(reading)
         return self
 
     def needs_memory(self) -> str | None:
@@ -129,16 +125,18 @@ class Estimator(ABC):
         """Fit, going on from an earlier result where the model can; most start anew."""
         return self.fit(data)
 
-    def partial_fit(self, data: Any, y: object = None) -> Self:
+    def partial_fit(self, data: Any, y: object = None, *, repeats: str = "keep") -> Self:
         """Take in new labels of old or new items: only these items are solved again, the workers stay as fitted.
 
-        A later `refresh` fits the workers too, and goes on from there. Without an earlier fit this is one.
+        Labels that the fit has already (same item, worker and class) are not counted again, and other labels by a worker on
+        the same item follow ``repeats``: 'keep', 'first', 'last' or 'error', as with ``crowdassay update``. A later `refresh`
+        fits the workers too, and goes on from there. Without an earlier fit this is one.
         """
         from crowdassay.persistence.update import update  # noqa: PLC0415  seldom needed
 
         if "result_" not in self.__dict__:
-            return self.fit(data)
-        update(self, data)
+            return self.fit(data) if isinstance(data, Labels) else self.fit(data, repeats=repeats)
+        update(self, data, repeats=repeats)
         return self
 
     def refresh(self) -> Self:
@@ -197,25 +195,22 @@ class Estimator(ABC):
         >>> DawidSkene(smoothing=0.1).fit(labels).score(labels, [0, 0, 1, 1, 1, 1])
         0.6666666666666667
         """
-        truth = y
-        if not isinstance(y, str | Path | Mapping) and getattr(y, "ndim", 1) == 1 and not hasattr(y, "column_names"):
-            items = row_items(data, ReadOptions.of(self._reading))
-            values = sequence_column(y, "label")
-            if items is None or len(items) != len(values):
-                rows = "a file" if items is None else f"{len(items):,} rows"
-                raise DataError(f"There are {len(values):,} true classes for {rows}; give one for each row, or item and label.")
-            truth = pa.table({"item": items, "label": values})
+        truth = row_truth(data, y, ReadOptions.of(self._read_alike()))
         return 1.0 - float(self._predicted(data).score(truth)["error_rate"])
 
     def _frame(self, name: str, data: Any) -> Any:
         return (self._fitted() if data is None else self._predicted(data)).frame(name)
+
+    def _read_alike(self) -> dict[str, Any]:
+        """Return how the labels of the fit were read, as far as new ones must be read alike."""
+        return dict(self.__dict__.get("_reading", {}))
 
     def _predicted(self, data: Any) -> Result:
         """Return what the workers as fitted make of new labels, which are read as those of the fit were."""
         result = self._fitted()
         if is_spark(data) or not isinstance(result.labels, Labels) or result.holder.writes:
             raise ParameterError("Elsewhere than in memory only the items of the fit are labelled; fit old and new together.")
-        reading = {**self._reading, "classes": result.labels.class_names}
+        reading = {**self._read_alike(), "classes": result.labels.class_names}
         labels = data if isinstance(data, Labels) else as_labels(data, **reading)
         match_classes(result.labels, labels)
         posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))

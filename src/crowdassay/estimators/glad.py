@@ -141,7 +141,7 @@ class TableLikelihood:
         given = observed_counts(labels, posterior * squares[:, None]).sum(axis=2)
         spread = (p * tables**2).sum(axis=2) - (p * tables).sum(axis=2) ** 2
         each = (posterior[labels.label_item] * spread[labels.worker]).sum(axis=1)
-        items = squares * np.bincount(labels.label_item, each, labels.n_items)
+        items = np.asarray(squares * np.bincount(labels.label_item, each, labels.n_items), float)
         return (given[:, :, None] * p * (1.0 - p)).reshape(theta.shape), items
 
 

@@ -14,6 +14,7 @@ from crowdassay.io.known import read_truth
 from crowdassay.io.reader import read_rows
 from crowdassay.io.told import warn_of
 from crowdassay.read_options import ReadOptions, takes_reading_options
+from crowdassay.sources.local import local_sources
 
 __all__ = ["read_labels", "read_truth"]
 
@@ -28,7 +29,9 @@ def read_labels(path: str | Path | Sequence[str | Path], **options: Any) -> Labe
     ----------
     path : str, Path or list of them
         File with one row, or JSON object, per label; or a tool's export, recognised by its content. Several files, a folder
-        or a pattern such as ``day-*.csv`` are read as one.
+        or a pattern such as ``day-*.csv`` are read as one. Also what is elsewhere: ``sqlite:///file?table=name``,
+        ``postgresql://user@host/database?query=select...``, a DuckDB file, ``https://`` or ``s3://``, and ``-`` for standard
+        input.
     {options}
 
     Returns
@@ -53,8 +56,9 @@ def read_labels(path: str | Path | Sequence[str | Path], **options: Any) -> Labe
 def read_files(given: Sequence[str | Path], options: ReadOptions) -> Labels:
     """Read files, folders and patterns as the options say."""
     check(options)
-    found = read_rows(given, options)
-    return assemble(found.rows, options, source=found.source, name=found.name, paths=found.paths)
+    with local_sources(given) as names:
+        found = read_rows(names, options)
+        return assemble(found.rows, options, source=found.source, name=found.name, paths=found.paths)
 
 
 def table_of(labels: Labels) -> pa.Table:

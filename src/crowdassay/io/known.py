@@ -12,6 +12,7 @@ from crowdassay.io.look import look
 from crowdassay.io.source import open_source
 from crowdassay.io.transcode import as_utf8
 from crowdassay.io.values import as_text
+from crowdassay.sources.local import local_sources
 
 
 def read_truth(path: str | Path, *, item_column: str | None = None, label_column: str | None = None) -> pa.Table:
@@ -20,11 +21,11 @@ def read_truth(path: str | Path, *, item_column: str | None = None, label_column
     Parameters
     ----------
     path : str or Path
+        Or what is elsewhere, as in `read_labels`.
     item_column, label_column : str, optional
         Found by name (``item``, ``truth``, ``gold``, ``label``...) when not given.
     """
-    path, _ = check_file(path)
-    with as_utf8(path) as (text, _):
+    with local_sources([path]) as (name,), as_utf8(check_file(name)[0]) as (text, _):
         seen = look(text)
         table = open_source(seen, ("item", "truth"), {"item": item_column, "truth": label_column}).read()
         seen.check_unchanged()

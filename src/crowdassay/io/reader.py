@@ -214,12 +214,14 @@ def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, s
 
 
 def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
-    """Return what to look for in a plain table: times and durations only where that costs little, or was asked for."""
+    """Return what to look for in a plain table: times, durations and texts only where that costs little, or was asked for."""
     needed = [role for role in ROLES if not (role == "worker" and options.worker_from_filename)]
     heavy = seen.stamp is not None and seen.stamp[2] > LIGHT
     timed = options.repeats in TIMED or options.time_column is not None or not heavy
     lasted = options.duration_column is not None or not heavy
-    return [*needed, *(["time"] if timed else []), *(["duration"] if lasted else []), "weight", "text"]
+    text = options.text_column is not None or not heavy
+    beside = {"time": timed, "duration": lasted, "weight": True, "text": text}
+    return [*needed, *(role for role, wanted in beside.items() if wanted)]
 
 
 def _advice(error: ColumnError, seen: Look, options: ReadOptions) -> str:

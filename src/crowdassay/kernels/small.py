@@ -201,7 +201,7 @@ def compare_tables(
     worker, worker; see `crowdassay.kernels.pairs.compare_tables`.
     """
     n_workers, n_classes = tables.shape[:2]
-    one, other = _meetings(starts)
+    one, other = meetings(starts)
     item = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     low, high = np.minimum(workers[one], workers[other]), np.maximum(workers[one], workers[other])
     apart = low < high
@@ -219,7 +219,7 @@ def compare_tables(
     return np.column_stack([excess, shared.sum(axis=1), agreed, expected, i, mate])
 
 
-def _meetings(starts: IntArray) -> tuple[IntArray, IntArray]:
+def meetings(starts: IntArray) -> tuple[IntArray, IntArray]:
     """Return the labels of every pair on the same item, the earlier and the later."""
     sizes = np.diff(starts)
     after = np.repeat(starts[1:], sizes) - np.arange(starts[-1]) - 1  # labels of the same item that follow each label

@@ -17,7 +17,7 @@ FEW_CELLS = 8 * FEW_LABELS  # labels times classes to the third power: the large
 
 def is_few(labels: Labels) -> bool:
     """Tell whether labels are few enough for this pass."""
-    return labels.n_labels <= FEW_LABELS and labels.n_labels * labels.n_classes**3 <= FEW_CELLS
+    return labels.n_labels * labels.n_classes**3 <= FEW_CELLS
 
 
 def integrate(

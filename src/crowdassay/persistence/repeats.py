@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.errors import DataError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.repeats import POLICIES
 from crowdassay.io.values import shown
-from crowdassay.persistence.update import join_names
+from crowdassay.persistence.names import join_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,8 @@ def sift(old: Labels, new: Labels, repeats: str = "keep") -> Sifted:
     A label is known if the model has it: same item, worker and class, as many times. Other labels of a worker on an item that
     the worker has labelled before follow ``repeats``: keep all, keep the first, keep the last (the new one), or refuse.
     """
-    assert repeats in POLICIES
+    if repeats not in POLICIES:
+        raise ParameterError(f"repeats must be one of {', '.join(POLICIES)}, not {shown(repeats)}.")
     _, item_of = join_names(old.items, new.items)
     workers, worker_of = join_names(old.workers, new.workers)
     pair = item_of[new.label_item] * len(workers) + worker_of[new.worker]
@@ -74,10 +75,10 @@ def _known(new: IntArray, old: IntArray) -> BoolArray:
     ranked = new[order]
     rank = np.arange(len(new)) - np.searchsorted(ranked, ranked)  # 0 for the first of those alike, 1 for the second ...
     place = np.minimum(np.searchsorted(values, ranked), max(len(values) - 1, 0))
-    found = np.zeros(len(new), bool)
+    repeated = np.zeros(len(new), bool)
     if len(values):
-        found[order] = (values[place] == ranked) & (rank < counts[place])
-    return found
+        repeated[order] = (values[place] == ranked) & (rank < counts[place])
+    return repeated
 
 
 def _some(labels: Labels, keep: BoolArray) -> Labels | None:

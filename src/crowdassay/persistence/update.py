@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
 from crowdassay.data.join import take_items
@@ -19,8 +17,9 @@ from crowdassay.engines.local import log_softmax
 from crowdassay.fit.parameters import match_classes
 from crowdassay.fit.result import Result
 from crowdassay.io.frames import as_labels
-from crowdassay.io.values import as_text
+from crowdassay.persistence.names import join_names
 from crowdassay.persistence.pseudonyms import check_pseudonyms
+from crowdassay.persistence.repeats import Sifted, sift
 from crowdassay.persistence.saved import check_savable
 
 SINCE = "labels_since_fit"
@@ -34,6 +33,8 @@ class Update:
     ----------
     result : Result
         Of all labels, old and new.
+    sifted : Sifted
+        Which labels were taken in, and how many were known or in conflict.
     touched : ndarray of int, shape (n_touched,)
         Codes of the items that were solved again.
     changed : int
@@ -41,23 +42,30 @@ class Update:
     """
 
     result: Result
+    sifted: Sifted
     touched: IntArray
     changed: int
 
 
-def update(estimator: Any, data: Any, *, old: Labels | None = None) -> Update:
+def update(estimator: Any, data: Any, *, repeats: str = "keep") -> Update:
     """Add labels of old or new items, by old or new workers, to a fitted estimator's result, which is replaced.
 
-    Only the items that got labels are solved again, with the workers as they were fitted; strangers among the workers count
-    as in `Estimator.predict`. The workers' own figures wait for the next fit or `Estimator.refresh`. ``old`` are the labels of
-    the fit less those that new ones on the same items replace; all of them where it is not given.
+    Labels that the fit has already (same item, worker and class) are not counted again; other labels by a worker on an item
+    labelled before follow ``repeats``. Only the items that got labels are solved again, with the workers as they were fitted;
+    strangers among the workers count as in `Estimator.predict`. The workers' own figures wait for the next fit or
+    `Estimator.refresh`.
     """
     fitted = estimator._fitted()
     check_savable(estimator)
-    old = fitted.labels if old is None else old
-    new = data if isinstance(data, Labels) else as_labels(data, classes=old.class_names)
+    old = fitted.labels
+    reading = {**estimator._read_alike(), "classes": old.class_names, "repeats": repeats}
+    new = data if isinstance(data, Labels) else as_labels(data, **reading)
     match_classes(old, new)
     check_pseudonyms(old, new)
+    sifted = sift(old, new, repeats)
+    if sifted.new is None:
+        return Update(fitted, sifted, np.zeros(0, np.int64), 0)
+    old, new = sifted.old, sifted.new
     labels, touched = merge(old, new)
     few = take_items(labels, touched)
     posterior, phi, difficulty = estimator._solve_items(few)
@@ -87,7 +95,7 @@ def update(estimator: Any, data: Any, *, old: Labels | None = None) -> Update:
         objective=None,  # it was that of the labels the workers were fitted to
     )
     estimator.result_ = result
-    return Update(result, touched, int((result.code[touched[: len(was)]] != was).sum()))
+    return Update(result, sifted, touched, int((result.code[touched[: len(was)]] != was).sum()))
 
 
 def sound(result: Result) -> bool:
@@ -142,30 +150,14 @@ def join_reports(old: ImportReport, new: ImportReport) -> ImportReport:
     )
 
 
-def join_names(old: pa.Array, new: pa.Array) -> tuple[pa.Array, IntArray]:
-    """Append what is new to a vocabulary; return it and the code in it of every value of ``new``. Ids compare as text."""
-    texts = as_text(new)
-    place = pc.index_in(as_text(old), value_set=texts)  # the small one is hashed, the large one passes by
-    known = np.flatnonzero(np.asarray(place.is_valid()))
-    codes = np.full(len(new), -1, np.int64)
-    codes[np.asarray(place.drop_null())] = known
-    fresh = np.flatnonzero(codes < 0)
-    codes[fresh] = len(old) + np.arange(len(fresh))
-    added = texts.take(pa.array(fresh))
-    try:
-        return pa.concat_arrays([old, added.cast(old.type)]), codes
-    except pa.ArrowException:  # numbers so far, and now an id that is none
-        return pa.concat_arrays([as_text(old), added]), codes
-
-
-def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, found: Any) -> Any:
+def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, new: Any) -> Any:
     if isinstance(old, ItemCoordinates):  # computed when somebody looks
         return replace(old, labels=labels, log_p=log_softmax(sigma))
-    return None if old is None or found is None else _patched(old, touched, np.asarray(found), labels.n_items)
+    return None if old is None or new is None else _patched(old, touched, np.asarray(new), labels.n_items)
 
 
-def _patched(values: Any, touched: IntArray, found: Any, n_items: int) -> Any:
+def _patched(values: Any, touched: IntArray, new: Any, n_items: int) -> Any:
     whole = np.empty((n_items, *values.shape[1:]), values.dtype)
     whole[: len(values)] = values
-    whole[touched] = found
+    whole[touched] = new
     return whole

@@ -22,9 +22,9 @@ from crowdassay.engines.scaled import ScaledSums
 from crowdassay.solvers.lbfgs import climb
 from crowdassay.solvers.outcome import Progress
 
-ROUGH = 1e-6  # the fit to the vote shares is only a start
-SMALL = 50_000  # labels up to which a second start is worth its time
-CELLS = 10**6  # labels times squared classes up to which it is
+START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
+SECOND_START_LABELS = 50_000  # labels up to which a second start is worth its time
+SECOND_START_CELLS = 10**6  # labels times squared classes up to which it is
 
 Likelihood = Callable[[FloatArray, FloatArray, Weights], ScaledSums]
 """One pass with worker parameters (n_workers, size) and log scales (n_items,); its gradient is by these parameters."""
@@ -135,9 +135,9 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
         point = problem.start()
         if from_votes and max_iter > 1:
             fit, units = partial(problem.evaluate, weights=Weights.VOTES), problem.units(point, Weights.VOTES)
-            point, *_, spent, _ = climb(fit, point, units, max_iter=max_iter - 1, tol=ROUGH)
+            point, *_, spent, _ = climb(fit, point, units, max_iter=max_iter - 1, tol=START_TOLERANCE)
             used += spent
-        found, value, history, spent, converged = climb(
+        optimum, value, history, spent, converged = climb(
             partial(problem.evaluate, weights=Weights.FREE),
             point,
             problem.units(point, Weights.FREE),
@@ -147,7 +147,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
         )
         used += spent
         if best is None or value > best.objective:
-            theta, log_scale = problem.split(found)
+            theta, log_scale = problem.split(optimum)
             posterior = problem.likelihood(theta, log_scale, Weights.FREE).posterior
             best = Mode(theta, log_scale, posterior, value, history, used, converged)
     assert best is not None
@@ -156,7 +156,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
 
 def worth_another(labels: Labels) -> bool:
     """Tell whether labels are so few that a second start costs little: a pass takes a table of squared classes each."""
-    return labels.n_labels <= SMALL and labels.n_labels * labels.n_classes**2 <= CELLS
+    return labels.n_labels <= SECOND_START_LABELS and labels.n_labels * labels.n_classes**2 <= SECOND_START_CELLS
 
 
 def judge_items(likelihood: Likelihood, theta: FloatArray, easiness: float, n_items: int) -> FloatArray:

@@ -1,1 +1,1 @@
-"""Labels that lie elsewhere than in files: standard input, databases, object stores; and tables for results in databases."""
+"""Labels that lie elsewhere than in files: standard input, databases, object stores."""

@@ -43,15 +43,17 @@ class BadRecordError(ValueError):
     """A record that cannot be taken; the text says why."""
 
 
-def parse_labels(values: Iterable[Any]) -> tuple[list[tuple[int, Given]], list[Refused]]:
+def parse_labels(values: Iterable[Any], first: int = 0) -> tuple[list[tuple[int, Given]], list[Refused]]:
     """Check records of {item, worker, label, key?, time?, round?}; return the good ones with their places, and the others.
+
+    Places are counted from ``first``.
 
     >>> good, bad = parse_labels([{"item": 7, "worker": "ann", "label": True}, {"item": "", "worker": "ann", "label": "x"}])
     >>> good[0][1].item, good[0][1].label, bad[0].reason
     ('7', 'true', 'The item is empty.')
     """
     good, bad = [], []
-    for index, value in enumerate(values):
+    for index, value in enumerate(values, first):
         try:
             good.append((index, parse_label(value)))
         except BadRecordError as error:

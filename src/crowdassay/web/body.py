@@ -20,26 +20,36 @@ DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 def records(data: bytes, kind: str) -> Iterator[Any]:
-    """Yield the records of a body; with NDJSON a line that is no JSON is yielded as the error it is.
+    r"""Yield the records of a body: a JSON list, one object, or objects line by line, told by how it begins.
+
+    A line that is no JSON is yielded as the error it is. A list that is no JSON raises `RefusalError` where that is seen.
 
     >>> list(records(b'[{"a": 1}, {"a": 2}]', "application/json"))
     [{'a': 1}, {'a': 2}]
-    >>> list(records(b'{"a": 1}', "application/json"))
-    [{'a': 1}]
+    >>> list(records(b'{"a": 1}\n{"a": 2}', "application/json"))
+    [{'a': 1}, {'a': 2}]
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RefusalError(422, f"The body is not UTF-8 (byte {error.start}).") from None
-    if not text.strip(BLANK):
+    start = _skip(text, 0)
+    if start == len(text):
         raise RefusalError(422, "The body is empty; send a JSON list, or one JSON object on each line.")
-    if "json" in kind and kind != "application/json":
+    if text[start] == "[":
+        return _list(text, start)
+    if kind != "application/json":
         return _lines(text)
-    return _list(text)
+    value, end = _decode(text, start)
+    return iter([value]) if _skip(text, end) == len(text) else _lines(text)
 
 
 def _lines(text: str) -> Iterator[Any]:
-    for number, line in enumerate(text.split("\n"), 1):
+    number, start = 0, 0
+    while start < len(text):  # not all lines at once: a million would hold up everybody
+        end = text.find("\n", start)
+        line = text[start : None if end < 0 else end]
+        number, start = number + 1, len(text) if end < 0 else end + 1
         if not line.strip(BLANK):
             continue
         try:
@@ -48,15 +58,8 @@ def _lines(text: str) -> Iterator[Any]:
             yield BadRecordError(f"Line {number} is not valid JSON.")
 
 
-def _list(text: str) -> Iterator[Any]:
-    place = _skip(text, 0)
-    if text[place] != "[":
-        value, end = _decode(text, place)
-        if _skip(text, end) != len(text):
-            raise RefusalError(422, "There is something after the JSON object; send a list, or NDJSON as application/x-ndjson.")
-        yield value
-        return
-    place = _skip(text, place + 1)
+def _list(text: str, start: int) -> Iterator[Any]:
+    place = _skip(text, start + 1)
     if text[place : place + 1] == "]":
         _end(text, place)
         return

@@ -63,7 +63,7 @@ class Limits:
         Requests a second from one address, on average; ten times as many at once.
     """
 
-    body: int = 32 << 20
+    body: int = 128 << 20
     seconds: float = 30.0
     rate: float = 10_000.0
 

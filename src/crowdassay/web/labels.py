@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from starlette.requests import Request
@@ -12,35 +13,66 @@ from starlette.responses import Response, StreamingResponse
 from crowdassay.store.decide import Stored
 from crowdassay.store.labels import find_place, list_from
 from crowdassay.store.records import Given, Refused, parse_labels
-from crowdassay.store.store import Batch
+from crowdassay.store.store import Batch, Taken
+from crowdassay.store.tokens import Holder
 from crowdassay.web.body import records
 from crowdassay.web.guard import RefusalError
 from crowdassay.web.service import Service, as_json, number_of, service_of, stored
 from crowdassay.web.writer import BusyError
 
 SMALL = 1 << 14  # bytes that are read where they come in; more would hold up others
+PART = 10_000  # labels of a long body that are stored at a time
 BLOCK = 1000  # labels listed at a time
 MOST = 1 << 40
 
 
 async def post_labels(request: Request) -> Response:
     """Add labels; the answer comes once they are on disk."""
-    service = service_of(request)
+    service, holder = service_of(request), request.state.holder
     data = await request.body()
     kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
     if len(data) <= SMALL:
-        good, bad = parse_labels(records(data, kind))
+        taken = await _store(service, holder, *parse_labels(records(data, kind)))
     else:
-        good, bad = await service.run(lambda: parse_labels(records(data, kind)))
-    holder = request.state.holder
+        taken = await _store_many(service, holder, data, kind)
+    refused = bool(taken.refused) and not (taken.added or taken.known)
+    return as_json(taken.as_dict(), 422 if refused else 200)
+
+
+async def _store(service: Service, holder: Holder, good: list[tuple[int, Given]], bad: list[Refused]) -> Taken:
     if holder.worker is not None:
         good, bad = _of_worker(good, bad, holder.worker)
     try:
-        taken = await stored(service.writer.add(Batch(good, bad, holder.name)))
+        return await stored(service.writer.add(Batch(good, bad, holder.name)))
     except BusyError as error:
         raise RefusalError(429, error.message, {"retry-after": "1"}) from None
-    refused = bool(taken.refused) and not (taken.added or taken.known)
-    return as_json(taken.as_dict(), 422 if refused else 200)
+
+
+async def _store_many(service: Service, holder: Holder, data: bytes, kind: str) -> Taken:
+    """Store a long body in parts, so that others are not held up; a list is looked through first, as it counts whole."""
+
+    def look() -> Iterator[Any]:
+        if data.lstrip()[:1] == b"[":
+            for _ in records(data, kind):
+                pass
+        return records(data, kind)
+
+    values, taken, first = await service.run(look), Taken(), 0
+    while True:
+        part = await service.run(lambda: parse_labels(islice(values, PART), first))  # noqa: B023 - run at once
+        count = sum(map(len, part))
+        if first and not count:
+            return taken
+        try:
+            done = await _store(service, holder, *part)
+        except RefusalError as error:
+            if first:
+                error.message = f"{error.message} Of this request, {first:,} labels have been dealt with; send all of it again."
+            raise
+        taken = Taken(taken.added + done.added, taken.known + done.known, [*taken.refused, *done.refused])
+        first += count
+        if count < PART:
+            return taken
 
 
 async def get_labels(request: Request) -> Response:

@@ -52,7 +52,8 @@ SCHEMAS = {
     ),
     "Worker": _object(
         ("worker", "labels", "verdict"), worker=TEXT, labels=WHOLE, accuracy=_maybe("number"), low=NUMBER, high=NUMBER,
-        verdict=TEXT, evidence=TEXT, looks_like=TEXT, advice=TEXT,
+        verdict=TEXT, action={"enum": ["remove", "talk to", "retrain", "keep", "cannot tell"]}, evidence=TEXT,
+        looks_like=TEXT, advice=TEXT,
     ),
     "Fit": _object(
         ("id", "state"), id=WHOLE, reason=TEXT, started=TEXT, ended=_maybe("string"), upto=WHOLE, message=_maybe("string"),
@@ -164,7 +165,7 @@ def describe() -> dict[str, Any]:
         },
         "/fits/{id}": {
             "get": _operation("How a fit stands.", fit, parameters=(number,)),
-            "delete": _operation("Cancel a fit that runs.", _object(id=WHOLE, state=TEXT), parameters=(number,), role="manage"),
+            "delete": _operation("Cancel a fit.", _object(id=WHOLE, state=TEXT), parameters=(number,), role="manage"),
         },
         "/summary": {"get": _operation("How the job stands.", _object(labels=WHOLE, items=WHOLE, workers=WHOLE))},
         "/events": {"get": _stream("How the job stands, whenever it changes.", "text/event-stream")},

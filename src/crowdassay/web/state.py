@@ -12,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 
 from crowdassay import __version__
 from crowdassay.store.audit import log
-from crowdassay.store.fits import list_fits
 from crowdassay.web.guard import EDGES, RefusalError
 from crowdassay.web.service import Service, as_json, number_of, service_of
 from crowdassay.web.writer import BusyError
@@ -122,7 +121,8 @@ async def post_fit(request: Request) -> Response:
 async def get_fits(request: Request) -> Response:
     """List fits, the last first."""
     limit = number_of(request, "limit", 20, 1, 1000)
-    found = await service_of(request).read(lambda session: list_fits(session, limit))
+    service = service_of(request)
+    found = await service.run(lambda: service.fits.listed(limit))
     return as_json({"fits": [fit.as_dict() for fit in found]})
 
 
@@ -136,12 +136,12 @@ async def get_fit(request: Request) -> Response:
 
 
 async def delete_fit(request: Request) -> Response:
-    """Cancel a fit that runs."""
+    """Cancel a fit that runs or waits."""
     service, number, who = service_of(request), request.path_params["number"], request.state.holder.name
     if await service.run(lambda: service.fits.find(number)) is None:
         raise RefusalError(404, "There is no such fit.")
-    if not service.fits.cancel(number):
-        raise RefusalError(409, "This fit does not run.")
+    if not await service.run(lambda: service.fits.cancel(number)):
+        raise RefusalError(409, "This fit has ended, or is about to.")
     await service.write(lambda session: log(session, who, "fit cancelled", fit=number))
     return as_json({"id": number, "state": "cancelled"})
 
