@@ -123,7 +123,7 @@ def test_several_choices_stop_where_they_would_lose_items(tmp_path, run):
     assert read_labels(path).report.dropped == {"more than one choice": 3}  # half of them, and no whole item or option
     tasks.append(exports.task(9, exports.annotation("ann", ["b", "c"])))
     write(path, json.dumps(tasks))
-    words = r"4 of 7 answers to 'tone' name several choices, and 1 item and 1 option would be lost.*`options='each'`.*`allow_d"
+    words = r"4 of 7 answers .* name several .* and 1 item and 1 option would be lost.*`options='each'`.*`allow_drops=True`"
     with pytest.raises(DataError, match=words):
         read_labels(path)
     assert read_labels(path, allow_drops=True).n_labels == 3
