@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS ?= 50000
 
-.PHONY: setup demo test browser check format docs pictures clean bench fuzz dist
+.PHONY: setup demo test browser check format docs pictures notebooks clean bench fuzz dist
 
 setup: $(VENV)/.ready
 
@@ -14,12 +14,20 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,sources,spark,web]'
 	touch $@
 
-demo: setup
+# A first look needs only the package: what development needs is installed by the other words.
+$(VENV)/.light:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[report]'
+	touch $@
+
+demo: $(if $(wildcard $(VENV)/.ready),setup,$(VENV)/.light)
 	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --gold examples/reviews/gold.csv --truth examples/reviews/truth.csv --cost 0.05 \
 		--out results --report results/report.html
 
+# Two files of tests at a time, in the order of their names, so that Spark's long one comes early. Their matrices are small:
+# more threads for linear algebra would only wait for each other.
 test: setup browser
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # Pages are looked at in Debian's chromium. Without it, and without the right to install it, those tests are skipped.
 browser:
@@ -52,6 +60,10 @@ docs: setup
 # The pictures of README and of the documentation, drawn anew from the examples.
 pictures: setup browser
 	$(BIN)/python docs/gallery.py
+
+# The notebooks run anew: their outputs, and their pages in the documentation.
+notebooks: setup
+	$(BIN)/python docs/notebooks.py
 
 # Its own environment: crowd-kit needs an older scikit-learn than the tests. Ends within five minutes.
 bench:

@@ -1,6 +1,6 @@
 """How accurate and how honest are the methods on real data, ours and others'?
 
-    python benchmarks/accuracy.py [--methods NAME ...] [--most LABELS] [--add FILE] [--json FILE] [--chart FILE] [--text FILE]
+    python benchmarks/accuracy.py [--methods NAME ...] [--most LABELS] [--add FILE ...] [--json FILE] [--page FILE]
     python benchmarks/accuracy.py --known [--draws 3]     with 20, 50, 100 and 200 known items
 
 Every dataset found (CROWDASSAY_DATA, else ../shared/data) is given to every method with its default settings and never the
@@ -25,6 +25,7 @@ import numpy as np
 from corpus import Dataset, calibration_error, datasets
 from crowdassay import Assay
 from crowdassay.data.record import find_winners
+from crowdassay.data.votes import shares
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.fit.result import Result
@@ -33,8 +34,9 @@ from crowdassay.pool.constants import Constants
 from crowdassay.report.chart import save_chart
 from known_items import as_text as known_text
 from known_items import measure
+from page import fill
 from peers import peers
-from summary import as_text, regret_chart
+from summary import SCALE_ONLY, as_text, regret_chart, sections
 
 USUAL = ("assay", "majority", "wawa", "dawid-skene", "one-coin", "two-coin", "mean-field", "dawid-skene-mean-field", "minimax")
 LEAST = 1e-6
@@ -100,6 +102,13 @@ def ours(name: str) -> Fit:
     return fit
 
 
+def rounded_mean(one: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class nearest to the mean of the labels, halves upwards, as if it were certain."""
+    place = np.arange(one.labels.n_classes)
+    code = np.floor(shares(one.labels.votes()) @ place + 0.5 + 1e-9).astype(int)
+    return code, np.eye(len(place))[code]
+
+
 def asked_for(arguments: argparse.Namespace) -> dict[str, Fit]:
     """Return the methods to measure by name."""
     others = {} if arguments.no_peers else peers()
@@ -107,8 +116,10 @@ def asked_for(arguments: argparse.Namespace) -> dict[str, Fit]:
         print("Neither crowd-kit nor cleanlab is installed: only our own methods are measured.")
     named = list(METHODS) if "all" in arguments.methods else [name for name in arguments.methods if name in METHODS]
     named += ["assay --ordered"] if "assay" in named else []
+    others |= {"rounded mean of the labels": rounded_mean} if "assay" in named else {}
     wanted = [name for name in arguments.methods if name.startswith(("crowd-kit ", "cleanlab "))]
-    return {name: ours(name) for name in named} | {name: fit for name, fit in others.items() if not wanted or name in wanted}
+    kept = {name: fit for name, fit in others.items() if not wanted or name in {*wanted, "rounded mean of the labels"}}
+    return {name: ours(name) for name in named} | kept
 
 
 def measured(one: Dataset, name: str, fit: Fit) -> dict[str, Any]:
@@ -128,6 +139,22 @@ def measured(one: Dataset, name: str, fit: Fit) -> dict[str, Any]:
     return row | score(one, winners, posterior)
 
 
+def compare(arguments: argparse.Namespace, done: set[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Give every dataset to every method that has not had it, and return their rows."""
+    rows, fits = [], asked_for(arguments)
+    for one in datasets(arguments.most):
+        for name, fit in fits.items():
+            if (one.name, name) in done or (name in SCALE_ONLY and not one.ordered):
+                continue
+            try:
+                rows.append(measured(one, name, fit))
+            except (DataError, ValueError) as refusal:
+                print(f"{one.name:26s} {name:30s} not taken: {refusal}", flush=True)
+                continue
+            print(f"{one.name:26s} {name:30s} {rows[-1]['error']:6.2f} % {rows[-1]['seconds']:7.2f} s", flush=True)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", nargs="+", default=USUAL, help="ours, 'crowd-kit NAME' and 'cleanlab NAME'; 'all' of ours")
@@ -135,30 +162,26 @@ def main() -> None:
     parser.add_argument("--known", action="store_true", help="the default with known items, beside what else can use them")
     parser.add_argument("--draws", type=int, default=3, help="--known: how often known items are drawn")
     parser.add_argument("--most", type=int, default=10**9, help="leave out datasets with more labels")
-    parser.add_argument("--add", type=Path, help="a --json of an earlier run, whose rows are taken in")
+    parser.add_argument("--add", type=Path, nargs="*", default=[], help="--json of earlier runs, whose rows are taken in")
     for kind in ("json", "chart", "text"):
         parser.add_argument(f"--{kind}", type=Path)
+    parser.add_argument("--page", type=Path, help="a page, such as docs/accuracy.md, into which to write the tables")
     arguments = parser.parse_args()
+    rows = [row for path in arguments.add for row in json.loads(path.read_text(encoding="utf-8"))]
     if arguments.known:
-        rows = [row for one in datasets(arguments.most) for row in measure(one, LEFT_OUT, arguments.draws)]
+        done = {row["dataset"] for row in rows}
+        left = (one for one in datasets(arguments.most) if one.name not in done)
+        rows += [row for one in left for row in measure(one, LEFT_OUT, arguments.draws)]
         text = known_text(rows)
+        tables = {"known items": text.replace("## ", "### ").split("\n")}
     else:
-        rows = json.loads(arguments.add.read_text(encoding="utf-8")) if arguments.add else []
-        fits = asked_for(arguments)
-        for one in datasets(arguments.most):
-            for name, fit in fits.items():
-                if name == "assay --ordered" and not one.ordered:
-                    continue
-                try:
-                    rows.append(measured(one, name, fit))
-                except (DataError, ValueError) as refusal:
-                    print(f"{one.name:26s} {name:30s} not taken: {refusal}", flush=True)
-                    continue
-                print(f"{one.name:26s} {name:30s} {rows[-1]['error']:6.2f} % {rows[-1]['seconds']:7.2f} s", flush=True)
-        text = as_text(rows)
+        rows += compare(arguments, {(row["dataset"], row["method"]) for row in rows})
+        text, tables = as_text(rows), sections(rows)
     print(text)
     if arguments.text:
         arguments.text.write_text(text + "\n", encoding="utf-8")
+    if arguments.page:
+        fill(arguments.page, tables)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     if arguments.chart and not arguments.known:

@@ -4,9 +4,10 @@
 
 For every dataset whose workers are language models, people's labels are the known classes of some items drawn at random, again
 and again. Printed for each number of labels: the share of 95 % intervals that hold the real rate (all classes), their width
-against people's labels alone, the mean absolute error of the rate, and the calibration error and log-loss of the items that
-people did not see, before (the default's own probabilities) and after correction by people's labels. Last, how many independent
-judges each panel is worth, with the class of every item known.
+against people's labels alone, the widest of all against that, the mean absolute error of the rate, and the calibration error
+and log-loss of the items that people did not see, before (the default's own probabilities) and after correction by people's
+labels. Panels of one group (`group` in meta.json) count as one in "mean of groups". Nothing in the intervals was fitted to
+these panels. Last, how many independent judges each panel is worth, with the class of every item known.
 """
 
 from __future__ import annotations
@@ -31,18 +32,22 @@ from crowdassay.judges.strata import choose_strata
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
 
 FLOOR = 1e-6
-COLUMNS = ("people", "rate", "width", "error", "panel", "ece", "ece panel", "loss", "loss panel")
+COLUMNS = ("people", "rate", "width", "widest", "error", "panel", "ece", "ece panel", "loss", "loss panel")
 
 
-def panels(folder: Path, only: str | None) -> Iterator[tuple[str, Verdicts]]:
-    """Yield each panel with the truth of all its items as gold."""
+def panels(folder: Path, only: str | None) -> Iterator[tuple[str, str, Verdicts]]:
+    """Yield each panel's name and group, and its verdicts with the truth of all its items as gold."""
     for path in sorted(folder.glob("*/meta.json")):
         meta = json.loads(path.read_text())
         if "language model" in str(meta.get("workers_are")) and only in (None, meta["name"]):
             lines = (path.parent / "truth.csv").read_text().splitlines()[1:]
             truth = dict(line.rsplit(",", 1) for line in lines)
             labels = read_labels(path.parent / "labels.csv", classes=meta["classes"])
-            yield meta["name"], split_verdicts(labels, gold=truth, classes=meta["classes"])
+            yield (
+                meta["name"],
+                str(meta.get("group", meta["name"])),
+                split_verdicts(labels, gold=truth, classes=meta["classes"]),
+            )
 
 
 def draw(verdicts: Verdicts, size: int, panel: Any, generator: np.random.Generator) -> dict[str, list[float]]:
@@ -68,6 +73,7 @@ def draw(verdicts: Verdicts, size: int, panel: Any, generator: np.random.Generat
         "rate": [_holds(one, t) for one, t in zip(found, truth, strict=True)],
         "panel": [_holds(one, t) for one, t in zip(claimed_rates(evidence, among), truth, strict=True)],
         "width": [a.width / b.width for a, b in zip(found, alone, strict=True)],
+        "widest": [max(a.width / b.width for a, b in zip(found, alone, strict=True))],
         "error": [abs(one.estimate - t) for one, t in zip(found, truth, strict=True)],
         "ece": [scores[0][0]], "ece panel": [scores[1][0]], "loss": [scores[0][1]], "loss panel": [scores[1][1]],
     }  # fmt: skip
@@ -93,26 +99,34 @@ def main() -> None:
     parser.add_argument("--only")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
-    whole: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
+    whole: dict[int, dict[str, list[dict[str, float]]]] = {size: {} for size in sizes}
     worth: dict[str, str] = {}
     print(f"{'panel':<20}{'labels':>7}" + "".join(f"{name:>12}" for name in COLUMNS))
-    for name, verdicts in panels(options.data, options.only):
+    for name, group, verdicts in panels(options.data, options.only):
         panel = default_panel(verdicts)
         worth[name] = judges_worth(verdicts)
         for size in sizes:
             generator = np.random.default_rng(size)
             drawn = [draw(verdicts, size, panel, generator) for _ in range(options.repeats)]
             means = {column: float(np.mean([value for one in drawn for value in one[column]])) for column in COLUMNS}
-            whole[size].append(means)
+            means["widest"] = max(value for one in drawn for value in one["widest"])
+            whole[size].setdefault(group, []).append(means)
             _show(name, size, means)
     for size in sizes:
-        _show("mean", size, {column: float(np.mean([means[column] for means in whole[size]])) for column in COLUMNS})
-    for size in sizes:
-        _show("least", size, {column: float(np.min([means[column] for means in whole[size]])) for column in COLUMNS})
-    for size in sizes:
-        _show("most", size, {column: float(np.max([means[column] for means in whole[size]])) for column in COLUMNS})
+        for group, found in whole[size].items():
+            if len(found) > 1:
+                _show(f"group {group}", size, _together(found, np.mean))
+    for name, how in (("mean of groups", np.mean), ("mean", np.mean), ("least", np.min), ("most", np.max)):
+        for size in sizes:
+            every = [means for found in whole[size].values() for means in found]
+            groups = [_together(found, np.mean) for found in whole[size].values()]
+            _show(name, size, _together(groups if name == "mean of groups" else every, how))
     for name, text in worth.items():
         print(f"{name:<20}{text}")
+
+
+def _together(found: list[dict[str, float]], how: Any) -> dict[str, float]:
+    return {name: float(how([means[name] for means in found])) for name in COLUMNS}
 
 
 def judges_worth(verdicts: Verdicts) -> str:

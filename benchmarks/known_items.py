@@ -112,15 +112,25 @@ def as_text(rows: list[dict[str, Any]]) -> str:
         own = [row for row in rows if row["people"] == people]
         whole = {row["dataset"] for row in own if row["way"] == "logistic regression"}
         own = [row for row in own if row["dataset"] in whole]
-        sizes = [size for size in SIZES if any(row["size"] == size for row in own)]
-        counts = ", ".join(f"{len({row['dataset'] for row in own if row['size'] == size})}" for size in sizes)
-        lines += ["", f"## {name} ({counts} datasets; error · log-loss · calibration, means over datasets)", ""]
-        lines += ["| known items | " + " | ".join(map(str, sizes)) + " |", "|---" * (len(sizes) + 1) + "|"]
-        for way in ways:
-            cells = []
-            for size in sizes:
-                some = [row for row in own if row["way"] == way and row["size"] == size]
-                error, loss, off = (np.mean([row[key] for row in some]) for key in ("error", "log_loss", "calibration"))
-                cells.append(f"{error:.1f} · {loss:.3f} · {off:.3f}")
-            lines.append(f"| {way} | " + " | ".join(cells) + " |")
+        for unit in ("group", "dataset"):
+            lines += ["", *_table(own, name, unit, ways)]
     return "\n".join(lines).strip()
+
+
+def _table(rows: list[dict[str, Any]], name: str, unit: str, ways: list[str]) -> list[str]:
+    """Return the table of some rows, means over groups or over datasets."""
+    sizes = [size for size in SIZES if any(row["size"] == size for row in rows)]
+    counts = ", ".join(f"{len({row[unit] for row in rows if row['size'] == size})}" for size in sizes)
+    lines = [f"## {name} ({counts} {unit}s; error · log-loss · calibration, means over {unit}s)", ""]
+    lines += ["| known items | " + " | ".join(map(str, sizes)) + " |", "|---" * (len(sizes) + 1) + "|"]
+    for way in ways:
+        cells = []
+        for size in sizes:
+            some: dict[str, list[list[float]]] = {}
+            for row in rows:
+                if row["way"] == way and row["size"] == size:
+                    some.setdefault(row[unit], []).append([row[key] for key in ("error", "log_loss", "calibration")])
+            error, loss, off = np.mean([np.mean(values, axis=0) for values in some.values()], axis=0)
+            cells.append(f"{error:.1f} · {loss:.3f} · {off:.3f}")
+        lines.append(f"| {way} | " + " | ".join(cells) + " |")
+    return lines

@@ -1,7 +1,7 @@
 """Learn the constants of the default from datasets of known truth, and how well they do where a group is left out.
 
     python benchmarks/learn_default.py [--most LABELS]
-    python benchmarks/learn_default.py --try      the loss with other settings of the members, which are fixed
+    python benchmarks/learn_default.py --try [--page FILE]      the loss with other settings of the members, which are fixed
 
 Writes src/crowdassay/pool/constants.json, which ships, and benchmarks/left_out.json: the constants learned without each group
 of datasets, by which benchmarks/accuracy.py scores the default on that group. Weights and correlation minimise the mean
@@ -28,13 +28,14 @@ from crowdassay.pool.constants import Constants
 from crowdassay.pool.judge import answers, blend, judge, parts
 from crowdassay.solvers.known import learn, read_lesson
 from crowdassay.solvers.members import make_pool
+from page import fill
 from pooling import NAMES, Lessons, Looks, features, look
 
 HERE = Path(__file__).parent
 SHIPPED = HERE.parent / "src" / "crowdassay" / "pool" / "constants.json"
 BEGIN = Constants(
     dawid_skene=0.3, population=0.8, vote=0.2, items=1.6, correlation=0.4, slip=0.3, anchor=0.3, hold=0.5, belief=10.0,
-    concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4, settled=0.97,
+    concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4,
     spread=0.7,
 )  # fmt: skip
 MEMBERS = (
@@ -45,11 +46,9 @@ MEMBERS = (
     {"smoothing": 0.3},
 )  # what --try tries
 SLIPS = (0.2, 0.3, 0.4)
-RIDGES = tuple(product((1.0, 3.0), (3.0, 10.0), (0.3, 1.0, 3.0)))
+RIDGES = tuple(product((0.3, 1.0, 3.0), (1.0, 3.0, 10.0), (0.1, 0.3, 1.0)))
 SIZES = (5, 20, 50, 100)
 SCALES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-SETTLED = (0.95, 0.96, 0.97, 0.98, 0.985)
-MOST_WRONG = 0.05  # of the labels called settled
 SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 COVERED = 0.88  # of the datasets, by intervals that are to cover 90 % of them; 80 % is promised
 WIDE = 1.645
@@ -69,15 +68,18 @@ def learn_pool(sets: list[Dataset]) -> tuple[dict[str, Constants], dict[str, Loo
     return left_out, {one.name: found for one, found in zip(sets, looks, strict=True)}, named(whole)
 
 
-def try_settings(sets: list[Dataset]) -> None:
-    """Print the loss with other settings of the members."""
+def try_settings(sets: list[Dataset]) -> list[str]:
+    """Return a table of the loss with other settings of the members, the weights learned anew for each."""
+    lines = ["| setting | log-loss, share of slips " + " | ".join(map(str, SLIPS)) + " |", "|---" * (len(SLIPS) + 1) + "|"]
     before: list[Looks] | list[None] = [None] * len(sets)
     for setting in MEMBERS:
         begin = replace(BEGIN, **setting)
         before = [look(one, begin, old) for one, old in zip(sets, before, strict=True)]
-        for slip in SLIPS:
-            theta, loss = Lessons(before, replace(begin, slip=slip)).fit()
-            print(f"{setting} slip {slip}: {loss:.4f} {np.round(theta, 3)}", flush=True)
+        losses = [Lessons(before, replace(begin, slip=slip)).fit()[1] for slip in SLIPS]
+        name = ", ".join(f"{key} {value:g} instead of {getattr(BEGIN, key):g}" for key, value in setting.items())
+        lines.append(f"| {name or 'as it is'} | " + " | ".join(f"{loss:.4f}" for loss in losses) + " |")
+        print(lines[-1], flush=True)
+    return lines
 
 
 def pool_posterior(looks: Looks, constants: Constants) -> np.ndarray:
@@ -141,26 +143,6 @@ def scale_errors(one: Dataset, looks: Looks, constants: Constants) -> list[float
     return found
 
 
-def choose_settled(sets: list[Dataset], posteriors: list[np.ndarray]) -> float:
-    """Return the least probability at which few enough of the labels called settled are wrong.
-
-    That is in the mean over groups of people, and in the mean over groups of language models.
-    """
-    for least in SETTLED:
-        totals: dict[tuple[bool, str], np.ndarray] = {}
-        for one, posterior in zip(sets, posteriors, strict=True):
-            sure = (posterior.max(axis=1) >= least) & (one.truth >= 0)
-            counts = np.array([sure.sum(), (posterior.argmax(axis=1) != one.truth)[sure].sum()])
-            totals[one.people, one.group] = totals.get((one.people, one.group), 0) + counts
-        wrong = [
-            np.mean([bad / sure for (kind, _), (sure, bad) in totals.items() if kind == people and sure] or [0.0])
-            for people in (True, False)
-        ]
-        if max(wrong) <= MOST_WRONG:
-            return least
-    return SETTLED[-1]
-
-
 def misses(one: Dataset, posterior: np.ndarray) -> tuple[float, float]:
     """Return how far the logit of the real error is from the estimated one, and the variance that chance explains."""
     known = np.flatnonzero(one.truth >= 0)
@@ -186,10 +168,13 @@ def main() -> None:
     parser.add_argument(
         "--try", dest="others", action="store_true", help="only print the loss with other settings of the members"
     )
+    parser.add_argument("--page", type=Path, help="--try: a page, such as docs/accuracy.md, into which to write the table")
     arguments = parser.parse_args()
     sets = list(datasets(arguments.most))
     if arguments.others:
-        try_settings(sets)
+        lines = try_settings(sets)
+        if arguments.page:
+            fill(arguments.page, {"settings": lines})
         return
     groups = sorted({one.group for one in sets})
     left_out, looks, whole = learn_pool(sets)
@@ -210,7 +195,6 @@ def main() -> None:
         return {
             **choose_ridges([sets[at] for at in kept], [ridges[at] for at in kept]),
             "scale": SCALES[int(np.argmin(errors))] if errors else BEGIN.scale,
-            "settled": choose_settled([sets[at] for at in kept], [posteriors[at] for at in kept]),
             "spread": choose_spread([off[at] for at in kept]),
         }
 

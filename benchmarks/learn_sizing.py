@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from crowdassay.planning.stop import FEWEST, GRID_OF_KNOWN, fit_law, limit_of
+from crowdassay.planning.sizing import error_limits, level_of
+from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, Law, Limit, fit_law, limit_from_items
 from replay import DATA, Replay, load, ours
 
 KINDS = {
@@ -35,8 +36,10 @@ KINDS = {
 LABELS = (1, 2, 3, 5, 8, 12, 20)
 ADAPTIVE = (0.25, 0.45, 0.65)
 SEED = 0
-DRAWS = 10  # of the known items, for every replay
+DRAWS = 3  # of the known items, for every replay
 TARGETS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+MOST_DOUBTS = 400  # items of a replay whose probabilities are kept
+HARDEST = 50
 LEAST_ITEMS = 50  # of known class, for an error rate to mean something
 
 
@@ -70,12 +73,16 @@ def measure(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def _note(job: Replay) -> dict[str, float]:
+def _note(job: Replay) -> dict[str, Any]:
     error = job.fit()
+    doubt, wrong = 1 - job.result.posterior.max(axis=1), job.result.code != job.truth
+    some = np.random.default_rng(SEED).permutation(len(doubt))[:MOST_DOUBTS]
     return {
         "estimated": float(1 - job.result.probability.mean()),
         "error": error,
         "items": len(job.truth),
+        "doubt": [round(float(one), 5) for one in doubt[some]],
+        "wrong": [int(one) for one in wrong[some]],
     }
 
 
@@ -108,29 +115,58 @@ def sizing(records: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def sizing_coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how often the error fell between the limits for a new job, learned without its group; means over groups."""
+    held: dict[str, list[bool]] = {}
+    for group in sorted({row["group"] for row in records}):
+        learned = sizing([row for row in records if row["group"] != group])
+        for row in (row for row in records if row["group"] == group and row["how"] == "even"):
+            kind = row["kind"] if row["kind"] in learned["kinds"] else None
+            level, spread, groups = level_of(learned, kind)
+            at = learned["labels"].index(row["n"])
+            low, _, high = error_limits(
+                level + learned["fall"][at], np.hypot(spread, learned["fall_sd"][at]), groups, row["classes"]
+            )
+            held.setdefault(group, []).append(low - 0.5 / row["items"] <= row["error"] <= high + 0.5 / row["items"])
+    return {"held": round(float(np.mean([np.mean(part) for part in held.values()])), 4), "jobs": sum(map(len, held.values()))}
+
+
+def checked_limit(row: dict[str, Any], law: Law, known: np.ndarray) -> Limit:
+    """Return the limit that a job would have been given, some of its items being known."""
+    doubt, wrong = np.array(row["doubt"]), np.array(row["wrong"], bool)
+    return limit_from_items(np.delete(doubt, known), law, doubt[known], wrong[known])
+
+
 def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how often the upper limit held, its constants learned without the group it is tried on; means over groups."""
+    """Return how often the upper limit held, its constants learned without the group it is tried on; means over groups.
+
+    Known items are drawn at random; ``hardest`` are the fifty of which the method is least sure, as an expert would be asked.
+    """
     groups = sorted({row["group"] for row in records})
     generator = np.random.default_rng(SEED)
+    names = [*map(str, GRID_OF_KNOWN), "hardest"]
     held: dict[str, list[list[float]]] = {}
     for group in groups:
         law = fit_law([row for row in records if row["group"] != group])
         for row in (row for row in records if row["group"] == group):
             cells = []
-            wrong = round(row["error"] * row["items"])
-            for most in GRID_OF_KNOWN:
-                known = min(most, row["items"] // 2)
-                drawn = generator.hypergeometric(wrong, row["items"] - wrong, known, DRAWS if known else 1)
-                limits = [limit_of(row["estimated"], law, wrong=int(one), known=known) for one in drawn]
-                cells.append(float(np.mean([row["error"] <= one.high + 0.5 / row["items"] for one in limits])))
+            n = len(row["doubt"])
+            hardest = np.argsort(-np.array(row["doubt"]), kind="stable")[: min(HARDEST, n // 2)]
+            chosen = [
+                [generator.permutation(n)[: min(most, n // 2)] for _ in range(DRAWS if most else 1)] for most in GRID_OF_KNOWN
+            ]
+            for draws in [*chosen, [hardest]]:
+                limits = [checked_limit(row, law, known) for known in draws]
+                error = np.delete(row["wrong"], hardest).mean() if draws[0] is hardest else row["error"]
+                cells.append(float(np.mean([error <= one.high + 0.5 / n for one in limits])))
                 cells.append(float(np.mean([one.high - one.error for one in limits])))
             held.setdefault(group, []).append(cells)
     means = np.mean([np.mean(part, axis=0) for part in held.values()], axis=0)
     replays = np.mean([cells for part in held.values() for cells in part], axis=0)
     return {
-        "held_by_known": {str(k): round(float(means[2 * n]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
-        "width_by_known": {str(k): round(float(means[2 * n + 1]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
-        "held_of_replays": {str(k): round(float(replays[2 * n]), 4) for n, k in enumerate(GRID_OF_KNOWN)},
+        "held_by_known": {name: round(float(means[2 * n]), 4) for n, name in enumerate(names)},
+        "width_by_known": {name: round(float(means[2 * n + 1]), 4) for n, name in enumerate(names)},
+        "held_of_replays": {name: round(float(replays[2 * n]), 4) for n, name in enumerate(names)},
         "replays": sum(map(len, held.values())),
     }
 
@@ -144,12 +180,10 @@ def stopped(records: list[dict[str, Any]], known: int = 50) -> dict[str, Any]:
             for how in ("even", "planned"):
                 rows = sorted((row for row in records if row["name"] == name and row["how"] == how), key=lambda row: row["n"])
                 for target in TARGETS:
-                    generator = np.random.default_rng(SEED)  # the same known items at every stop
                     for row in rows:
-                        size = min(known, row["items"] // 2)
-                        wrong = round(row["error"] * row["items"])
-                        found = int(generator.hypergeometric(wrong, row["items"] - wrong, size))
-                        if limit_of(row["estimated"], law, wrong=found, known=size).high <= target:
+                        generator = np.random.default_rng(SEED)  # the same known items at every stop
+                        n = len(row["doubt"])
+                        if checked_limit(row, law, generator.permutation(n)[: min(known, n // 2)]).high <= target:
                             held.append(row["error"] <= target)
                             break
     return {"targets": list(TARGETS), "known": known, "stops": len(held), "held": round(float(np.mean(held)), 4)}
@@ -170,7 +204,7 @@ def main() -> None:
             print(name, len(records), flush=True)
         given.records.write_text(json.dumps(records), encoding="utf-8")
     records = [row for row in records if row["items"] >= LEAST_ITEMS]
-    several = [row for row in records if row["n"] >= FEWEST]
+    several = [row for row in records if row["n"] >= FEWEST_LABELS]
     law = fit_law(several)
     found = {
         "provenance": {
@@ -181,7 +215,7 @@ def main() -> None:
             "note": "Means and spreads over groups of public datasets; a group counts once. No label, item or worker is kept.",
         },
         "limit": {**law.__dict__, "coverage": coverage(several), "stopped": stopped(several)},
-        "sizing": sizing(records),
+        "sizing": {**sizing(records), "coverage": sizing_coverage(records)},
     }
     text = json.dumps(found, indent=2)
     print(text)

@@ -40,15 +40,12 @@ def crowdlab(one: Dataset) -> tuple[np.ndarray, np.ndarray]:
     if labels.n_items * labels.n_workers > MOST_CELLS:
         raise ValueError("a table of items by workers would be too large")
     wide = np.full((labels.n_items, labels.n_workers), np.nan)
-    wide[labels.label_item, labels.worker] = labels.label
+    seen = np.unique(labels.label)
+    wide[labels.label_item, labels.worker] = np.searchsorted(seen, labels.label)  # it wants classes 0 to n without a gap
     votes = labels.votes()
     share = (votes + 1 / labels.n_classes) / (votes.sum(axis=1, keepdims=True) + 1)
     given = np.flatnonzero(votes.sum(axis=1) > 0)
     frame = pd.DataFrame(wide[given]).dropna(axis=1, how="all")
-    seen = np.unique(labels.label)
-    code = np.full(labels.n_classes, -1)
-    code[seen] = np.arange(len(seen))
-    frame = frame.map(lambda value: value if np.isnan(value) else code[int(value)])
     part = share[given][:, seen]
     found = get_label_quality_multiannotator(
         frame, part / part.sum(axis=1, keepdims=True), verbose=False, return_detailed_quality=False,

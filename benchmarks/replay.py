@@ -3,8 +3,8 @@
 A dataset's labels lie face down. Each policy turns over a few at a time, the method is fitted to what it has seen, and the
 error against the truth is noted. `ours` chooses item and worker; the others choose the item and take a worker at random.
 
-Run: python benchmarks/replay.py [--seeds 3] [--json replay.json] [dataset ...]
-     CROWDASSAY_DATA names the folder of the data
+Run: python benchmarks/replay.py [--seeds 3] [--json replay.json] [--policies ours,uniform] [dataset ...]
+     (what replay.json holds already is not run again; CROWDASSAY_DATA names the folder of the data)
      python benchmarks/replay.py --money [dataset ...]   workers of different prices
 """
 
@@ -24,8 +24,9 @@ from crowdassay import Assay, Labels, read_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.planning import policies
 from crowdassay.planning.dependence import Dependence
-from crowdassay.planning.gain import label_gain
+from crowdassay.planning.gain import label_gain, labels_missing
 from crowdassay.planning.state import State
+from crowdassay.pool.constants import shipped
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHARES = (0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0)
@@ -35,8 +36,8 @@ DATASETS = (
     "truth_multidim", "vision_sketch", "css_emotion", "numersense", "valence", "barzan_mozafari", "radiology_nico",
     "fingerprint_hicklin", "trec", "adult_content", "relevance_rf10_ordinal", "judges_triviaqa", "hitspam_crowdflower",
 )  # fmt: skip
-STEP = 0.025  # of the labels, turned over at a time
-MOST_ITEMS = 1500
+STEP, LATE = 0.025, 0.1  # of the labels, turned over at a time, up to half of them (or as --step says) and then
+MOST_ITEMS = 800
 
 
 def load(name: str) -> tuple[Labels, np.ndarray, dict[str, Any]]:
@@ -96,15 +97,19 @@ class Replay:
         return chosen
 
 
-def ours(law: Dependence | None = None, *, choose_workers: bool = True) -> Callable[[Replay], np.ndarray]:
-    """Score labels by what `label_gain` expects of their item and worker."""
+def ours(
+    law: Dependence | None = None, *, choose_workers: bool = True, price: np.ndarray | None = None
+) -> Callable[[Replay], np.ndarray]:
+    """Score labels by what `label_gain` expects of their item and worker, for the price; items that lack labels first."""
 
     def score(job: Replay) -> np.ndarray:
         state = State.of(job.result, law=law)
         hidden = np.flatnonzero(~job.seen)
         scores = np.full(len(job.seen), -np.inf)
-        workers = job.worker[hidden] if choose_workers else None
-        scores[hidden] = label_gain(state, job.item[hidden], workers)
+        workers = job.worker[hidden]
+        gain = label_gain(state, job.item[hidden], workers if choose_workers else None)
+        gain = gain if price is None else gain / price[workers]
+        scores[hidden] = gain + 1e3 * labels_missing(state.n_labels[job.item[hidden]])
         return scores
 
     return score
@@ -119,9 +124,11 @@ def seen_labels(job: Replay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return job.item[job.seen], job.worker[job.seen], job.label[job.seen].astype(int)
 
 
+DEFAULTS_LAW = Dependence(first=shipped().dawid_skene + shipped().population, overlap=shipped().correlation)
 POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
     "ours": ours(),
-    "ours, workers at random": ours(choose_workers=False),
+    "ours by the default's law": ours(DEFAULTS_LAW),  # what an item's labels count for in the pool
+    "ours with workers at random": ours(choose_workers=False),
     "uniform": by_item(lambda job: policies.uniform(job.votes.sum(axis=1))),
     "uncertainty first": by_item(lambda job: policies.uncertainty(job.result.posterior)),
     "Opt-KG": by_item(lambda job: policies.optimistic_gradient(job.votes)),
@@ -129,7 +136,7 @@ POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
 }
 
 
-def replay(job: Replay, policy: Callable[[Replay], np.ndarray]) -> np.ndarray:
+def replay(job: Replay, policy: Callable[[Replay], np.ndarray], early: float = STEP) -> np.ndarray:
     """Return the error at each of SHARES, between the shares seen by interpolation."""
     at, errors = [], []
     while True:
@@ -137,32 +144,37 @@ def replay(job: Replay, policy: Callable[[Replay], np.ndarray]) -> np.ndarray:
         at.append(job.share)
         if job.seen.all():
             return np.interp(SHARES, at, errors)
-        job.turn(policy(job), max(1, int(STEP * len(job.seen))))
+        job.turn(policy(job), step(job, early))
 
 
-def share_needed(errors: np.ndarray) -> float | None:
-    """Return the least of SHARES at which the error is that of all labels."""
-    enough = np.flatnonzero(errors <= errors[-1] + 1e-9)
-    return float(SHARES[enough[0]]) if len(enough) else None
+def step(job: Replay, early: float = STEP) -> int:
+    """Return how many labels to turn over next."""
+    return max(1, int((early if job.share < 0.5 else LATE) * len(job.seen)))
 
 
-def table(found: dict[str, dict[str, np.ndarray]], groups: dict[str, str]) -> str:
-    """Return two Markdown tables: means over groups by share, and by dataset."""
-    names = list(POLICIES)
+def table(runs: dict[str, dict[str, np.ndarray]], groups: dict[str, str]) -> str:
+    """Return two Markdown tables, of runs (n_seeds, n_shares): means over groups by share, and datasets at 45 %."""
+    names = list(next(iter(runs.values())))
+    found = {dataset: {name: rows[name].mean(axis=0) for name in names} for dataset, rows in runs.items()}
     lines = ["| policy | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | mean | worst against uniform |"]
     lines.append("|---" * (len(SHARES) + 3) + "|")
     means = {name: group_mean({d: rows[name] for d, rows in found.items()}, groups) for name in names}
     for name in names:
-        worst = max(100 * (rows[name] - rows["uniform"]).mean() for rows in found.values())
+        apart = [100 * (rows[name] - rows.get("uniform", rows[name])).mean() for rows in found.values()]
         cells = " | ".join(f"{100 * error:.2f}" for error in means[name])
-        lines.append(f"| {name} | {cells} | {100 * means[name].mean():.2f} | {worst:+.2f} |")
+        lines.append(f"| {name} | {cells} | {100 * means[name].mean():.2f} | {max(apart):+.2f} |")
     lines += ["", "| dataset | all labels | " + " | ".join(f"{name} at 45 %" for name in names) + " |"]
     lines.append("|---" * (len(names) + 2) + "|")
     at = SHARES.index(0.45)
-    for dataset, rows in found.items():
-        cells = " | ".join(f"{100 * rows[name][at]:.2f}" for name in names)
-        lines.append(f"| {dataset} | {100 * rows['uniform'][-1]:.2f} | {cells} |")
+    for dataset, rows in runs.items():
+        cells = " | ".join(with_error(100 * rows[name][:, at]) for name in names)
+        lines.append(f"| {dataset} | {100 * found[dataset][names[0]][-1]:.2f} | {cells} |")
     return "\n".join(lines)
+
+
+def with_error(values: np.ndarray) -> str:
+    """Return the mean over seeds, with its standard error where there are several."""
+    return f"{values.mean():.2f}" + (f" ± {values.std(ddof=1) / len(values) ** 0.5:.2f}" if len(values) > 1 else "")
 
 
 def group_mean(values: dict[str, np.ndarray], groups: dict[str, str]) -> np.ndarray:
@@ -186,10 +198,8 @@ def money(job: Replay, aware: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
         at.append(spent)
         if job.seen.all():
             return np.array(at), np.array(errors)
-        scores = POLICIES["ours" if aware else "uniform"](job)
-        if aware:
-            scores = np.where(np.isfinite(scores), scores / price[job.worker], -np.inf)
-        spent += float(price[job.worker[job.turn(scores, max(1, int(STEP * len(job.seen))))]].sum())
+        scores = (ours(price=price) if aware else POLICIES["uniform"])(job)
+        spent += float(price[job.worker[job.turn(scores, step(job))]].sum())
 
 
 def money_table(names: list[str], seeds: int) -> str:
@@ -211,34 +221,43 @@ def money_table(names: list[str], seeds: int) -> str:
     return "\n".join(lines)
 
 
+def run(
+    names: list[str], chosen: list[str], seeds: int, path: Path | None, early: float
+) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Replay every dataset by every policy; return errors by dataset, policy and seed. What the file holds is kept."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    if path is not None and path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))["errors"]
+    for seed in range(seeds):
+        for name in names:
+            labels, truth, _ = load(name)
+            for policy in chosen:
+                done = found.setdefault(name, {}).setdefault(policy, {})
+                if str(seed) not in done:
+                    errors = replay(Replay(labels, truth, seed), POLICIES[policy], early)
+                    done[str(seed)] = [round(float(error), 6) for error in errors]
+            if path is not None:
+                path.write_text(json.dumps({"shares": SHARES, "errors": found}), encoding="utf-8")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--step", type=float, default=STEP)
     parser.add_argument("--money", action="store_true")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("datasets", nargs="*")
     given = parser.parse_args()
     names = given.datasets or list(DATASETS)
     if given.money:
         print(money_table(given.datasets or ["rte", "temp", "dog", "tweet_sentiment"], given.seeds))
         return
-    found: dict[str, dict[str, np.ndarray]] = {}
-    groups = {}
-    for name in names:
-        labels, truth, meta = load(name)
-        groups[name] = meta["group"]
-        found[name] = {
-            policy: np.mean(
-                [replay(Replay(labels, truth, seed), score) for seed in range(given.seeds)],
-                axis=0,
-            )
-            for policy, score in POLICIES.items()
-        }
-        print(name, {policy: share_needed(errors) for policy, errors in found[name].items()}, flush=True)
-    print(table(found, groups))
-    if given.json:
-        rows = {name: {policy: errors.tolist() for policy, errors in one.items()} for name, one in found.items()}
-        given.json.write_text(json.dumps({"shares": SHARES, "errors": rows}, indent=2), encoding="utf-8")
+    chosen = given.policies.split(",")
+    found = run(names, chosen, given.seeds, given.json, given.step)
+    runs = {n: {p: np.array([found[n][p][str(s)] for s in range(given.seeds)]) for p in chosen} for n in names}
+    print(table(runs, {name: load(name)[2]["group"] for name in names}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How accurate is the default where Dawid and Skene's model is true, and where items mislead?
 
-    python benchmarks/simulated.py [--crowds 150]
+    python benchmarks/simulated.py [--crowds 150] [--page FILE]
 
 Three kinds of simulated labels: the tutorial's story with ten seeds, crowds drawn from the very population that the default
 assumes, and crowds whose items have effects. Of the last two every crowd has another number of items, workers, classes and
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.metrics.scores import error_rate
 from crowdassay.simulation.simulate import simulate
 from crowdassay.simulation.story import birds
+from page import fill
 
 METHODS = {"assay": Assay, "dawid-skene": DawidSkene, "majority": MajorityVote}
 Drawn = tuple[Labels, np.ndarray]
@@ -75,8 +77,9 @@ def kinds(crowds: int) -> Iterator[tuple[str, list[Drawn]]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--crowds", type=int, default=150, help="of each kind but the story")
-    lines = []
-    for kind, drawn in kinds(parser.parse_args().crowds):
+    parser.add_argument("--page", type=Path, help="a page, such as docs/accuracy.md, into which to write the tables")
+    arguments, lines, below = parser.parse_args(), [], {}
+    for kind, drawn in kinds(arguments.crowds):
         lines += [f"| {kind}, {len(drawn)} crowds | error | worst against vote | confidence |", "|---|---|---|---|"]
         errors, surplus = {}, {}
         for name, estimator in METHODS.items():
@@ -86,7 +89,12 @@ def main() -> None:
         for name, error in errors.items():
             lines.append(f"| {name} | {error.mean():.2f} | {(error - errors['majority']).max():.2f} | {surplus[name]:+.3f} |")
         lines.append("")
+        below[kind] = -surplus["assay"]
+    told = ", ".join(f"{gap:.3f} below ({kind})" for kind, gap in below.items())
+    lines.append(f"The mean probability of the default's labels is {told} its accuracy.")
     print("\n".join(lines))
+    if arguments.page:
+        fill(arguments.page, {"simulated": lines})
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "Dawid-Skene of 100 steps": ("DawidSkene", {"prior": "estimated", "tol": 0.0, "max_iter": 100}),
     "GLAD": ("GLAD", {}),
     "MMSR": ("MMSR", {}),
-    "minimax": ("MinimaxEntropy", {"gamma": 0.25, "tol": 1e-6}),
+    "minimax": ("MinimaxEntropy", {"tol": 1e-6}),
     "default": ("Assay", {}),
 }
 STATUS = Path("/proc/self/status")
@@ -71,7 +71,7 @@ def ours(method: str, threads: int) -> Callable[[pd.DataFrame, float], dict[str,
         ended = time.perf_counter()
         result = estimator.result_
         return {
-            "labels": pd.Series(chosen["label"].to_numpy(), index=pd.Index(chosen["item"])),
+            "labels": pd.Series(chosen["label"].to_numpy(), index=pd.Index(chosen["task"])),
             "seconds": ended - started,
             "encode": encoded - started,
             "fit": fitted - encoded,

@@ -1,9 +1,10 @@
-"""Draw the pictures of charts.md and of README from the bundled examples: `make pictures`."""
+"""Draw the pictures of charts.md and README from the bundled examples, and badges from pyproject.toml: `make pictures`."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+import tomllib
 from pathlib import Path
 
 from crowdassay import Assay, MinimaxEntropy
@@ -29,7 +30,33 @@ def main() -> None:
     }
     for name, one in drawn.items():
         one.save(PICTURES / f"{name}.svg")
+    (PICTURES / "badges.svg").write_text(badges(), encoding="utf-8")
     photograph(PICTURES / "report.png")
+
+
+def badges() -> str:
+    """Return facts of pyproject.toml as badges: nothing is asked of anybody's service, and nothing can be out of date."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pythons = [
+        name.rpartition(" ")[2] for name in project["classifiers"] if name.startswith("Programming Language :: Python :: 3.")
+    ]
+    facts = {
+        "version": project["version"],
+        "python": f"{pythons[0]} to {pythons[-1]}",
+        "licence": project["license"],
+        "types": "checked" if "Typing :: Typed" in project["classifiers"] else "none",
+    }
+    drawn, left = [], 0
+    for name, value in facts.items():
+        first, second = (round(6.3 * len(text)) + 16 for text in (name, value))
+        drawn.append(
+            f'<g transform="translate({left})"><rect width="{first + second}" height="20" rx="3" fill="#3f7fbf"/>'
+            f'<path d="M3 0h{first - 3}v20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#4a4f57"/>'
+            f'<text x="{first / 2}" y="14">{name}</text><text x="{first + second / 2}" y="14">{value}</text></g>'
+        )
+        left += first + second + 6
+    style = 'fill="#fff" text-anchor="middle" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{left - 6}" height="20" {style}>{"".join(drawn)}</svg>\n'
 
 
 def photograph(path: Path) -> None:

@@ -78,6 +78,11 @@ def test_the_examples_are_what_their_commands_make(command, tmp_path):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_badges_say_what_the_project_file_says():
+    gallery = runpy.run_path(str(ROOT / "docs" / "gallery.py"))
+    assert (gallery["PICTURES"] / "badges.svg").read_text(encoding="utf-8") == gallery["badges"](), "run: make pictures"
+
+
 def test_the_architecture_page_has_the_layers_and_a_bullet_for_every_file():
     files = runpy.run_path(str(ROOT / "docs" / "files.py"))
     assert files["PAGE"].read_text(encoding="utf-8") == files["page"](), "run: python docs/files.py"

@@ -10,11 +10,12 @@ from crowdassay.version import VERSION
 if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
     from crowdassay.datasets.load import load_dataset
-    from crowdassay.errors import CrowdassayError
+    from crowdassay.errors import CrowdassayError, CrowdassayWarning
     from crowdassay.estimators.aggregate import aggregate
     from crowdassay.estimators.assay import Assay
     from crowdassay.estimators.belief_propagation import BeliefPropagation
     from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
+    from crowdassay.estimators.compare import compare
     from crowdassay.estimators.dawid_skene import DawidSkene
     from crowdassay.estimators.dawid_skene_mean_field import DawidSkeneMeanField
     from crowdassay.estimators.eigenvector_ratio import EigenvectorRatio
@@ -43,8 +44,11 @@ if TYPE_CHECKING:
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.metrics.agreement import Agreement, agreement
     from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.planning.planned import Planned, plan
+    from crowdassay.planning.sizing import Sizing, size_job
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.selection.choose import select
+    from crowdassay.selection.compare import Comparison
     from crowdassay.selection.select import grid
     from crowdassay.simulation.simulate import simulate
 
@@ -55,7 +59,9 @@ _HOMES = {
     "Agreement": "crowdassay.metrics.agreement",
     "BeliefPropagation": "crowdassay.estimators.belief_propagation",
     "BradleyTerry": "crowdassay.ranking.bradley_terry",
+    "Comparison": "crowdassay.selection.compare",
     "CrowdassayError": "crowdassay.errors",
+    "CrowdassayWarning": "crowdassay.errors",
     "DawidSkene": "crowdassay.estimators.dawid_skene",
     "DawidSkeneMeanField": "crowdassay.estimators.dawid_skene_mean_field",
     "EigenvectorRatio": "crowdassay.estimators.eigenvector_ratio",
@@ -72,6 +78,7 @@ _HOMES = {
     "MinimaxEntropy": "crowdassay.estimators.minimax",
     "OneCoin": "crowdassay.estimators.coins",
     "PartialCredit": "crowdassay.measurement.partial",
+    "Planned": "crowdassay.planning.planned",
     "ProjectedEM": "crowdassay.estimators.coins",
     "Rasch": "crowdassay.measurement.rasch",
     "Rated": "crowdassay.judges.rated",
@@ -79,6 +86,7 @@ _HOMES = {
     "RaykarClassifier": "crowdassay.estimators.raykar",
     "Result": "crowdassay.fit.result",
     "SingularVector": "crowdassay.estimators.singular_vector",
+    "Sizing": "crowdassay.planning.sizing",
     "SpectralDawidSkene": "crowdassay.estimators.spectral",
     "Structure": "crowdassay.model.structures",
     "TwoCoin": "crowdassay.estimators.coins",
@@ -88,14 +96,17 @@ _HOMES = {
     "aggregate": "crowdassay.estimators.aggregate",
     "agreement": "crowdassay.metrics.agreement",
     "as_labels": "crowdassay.io.frames",
+    "compare": "crowdassay.estimators.compare",
     "grid": "crowdassay.selection.select",
     "load_dataset": "crowdassay.datasets.load",
     "load_model": "crowdassay.estimators.load",
+    "plan": "crowdassay.planning.planned",
     "rate": "crowdassay.judges.rate",
     "read_labels": "crowdassay.io.files",
     "reference_sets": "crowdassay.model.structures",
     "select": "crowdassay.selection.choose",
     "simulate": "crowdassay.simulation.simulate",
+    "size_job": "crowdassay.planning.sizing",
 }
 
 __all__ = [  # noqa: RUF022  plain order
@@ -103,7 +114,9 @@ __all__ = [  # noqa: RUF022  plain order
     "Assay",
     "BeliefPropagation",
     "BradleyTerry",
+    "Comparison",
     "CrowdassayError",
+    "CrowdassayWarning",
     "DawidSkene",
     "DawidSkeneMeanField",
     "EigenvectorRatio",
@@ -120,6 +133,7 @@ __all__ = [  # noqa: RUF022  plain order
     "MinimaxEntropy",
     "OneCoin",
     "PartialCredit",
+    "Planned",
     "ProjectedEM",
     "Rasch",
     "Rated",
@@ -127,6 +141,7 @@ __all__ = [  # noqa: RUF022  plain order
     "RaykarClassifier",
     "Result",
     "SingularVector",
+    "Sizing",
     "SpectralDawidSkene",
     "Structure",
     "TwoCoin",
@@ -136,14 +151,17 @@ __all__ = [  # noqa: RUF022  plain order
     "aggregate",
     "agreement",
     "as_labels",
+    "compare",
     "grid",
     "load_dataset",
     "load_model",
+    "plan",
     "rate",
     "read_labels",
     "reference_sets",
     "select",
     "simulate",
+    "size_job",
 ]
 
 

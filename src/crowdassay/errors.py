@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 
 from crowdassay.read_options import FLAGS as READING_FLAGS
 from crowdassay.read_options import OPTIONS, flag
@@ -31,6 +33,22 @@ def in_python(message: str) -> str:
         return f"`{RENAMED.get(option, option).replace('-', '_')}{setting}`"
 
     return OPTION.sub(parameter, message)
+
+
+class CrowdassayWarning(UserWarning):
+    """What a reader should know of the data: rows left out, repeats, classes that differ by case.
+
+    One class for all of them, so that one line silences them, or makes errors of them:
+    ``warnings.simplefilter("ignore", crowdassay.CrowdassayWarning)``.
+    """
+
+
+def warn(message: str) -> None:
+    """Warn whoever called this package, at the line where they did."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("crowdassay."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, CrowdassayWarning, stacklevel=level)
 
 
 class CrowdassayError(Exception):

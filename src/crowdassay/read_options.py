@@ -80,7 +80,9 @@ class ReadOptions:
         None, "Column that says when a label was given; found by name otherwise.", without={"spark": MEMORY}
     )
     duration_column: str | None = _option(None, "Column that says how many seconds a label took.", without=HELD)
-    text_column: str | None = _option(None, "Column with the item's text or address, to show in the report.", without=HELD)
+    text_column: str | None = _option(
+        None, "Column with the item's text or address, to show in the report; found by name otherwise.", without=HELD
+    )
     weight_column: str | None = _option(None, "Column of weights: labels of weight 0 are left out.", without=HELD)
     question: str | None = _option(None, "Which question to take from an export that holds several.", without=EXPORTS)
     predictions: bool = _option(False, "Take model predictions in an export as workers.", without=EXPORTS)
@@ -116,7 +118,7 @@ class ReadOptions:
         """Say which of the options that are set cannot be heeded in a place, and what to do; None if all can."""
         for name in self.set():
             reason = OPTIONS[name].metadata["without"].get(place)
-            if name == "format" and self.format == "plain":
+            if name == "format" and self.format in ("plain", "wide" if place == "frame" else "plain"):
                 continue
             if reason == TOOLS:
                 return f"{flag(name)} is for annotation tools' exports. {PLACES[place]} {TOOLS}."

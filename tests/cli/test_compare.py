@@ -4,10 +4,8 @@ import json
 import numpy as np
 import pytest
 
-from crowdassay import simulate
+from crowdassay import compare, simulate
 from crowdassay.errors import DataError
-from crowdassay.estimators.methods import METHODS
-from crowdassay.selection.compare import compare
 
 
 @pytest.fixture
@@ -74,4 +72,4 @@ def test_unknown_methods_are_refused(run, simulated):
 def test_nothing_left_to_compare_is_an_error():
     labels, _ = simulate(np.random.default_rng(0), n_classes=3)
     with pytest.raises(DataError, match="None of these methods"):
-        compare([METHODS["kos"]], labels)
+        compare(labels, ["kos"])

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.cli.holding import memory_needed, too_large
-from crowdassay.data.labels import LONG
+from crowdassay.data.labels import COMPILED_LABELS
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
 from crowdassay.simulation.simulate import simulate
@@ -158,7 +158,7 @@ def test_memory_is_kept_to(run, tmp_path):
         "--temp-dir", tmp_path / "tmp", "--out", tmp_path / "out", "--format", "parquet", "--quiet",
     ]  # fmt: skip
     # The compiler takes memory of its own, once: some of the labels, but enough for all that only long columns need.
-    pq.write_table(pa.table(text).slice(0, LONG + 1), tmp_path / "some.parquet")
+    pq.write_table(pa.table(text).slice(0, COMPILED_LABELS + 1), tmp_path / "some.parquet")
     assert run("aggregate", tmp_path / "some.parquet", *command)[0] == 0
     pq.write_table(pa.table(text), tmp_path / "labels.parquet")
     measured = [sys.executable, "-c", MEASURED, "aggregate", tmp_path / "labels.parquet", *command]

@@ -121,3 +121,49 @@ def test_a_bad_price_list_is_refused(job, run, text, word):
     assert code == 1
     assert word in err
     assert not (job / "a.csv").exists()
+
+
+def test_labels_a_model_and_a_store_are_planned_alike(job, run):
+    from crowdassay.store.store import open_store
+
+    run("aggregate", job / "labels.csv", "--save-model", job / "model", "--quiet")
+    store = open_store(job / "job.db")
+    store.add(rows(job / "labels.csv"))
+    store.close()
+    plans = []
+    for source in ("labels.csv", "model", "job.db"):
+        assert run("plan", job / source, "--budget", 9, "--out", job / "a.csv", "--quiet") == (0, "", "")
+        plans.append((job / "a.csv").read_text(encoding="utf-8"))
+    assert plans[0] == plans[1] == plans[2]
+    assert run("plan", f"sqlite:///{job / 'job.db'}", "--budget", 9, "--out", job / "a.csv", "--quiet")[0] == 0
+    assert (job / "a.csv").read_text(encoding="utf-8") == plans[0]
+
+
+def test_a_store_knows_items_without_labels_and_classes_itself(job, run):
+    from crowdassay.store.known import Item, add_items, add_truths
+    from crowdassay.store.store import open_store
+
+    store = open_store(job / "job.db")
+    store.add(rows(job / "labels.csv"))
+    truth = rows(job / "truth.csv")[:4]
+    with store.home.write() as session:
+        add_items(session, [(0, Item("nobody's"))])
+        add_truths(session, [(n, row["item"], row["label"]) for n, row in enumerate(truth)], source="test")
+    store.close()
+    before = (job / "job.db").read_bytes()
+    _, out, _ = run("plan", job / "job.db", "--budget", 30, "--json", "--out", job / "a.csv")
+    asked = [row["item"] for row in rows(job / "a.csv")]
+    assert json.loads(out)["known_items"] == 4
+    assert asked[0] == "nobody's"
+    assert not {row["item"] for row in truth} & set(asked)
+    assert (job / "job.db").read_bytes() == before
+    code, _, err = run("plan", job / "job.db", "--budget", 9, "--gold", job / "truth.csv")
+    assert code == 2
+    assert "store has its own" in err
+
+
+def test_it_says_what_known_items_would_do(job, run):
+    _, out, _ = run("plan", job / "labels.csv", "--budget", 10)
+    assert "nothing checks it: no class is known" in out
+    _, out, _ = run("plan", job / "labels.csv", "--budget", 10, "--gold", job / "truth.csv")
+    assert "no class is known" not in out

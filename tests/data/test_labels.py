@@ -86,7 +86,7 @@ def test_votes_are_the_same_however_many_labels_there_are(monkeypatch):
     expected = np.zeros((labels.n_items, labels.n_classes), int)
     np.add.at(expected, (labels.label_item, labels.label), 1)
     for long in (1, 1 << 18):
-        monkeypatch.setattr(labels_module, "LONG", long)
+        monkeypatch.setattr(labels_module, "COMPILED_LABELS", long)
         np.testing.assert_array_equal(labels.votes(), expected)
 
 

@@ -13,9 +13,21 @@ ROWS = {"task": [1, 1, 2, 2, 3], "worker": ["a", "b", "a", "b", "a"], "answer": 
 @pytest.mark.parametrize(("make", "kind"), [(pd.DataFrame, pd.DataFrame), (pl.DataFrame, pl.DataFrame), (pa.table, pa.Table)])
 def test_results_come_in_the_callers_kind_of_frame(make, kind):
     fitted = MajorityVote().fit(make(ROWS))
-    for frame in (fitted.labels_, fitted.posterior_, fitted.workers_, fitted.items_, fitted.predict(make(ROWS))):
+    frames = (fitted.labels_, fitted.posterior_, fitted.workers_, fitted.items_, fitted.parameters_, fitted.next_)
+    for frame in (*frames, fitted.predict(make(ROWS))):
         assert isinstance(frame, kind)
-    assert list(fitted.labels_["item"].to_pylist() if kind is pa.Table else fitted.labels_["item"]) == [1, 2, 3]
+    assert list(fitted.labels_["task"].to_pylist() if kind is pa.Table else fitted.labels_["task"]) == [1, 2, 3]
+
+
+def test_results_have_the_callers_own_names_of_columns():
+    odd = pd.DataFrame({"image": [1, 1, 2], "who": ["a", "b", "a"], "probability": ["x", "x", "image"]})
+    fitted = MajorityVote().fit(odd, item_column="image", worker_column="who", label_column="probability")
+    assert list(fitted.labels_) == ["image", "label", "probability", "tied"]  # a name that is taken stays ours
+    assert list(fitted.posterior_) == ["item", "image", "x"]
+    assert list(fitted.workers_)[:2] == ["who", "n_labels"]
+    assert list(fitted.next_)[:2] == ["image", "label"]
+    assert list(fitted.predict(odd)) == list(fitted.labels_)  # new labels are read as the fitted ones were
+    assert fitted.result_.labels_table().column_names == ["item", "label", "probability", "tied"]
 
 
 def test_a_tie_goes_to_the_first_class_and_is_flagged():
@@ -37,11 +49,12 @@ def test_items_table():
     assert table["entropy"].to_pylist() == pytest.approx([0.0, np.log(2), 0.0])
 
 
-def test_worker_and_item_tables_of_a_model_carry_its_parameters():
+def test_the_workers_table_can_be_read_and_parameters_have_their_own():
     fitted = MinimaxEntropy().fit((ROWS["task"], ROWS["worker"], ROWS["answer"]))
     names = ["worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "verdict", "action", "evidence"]
-    assert fitted.workers_.column_names[:11] == [*names, "looks_like", "confusion:x:x", "confusion:x:y"]
-    assert fitted.workers_["sigma:x:y"].to_numpy() == pytest.approx(fitted.sigma_[:, 0, 1])
+    assert fitted.workers_.column_names == [*names, "looks_like"]
+    assert fitted.parameters_["sigma"].to_numpy() == pytest.approx(fitted.sigma_.ravel())
+    assert fitted.parameters_.slice(1, 1).select(["true", "observed"]).to_pylist() == [{"true": "x", "observed": "y"}]
     assert fitted.items_["tau:y:x"].to_numpy() == pytest.approx(fitted.tau_[:, 1, 0])
     assert fitted.items_["difficulty"].to_numpy().max() < 1
 

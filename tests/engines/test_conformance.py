@@ -38,11 +38,11 @@ def test_engines(name, check, tmp_path):
 def test_every_method_that_can_leave_memory_needs_the_protocol_and_nothing_more(name):
     labels = simulate(np.random.default_rng(5), n_items=9, n_workers=6, n_classes=3)[0]
     options = {"max_iter": 10} if "max_iter" in METHODS[name].make().get_params() else {}
-    engines = FakeEngine(labels), LocalEngine(labels, few=False)
+    engines = FakeEngine(labels), LocalEngine(labels, few=False, item_tolerance=1e-20)
     posteriors = [
         METHODS[name].make(**options).solve(engine).judge(LocalEngine(labels, few=False)).posterior for engine in engines
     ]
-    np.testing.assert_allclose(*posteriors, atol=1e-4)
+    np.testing.assert_allclose(*posteriors, atol=1e-8)
 
 
 def test_a_wrong_engine_is_found_out():

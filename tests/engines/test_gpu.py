@@ -25,11 +25,12 @@ from problems import random_labels
 
 
 def test_kernels_in_the_simulator():
-    file = Path(__file__).with_name("simulated_gpu.py")
+    folder = Path(__file__).parent
+    files = [str(folder / name) for name in ("simulated_gpu.py", "simulated_parity.py")]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files],
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        cwd=file.parents[2],
+        cwd=folder.parents[1],
         capture_output=True,
         text=True,
         timeout=600,

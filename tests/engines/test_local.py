@@ -72,7 +72,7 @@ def test_no_threads_is_refused():
 def test_a_slow_first_use_is_announced(monkeypatch):
     from crowdassay.engines import local
 
-    monkeypatch.setattr(local, "SILENCE", 0.0)
+    monkeypatch.setattr(local, "SILENT_SECONDS", 0.0)
     said = []
     engine = LocalEngine(random_labels(0), announce=said.append)
     model = Model(nominal(3).basis(), nominal(3).basis(), 1.0, 1.0)

@@ -48,11 +48,9 @@ SETTINGS = {
 }
 METHODS = (
     MajorityVote(),
-    Assay(),
-    DawidSkene(prior="estimated", smoothing=0.1, max_iter=4),
-    MinimaxEntropy(starts=1, max_iter=5),
-    MinimaxEntropy(starts=1, max_iter=4, item_structure="none"),
-    MinimaxEntropy(starts=1, max_iter=4, structure="ordinal"),
+    DawidSkene(prior="estimated", smoothing=0.1, max_iter=2),
+    MinimaxEntropy(starts=1, max_iter=2),
+    MinimaxEntropy(starts=1, max_iter=2, item_structure="none"),
 )
 
 
@@ -109,7 +107,7 @@ def test_fits_are_those_of_the_local_engine(sessions):
         engine, local = SparkEngine(data), LocalEngine(labels, few=False)
         assert (engine.n_items, engine.n_labels, data.n_gold) == (labels.n_items, labels.n_labels, 3)
         np.testing.assert_array_equal(engine.worker_counts, local.worker_counts)
-        for method in METHODS:
+        for method in (*METHODS, Assay()) if "cluster" in sessions else METHODS:  # the default elsewhere: see the next test
             found, expected = method.solve(engine), method.solve(local)
             if expected.objective is not None:
                 assert found.objective == pytest.approx(expected.objective, rel=1e-9)
@@ -119,7 +117,7 @@ def test_fits_are_those_of_the_local_engine(sessions):
 
 
 @pytest.mark.parametrize(
-    "method", [Assay(), DawidSkene(max_iter=8), MinimaxEntropy(max_iter=8)], ids=lambda method: method.method
+    "method", [Assay(), DawidSkene(max_iter=2), MinimaxEntropy(max_iter=2)], ids=lambda method: method.method
 )
 def test_every_table_and_word_is_that_of_memory(sessions, method):
     """Classic and Connect, with labels gathered and with the way of many labels."""
@@ -145,6 +143,23 @@ def test_classes_that_differ_in_case_alone(sessions):
             spark.conf.set("spark.sql.caseSensitive", "false")
         with pytest.raises(DataError, match="differ in upper and lower case alone"):
             MajorityVote().fit(frame)
+
+
+def test_nul_in_what_spark_reads_itself(sessions):
+    for spark in sessions.values():
+        for role in ("item", "worker", "label"):
+            rows = {"item": ["a", "b"], "worker": ["u", "v"], "label": ["x", "y"]}
+            rows[role][1] += "\0"
+            with pytest.raises(DataError, match=r"holds a NUL character \(1 rows\)"):
+                encode_frame(spark.createDataFrame(pa.table(rows)))
+
+
+def test_headers_that_a_spreadsheet_would_run(sessions, tmp_path):
+    for name, spark in sessions.items():
+        frame = spark.createDataFrame(pa.table({"item": ["a"], "=1+1": [0.5], "-1": [0.5]}))
+        spark_write.write_tables({"posteriors": frame}, {}, str(tmp_path / name), "csv", raw=False)
+        (part,) = (tmp_path / name / "posteriors.csv").glob("part-*.csv")
+        assert part.read_text().splitlines()[0] == "item,'=1+1,-1"
 
 
 def test_every_structure(sessions):
@@ -180,7 +195,7 @@ def test_a_lost_executor_changes_nothing(sessions):
                 os.kill(lost, signal.SIGKILL)
             return super().reduce(blocks, task, size)
 
-    method = MinimaxEntropy(starts=1, max_iter=6)
+    method = MinimaxEntropy(starts=1, max_iter=4)
     calm, shaken = method.solve(SparkEngine(data)), method.solve(Shaken(data))
     assert shaken.history == calm.history
     np.testing.assert_array_equal(shaken.sigma, calm.sigma)
@@ -289,6 +304,30 @@ def test_results_appear_at_once(sessions, tmp_path, monkeypatch):
     ]  # fmt: skip
     assert '"new"' in (folder / "summary.json").read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_over_connect_an_unfinished_result_has_no_summary(sessions, tmp_path, monkeypatch):
+    if "connect" not in sessions:
+        pytest.skip("elsewhere results appear at once")
+    result = MajorityVote().fit(sessions["connect"].createDataFrame(pa.table(FRAME))).result_
+    write_result(result, {"mark": "old"}, tmp_path, "parquet")
+
+    def summary():
+        return "".join(part.read_text() for part in (tmp_path / "summary.json").glob("part-*"))
+
+    assert '"old"' in summary()
+    calls = iter(range(99))
+
+    def failing(job):
+        if next(calls) == 2:
+            raise OSError(28, "No space left on device")
+        return spark_session.run(job)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spark_write, "run", failing)
+        with pytest.raises(OSError, match="No space"):
+            write_result(result, {"mark": "new"}, tmp_path, "parquet")
+    assert summary() == ""
 
 
 def test_a_failed_fit_leaves_no_folder(sessions, tmp_path):

@@ -11,7 +11,7 @@ from crowdassay.engines.files import FilesEngine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.spool import spool_labels
 from crowdassay.metrics.scores import error_rate
-from crowdassay.pool.constants import read_file, shipped
+from crowdassay.pool.constants import shipped
 from crowdassay.pool.judge import judge
 from crowds import draw_workers
 from problems import random_labels
@@ -196,13 +196,6 @@ def test_items_without_labels_and_pairs_that_repeat():
     posterior = Assay().fit(labels).result_.posterior
     np.testing.assert_allclose(posterior.sum(axis=1), 1)
     assert np.isfinite(posterior).all()
-
-
-def test_the_constants_say_where_they_come_from():
-    learned = read_file()["learned"]
-    assert learned["by"] == "python benchmarks/learn_default.py"
-    assert learned["groups"] >= 40
-    assert len(learned["datasets"]) >= 85
 
 
 @pytest.mark.parametrize("parameters", [{"ordered": "yes"}, {"gold_workers": (3,)}])

@@ -52,7 +52,9 @@ def test_what_is_read_is_not_written_over(refused, labels, tmp_path):
 
 
 def test_what_somebody_keeps_under_our_names_is_not_simulated_over(refused, run, labels, tmp_path):
-    assert "holds 'labels.csv' but no truth.csv" in refused("simulate", "--out", labels.parent)
+    assert "holds 'labels.csv' but no simulation.json" in refused("simulate", "--out", labels.parent)
+    (labels.parent / "truth.csv").write_text("item,label\na,x\n")  # the truth beside the labels, as people keep it
+    assert "but no simulation.json of ours" in refused("simulate", "--out", labels.parent)
     for _ in range(2):  # what was simulated may be simulated again
         assert run("simulate", "--out", tmp_path / "drawn", "--items", 5)[0] == 0
 

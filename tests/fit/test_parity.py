@@ -28,7 +28,7 @@ ABROAD = [name for name, method in METHODS.items() if method.make().needs_memory
 
 def words():
     """Two classes that are words, few labels an item, many ties."""
-    labels, truth = simulate(np.random.default_rng(2), n_items=300, n_workers=15, n_classes=2, labels_per_item=2)
+    labels, truth = simulate(np.random.default_rng(2), n_items=150, n_workers=10, n_classes=2, labels_per_item=2)
     names = [labels.items.take(pa.array(labels.label_item)), labels.workers.take(pa.array(labels.worker))]
     labels = as_labels((*names, np.array(["no", "yes"])[labels.label]))
     return labels, truth.astype(np.int64)
@@ -37,7 +37,7 @@ def words():
 def scale():
     """Five ordered classes, one of them never chosen, items of very different numbers of labels."""
     generator = np.random.default_rng(3)
-    labels, truth = simulate(generator, n_items=200, n_workers=25, n_classes=4, labels_per_item=9)
+    labels, truth = simulate(generator, n_items=80, n_workers=15, n_classes=4, labels_per_item=9)
     kept = generator.random(labels.n_labels) < generator.uniform(0.2, 1.0, labels.n_items)[labels.label_item]
     codes = [array[kept] for array in (labels.label_item, labels.worker, np.array([1, 2, 4, 10])[labels.label])]
     labels = as_labels(tuple(codes), classes=["1", "2", "4", "7", "10"])
@@ -51,7 +51,7 @@ DATA = {"story": story(), "words": words(), "scale": scale()}
 def places(labels, truth, folder):
     counts = {"items": int((truth >= 0).sum()), "unknown_items": 0}
     yield Memory(labels, truth, counts)
-    yield Spooled(spool_labels(labels, folder, size=250, truth=truth))
+    yield Spooled(spool_labels(labels, folder, size=100, truth=truth))
     yield Spark(fake_labels(labels, 3, 100, truth=truth))
 
 
@@ -59,10 +59,12 @@ def places(labels, truth, folder):
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("name", ABROAD)
 def test_every_place_says_the_same(name, data, few, tmp_path):
-    expected = None
+    # To the end on one dataset; on the others a fit that is cut short is compared, which says so.
+    short = data != "words" and "max_iter" in METHODS[name].make().get_params()
+    method, expected = METHODS[name].make(**({"max_iter": 10} if short else {})), None
     for holder in places(*DATA[data], tmp_path):
         try:
-            found = fit(METHODS[name].make(), holder, few=few)
+            found = fit(method, holder, few=few)
         except CrowdassayError as error:
             found = str(error)
         if expected is None:

@@ -11,7 +11,7 @@ from crowdassay.fit.write import write_result
 from crowdassay.holders.memory import Memory
 from crowdassay.holders.spark import Spark
 from crowdassay.holders.spool import Spooled
-from crowdassay.insight.cells import LEAST, MOST_CLASSES
+from crowdassay.insight.cells import EXPECTED_LABELS, MOST_CLASSES
 from crowdassay.io.spool import spool_labels
 from engines.fake_spark import fake_labels
 from parity import same_table
@@ -21,11 +21,11 @@ MANY = simulate(np.random.default_rng(0), n_items=200, n_workers=6, n_classes=40
 
 def test_with_many_classes_workers_have_rows_for_their_cells():
     found = DawidSkene().fit(MANY).result_
-    names = found.workers_table().column_names
+    names = found.insight.workers_table(cells=True).column_names
     assert not [name for name in names if name.startswith(("confusion", "sigma"))]
     cells = found.cell_table()
     assert cells.column_names == ["worker", "true", "observed", "confusion", "sigma"]
-    assert cells.num_rows == (found.insight.counts >= LEAST).sum() < MANY.n_labels + MANY.n_workers * 40
+    assert cells.num_rows == (found.insight.counts >= EXPECTED_LABELS).sum() < MANY.n_labels + MANY.n_workers * 40
     row = cells.slice(17, 1).to_pylist()[0]
     codes = [list(map(str, values.to_pylist())) for values in (MANY.workers, MANY.classes, MANY.classes)]
     place = tuple(names.index(str(row[role])) for names, role in zip(codes, ("worker", "true", "observed"), strict=True))
@@ -37,7 +37,9 @@ def test_with_many_classes_workers_have_rows_for_their_cells():
 def test_with_few_classes_they_have_columns():
     found = MajorityVote().fit(simulate(np.random.default_rng(0), n_items=20, n_workers=5, n_classes=MOST_CLASSES)[0]).result_
     assert found.cell_table() is None
-    assert sum(name.startswith("confusion:") for name in found.workers_table().column_names) == MOST_CLASSES**2
+    assert (
+        sum(name.startswith("confusion:") for name in found.insight.workers_table(cells=True).column_names) == MOST_CLASSES**2
+    )
     assert not any("confusion" in note for note in found.insight.notes)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, poisson
 
-from crowdassay.insight.tails import RATE, as_deviations, crossing, discover, sign_tail, upper_tail
+from crowdassay.insight.tails import FALSE_DISCOVERIES, as_deviations, crossing, discover, sign_tail, upper_tail
 
 
 @pytest.mark.parametrize(("n", "p"), [(20, 0.05), (50, 0.1), (100, 0.3), (200, 0.5)])
@@ -59,7 +59,7 @@ def test_false_discoveries_keep_to_their_rate():
         found = discover(p, np.ones(p.shape, bool))
         assert found[:4, 3].all()
         shares.append((found.sum() - 4) / found.sum())
-    assert np.mean(shares) == pytest.approx(RATE, rel=0.25)
+    assert np.mean(shares) == pytest.approx(FALSE_DISCOVERIES, rel=0.25)
 
 
 def test_what_was_not_tested_is_not_found():

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from crowdassay.errors import ColumnError
 from crowdassay.io.columns import LAST, WORDS, find_columns
+from crowdassay.io.files import read_labels
+from crowdassay.io.frames import as_labels
+from exports import rows_of, write
 
 ROLES = ("item", "worker", "label")
 
@@ -127,3 +131,34 @@ def test_no_word_stands_for_two_roles():
 def test_two_columns_of_one_name_cannot_be_told_apart():
     with pytest.raises(ColumnError, match="several columns named 'label'; rename all but one"):
         find_columns(["item", "worker", "label", "label"], ["item", "worker", "label"], {})
+
+
+ASKED = [(f"t{n // 3}", f"w{n % 3}", str((n // 3) * (n % 3) % 2)) for n in range(18)]
+
+
+def table_of(path, names, cells):
+    lines = [names, *([item, worker, f"about {item}", f"born {worker}", *cells(label)] for item, worker, label in ASKED)]
+    return write(path, "".join(",".join(line) + "\n" for line in lines))
+
+
+def test_the_only_column_that_differs_within_items_and_workers_is_the_label(tmp_path):
+    path = table_of(tmp_path / "a.csv", ["tweet_id", "user_id", "words", "born", "offensiveness"], lambda label: [label])
+    labels = read_labels(path)
+    assert rows_of(labels) == sorted(ASKED)
+    frame = pd.read_csv(path, dtype=str)
+    assert rows_of(as_labels(frame)) == sorted(ASKED)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    for other in ("a.parquet", "a.jsonl"):
+        assert rows_of(read_labels(tmp_path / other)) == sorted(ASKED)
+
+
+def test_of_several_such_columns_none_is_chosen(tmp_path):
+    names = ["tweet_id", "user_id", "words", "born", "rude", "sure"]
+    with pytest.raises(ColumnError, match=r"Several columns could be the label \('rude', 'sure'\).*`label_column`\.$"):
+        read_labels(table_of(tmp_path / "a.csv", names, lambda label: [label, label]))
+
+
+def test_the_id_of_what_is_judged_wins_over_its_text_and_over_the_row():
+    assert choose("id", "text", "tweet_id", "annotator", "label")[0] == "tweet_id"
+    assert choose("id", "comment", "annotator", "label")[0] == "id"

@@ -17,10 +17,17 @@ TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), min_size=1,
 
 
 @settings(deadline=None)  # the first example may compile
-@given(TEXTS, st.integers(0, 60), st.sampled_from([pa.string(), pa.large_string()]), st.sampled_from([0, 8, distinct.FEW]))
-def test_numbers_texts_as_arrow_does(texts, cut, kind, few):
+@given(
+    TEXTS,
+    st.integers(0, 60),
+    st.sampled_from([pa.string(), pa.large_string()]),
+    st.sampled_from([0, 8, distinct.FEW]),
+    st.sampled_from([0, distinct.LONG_TEXT]),
+)
+def test_numbers_texts_as_arrow_does(texts, cut, kind, few, long):
     column = pa.chunked_array([texts[:cut], texts[cut:]], kind)
-    with mock.patch.object(distinct, "FEW", few):  # with 8, the sample may promise few and a slice hold too many
+    # With 8, the sample may promise few and a slice hold too many.
+    with mock.patch.object(distinct, "FEW", few), mock.patch.object(distinct, "LONG_TEXT", long):
         codes, different = number_texts(column)
     expected = pa.array(texts, kind).dictionary_encode()
     assert different.equals(expected.dictionary)
@@ -98,7 +105,7 @@ def test_hash_is_siphash_1_3_of_128_bits():
 def test_long_columns_give_the_codes_of_short_ones(monkeypatch, kind):
     values = ["b", " ", None, "a", "", "b", "\u2003", "c", "a"]
     short = code_column(pa.array(values, pa.string()), "item")
-    monkeypatch.setattr(coding, "LONG", 1)
+    monkeypatch.setattr(coding, "COMPILED_LABELS", 1)
     codes, words = code_column(
         pa.chunked_array([pa.array(values[:4], pa.string()), pa.array(values[4:], pa.string())]).cast(kind), "item"
     )

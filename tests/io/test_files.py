@@ -141,7 +141,7 @@ def test_only_blank_is_missing(tmp_path):
     [
         ("a.csv", b"", "no labels found: 'a.csv' is empty"),
         ("a.csv", HEAD, "no labels found: 'a.csv' holds a header only"),
-        ("a.csv.gz", gzip.compress(b""), "no labels found"),
+        ("a.csv.gz", gzip.compress(b"", mtime=0), "no labels found"),
         ("a.jsonl", b"\n", "no labels found"),
         ("a.csv", HEAD + b"a,w,x\na,w\n", r"Line 3 of 'a.csv' has 2 fields, not the 3 of the header; correct it"),
         ("a.csv", HEAD + b'a,w,x\na,"w,x\n', "line 3 of 'a.csv' has a quote that is not closed"),
@@ -149,7 +149,7 @@ def test_only_blank_is_missing(tmp_path):
         ("a.csv", HEAD.decode().encode("utf-16"), "holds a header only"),
         ("a.csv", HEAD + b"a,w,x\na,\0v,y\n", r"worker in line 3 of 'a.csv' holds a NUL byte \('\\x00v'\)"),
         ("a.csv.gz", HEAD, "not a complete gzip file"),
-        ("a.csv.gz", gzip.compress(HEAD + b"a,w,x\n" * 90_000)[:-30], "not a complete gzip file"),
+        ("a.csv.gz", gzip.compress(HEAD + b"a,w,x\n" * 90_000, mtime=0)[:-30], "not a complete gzip file"),
         ("a.jsonl", b'{"item": 1, "worker": 1, "label": 1}\n{"item": 2', "Line 2 of 'a.jsonl' is not valid JSON"),
         ("a.json", b'[{"item": 1, "worker": 1, "label": 1},', "'a.json' is cut off"),
         ("a.parquet", b"PAR1", "not a complete Parquet file"),

@@ -13,6 +13,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.measurement.design import make_design
 from crowdassay.measurement.facets_fit import Problem
 from crowdassay.measurement.ratings import read_ratings
+from science import BY_SCORE, CHILDREN, PARTIAL_CREDIT, RATING_SCALE
 
 # Section 6 of the Law School Admission Test: how many of 1000 students had each pattern (Bock and Lieberman 1970).
 LSAT = {
@@ -49,13 +50,50 @@ def test_published_estimates_of_the_law_school_test():
     table = pa.table({"student": np.repeat(np.arange(n), 5), "item": np.tile(np.arange(5), n), "score": answers.ravel()})
     model = ManyFacet(facets=["student", "item"]).fit(table)
     difficulty, _ = measured(model, "item")
-    # R package ltm, rasch(LSAT): D. Rizopoulos, Journal of Statistical Software 17(5), 2006.
+    # What R's package ltm prints for summary(rasch(LSAT)); D. Rizopoulos, Journal of Statistical Software 17(5), 2006.
     assert model.log_likelihood_ == pytest.approx(-2466.938, abs=0.001)
     assert model.spread_ == pytest.approx(0.7551, abs=0.001)
     published = np.array([-3.6153, -1.3224, -0.3176, -1.7301, -2.7802])
-    np.testing.assert_allclose((difficulty - model.centre_) / model.spread_, published, atol=0.01)
+    np.testing.assert_allclose((difficulty - model.centre_) / model.spread_, published, atol=0.001)
     # Bock and Aitkin 1981, as the BUGS examples quote them: difficulties less their mean.
     np.testing.assert_allclose(difficulty, [-1.26, 0.48, 1.24, 0.17, -0.62], atol=0.01)
+
+
+def science():
+    scores = np.array([[int(answer) for answer in child] for child in CHILDREN])
+    assert scores.sum(axis=0).tolist() == [row[0] for row in PARTIAL_CREDIT]  # as published
+    n = len(scores)
+    child, activity = np.repeat(np.arange(n), 25), np.tile(np.arange(1, 26), n)
+    return pa.table({"child": child, "activity": activity, "score": scores.ravel()}), scores.sum(axis=1)
+
+
+def by_element(model, facet):
+    return {int(row["element"]): row for row in model.measures_.to_pylist() if row["facet"] == facet}
+
+
+def test_partial_credit_estimates_and_fit_equal_those_of_winsteps():
+    table, totals = science()
+    model = ManyFacet(facets=["child", "activity"], steps="activity", estimation="joint").fit(table)
+    activities, published = by_element(model, "activity"), np.array(PARTIAL_CREDIT)
+    for name, column, within in (
+        ("measure", 1, 0.01), ("infit", 3, 0.01), ("outfit", 4, 0.025), ("infit_z", 5, 0.02), ("outfit_z", 6, 0.06)
+    ):  # fmt: skip
+        found = [activities[k][name] for k in range(1, 26)]
+        np.testing.assert_allclose(found, published[:, column], atol=within, err_msg=name)
+    children = by_element(model, "child")
+    for total, (measure, error) in BY_SCORE.items():
+        row = children[int(np.flatnonzero(totals == total)[0])]
+        assert row["measure"] == pytest.approx(measure, abs=0.015)
+        assert row["standard_error"] == pytest.approx(error, abs=0.01)
+
+
+def test_rating_scale_estimates_equal_those_of_winsteps():
+    model = ManyFacet(facets=["child", "activity"], estimation="joint").fit(science()[0])
+    activities = by_element(model, "activity")
+    for place, (measure, error) in RATING_SCALE.items():
+        assert activities[place]["measure"] == pytest.approx(measure, abs=0.01)
+        # Winsteps' errors take the thresholds for known, ours do not.
+        assert activities[place]["standard_error"] == pytest.approx(error, abs=0.012)
 
 
 @pytest.mark.parametrize("joint", [True, False])

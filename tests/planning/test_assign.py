@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from crowdassay import Assay, simulate
+from crowdassay import Assay, Labels, MajorityVote, simulate
 from crowdassay.errors import ParameterError
-from crowdassay.planning.assign import Plan, plan
+from crowdassay.planning.assign import Plan, assign
 from crowdassay.planning.offer import EXPERT, Offer
 from crowdassay.planning.state import State
 
@@ -21,7 +21,7 @@ def pairs(state):
 
 
 def test_nobody_gets_an_item_twice_and_the_budget_is_kept(state):
-    made = plan(state, 700, batch_size=80)
+    made = assign(state, 700, batch_size=80)
     asked = list(zip(made.item.tolist(), made.worker.tolist(), strict=True))
     assert len(set(asked)) == len(asked) == 700
     assert not set(asked) & pairs(state)
@@ -32,13 +32,13 @@ def test_nobody_gets_an_item_twice_and_the_budget_is_kept(state):
 
 
 def test_the_same_seed_gives_the_same_plan(state):
-    one, two = (plan(state.with_workers(["new"]), 60, seed=4).table(state.with_workers(["new"])) for _ in range(2))
+    one, two = (assign(state.with_workers(["new"]), 60, seed=4).table(state.with_workers(["new"])) for _ in range(2))
     assert one.equals(two)
 
 
 def test_limits_of_items_and_workers_are_kept(state):
     offer = Offer(np.arange(15), np.ones(15), np.full(15, 4))
-    made = plan(state, 100, offer=offer, max_per_item=4)
+    made = assign(state, 100, offer=offer, max_per_item=4)
     assert np.bincount(made.worker).max() <= 4
     assert len(made.item) == 60
     assert np.bincount(made.item).max() == 1
@@ -48,7 +48,7 @@ def test_limits_of_items_and_workers_are_kept(state):
 def test_cheap_workers_are_preferred_if_they_are_as_good(state):
     same = State(**{**vars(state), "tables": np.repeat(state.crowd[None], 15, axis=0)})
     cost = np.where(np.arange(15) < 5, 0.1, 1.0)
-    made = plan(same, 5, offer=Offer(np.arange(15), cost, np.full(15, 1000)))
+    made = assign(same, 5, offer=Offer(np.arange(15), cost, np.full(15, 1000)))
     assert (made.worker < 5).mean() > 0.9
 
 
@@ -56,25 +56,25 @@ def test_bad_workers_are_not_asked():
     labels, _ = simulate(np.random.default_rng(6), n_items=300, n_workers=10, skill=2.5, spammers=0.3, labels_per_item=5)
     state = State.of(Assay().fit(labels).result_)
     skill = np.einsum("icc->i", state.tables) / 2
-    made = plan(state, 60)
+    made = assign(state, 60)
     assert skill[made.worker].mean() > skill.mean() + 0.05
 
 
 def test_an_expert_is_asked_where_labels_cannot_help(state):
     everyone = Offer.everyone(state, cost=1.0, expert=1.2)
-    made = plan(state, 60, offer=everyone)
+    made = assign(state, 60, offer=everyone)
     experts = made.worker == EXPERT
     assert experts.any()
     assert len(set(made.item[experts])) == experts.sum()
-    assert not (plan(state, 60, offer=Offer.everyone(state, expert=1e6)).worker == EXPERT).any()
+    assert not (assign(state, 60, offer=Offer.everyone(state, expert=1e6)).worker == EXPERT).any()
     guessers = State(**{**vars(state), "tables": np.full_like(state.tables, 0.5), "crowd": np.full((2, 2), 0.5)})
-    assert (plan(guessers, 60, offer=Offer.everyone(state, expert=5.0)).worker == EXPERT).all()
+    assert (assign(guessers, 60, offer=Offer.everyone(state, expert=5.0)).worker == EXPERT).all()
 
 
 def test_new_workers_get_a_few_settled_items_and_nothing_else(state):
     wider = state.with_workers(["eve", "w1", "fay"])
     assert len(wider.workers) == 17
-    made = plan(wider, 100)
+    made = assign(wider, 100)
     new = np.isin(made.worker, [15, 16])
     assert new.sum() == 10
     assert made.trial[new].all()
@@ -85,16 +85,16 @@ def test_new_workers_get_a_few_settled_items_and_nothing_else(state):
 def test_copies_are_not_asked_about_what_the_other_has_labelled(state):
     copied = State(**{**vars(state), "copies": np.array([[0, 1]])})
     only = Offer(np.array([1]), np.ones(1), np.array([1000]))
-    made = plan(copied, 500, offer=only)
+    made = assign(copied, 500, offer=only)
     theirs = {item for item, worker in pairs(state) if worker in (0, 1)}
     assert len(made.item)
     assert not set(made.item) & theirs
 
 
 def test_nothing_is_asked_that_is_worth_less_than_it_costs(state):
-    best = float(plan(state, 150).gain.max())
-    assert not len(plan(state, 10, least=best * 1.01).item)
-    assert (plan(state, 10, least=best * 0.5).gain >= best * 0.5).all()
+    best = float(assign(state, 150).gain.max())
+    assert not len(assign(state, 10, least=best * 1.01).item)
+    assert (assign(state, 10, least=best * 0.5).gain >= best * 0.5).all()
 
 
 def test_a_table_of_nothing_has_its_columns(state):
@@ -104,13 +104,44 @@ def test_a_table_of_nothing_has_its_columns(state):
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf")])
 def test_budgets_that_make_no_sense_are_refused(state, budget):
     with pytest.raises(ParameterError, match="budget"):
-        plan(state, budget)
+        assign(state, budget)
 
 
 def test_many_items_are_planned_for():
     generator = np.random.default_rng(0)
-    labels, _ = simulate(generator, n_items=20_000, n_workers=50, labels_per_item=2)
-    from crowdassay import MajorityVote
-
-    made = plan(State.of(MajorityVote().fit(labels).result_), 200)
+    labels, _ = simulate(generator, n_items=5_000, n_workers=50, labels_per_item=2)
+    made = assign(State.of(MajorityVote().fit(labels).result_), 200)
     assert len(made.item) == 200
+
+
+def test_every_item_gets_two_labels_before_any_gets_more():
+    labels, _ = simulate(np.random.default_rng(7), n_items=60, n_workers=12, labels_per_item=4)
+    kept = np.flatnonzero((labels.label_item % 3 != 0) | (np.arange(labels.n_labels) % 4 == 0))  # a third have one label
+    words = {"items": labels.items, "workers": labels.workers, "classes": labels.classes}
+    few = Labels.from_codes(labels.label_item[kept], labels.worker[kept], labels.label[kept].astype(int), **words)
+    state = State.of(MajorityVote().fit(few).result_)
+    made = assign(state, 25, batch_size=25)
+    assert set(made.item[:20].tolist()) == set(range(0, 60, 3))
+    assert not set(made.item[20:].tolist()) & set(range(0, 60, 3))
+    dear = np.where(np.arange(12) < 3, 1e-9, 1e-3)  # prices do not turn that round
+    assert set(assign(state, 1.0, offer=Offer(np.arange(12), dear, np.full(12, 99)), batch_size=15).item[:15].tolist()) <= set(
+        range(0, 60, 3)
+    )
+
+
+def test_a_small_budget_tries_new_workers_on_fewer_items(state):
+    wider = state.with_workers(["eve", "fay"])
+    made = assign(wider, 20)
+    assert np.bincount(made.worker[made.trial], minlength=17)[15:].tolist() == [4, 0]
+    assert "have to wait: 1" in " ".join(made.notes)
+
+
+def test_it_says_why_nothing_is_asked(state):
+    for said, keywords in [
+        ("buys nothing", {"budget": 0.5}),
+        ("--max-per-item", {"budget": 5, "max_per_item": 3}),
+        ("worth what it costs", {"budget": 5, "least": 10.0}),
+    ]:
+        made = assign(state, **keywords)
+        assert not len(made.item)
+        assert said in made.notes[-1]

@@ -2,10 +2,13 @@
 
 import json
 import re
+from itertools import cycle
 
 import pytest
 
+from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.reproduction import paper
+from crowdassay.reproduction.reproduce import Experiments
 
 
 @pytest.fixture
@@ -41,6 +44,22 @@ def test_a_folder_fills_its_row_in(reproduce, tmp_path):
     rows = json.loads(reproduce("1", "--json", data=tmp_path)[1])[0]["rows"]
     ours = {row["column"]: row["ours"] for row in rows if row["dataset"] == "Price"}
     assert ours == {"classes": 2, "items": 2, "workers": 2, "labels": 3}
+
+
+@pytest.mark.parametrize("method", ["DS-EM", "MMCE(M)"])
+def test_a_fit_that_goes_wrong_is_not_left_for_another(tmp_path, monkeypatch, method):
+    """Users' fits are; the paper's figures are those of the method that it names."""
+    rows = [f"{j},{i},{(j + (i == 3 and j % 3 == 0)) % 2}" for j in range(12) for i in range(4)]
+    (tmp_path / "rte").mkdir()
+    (tmp_path / "rte" / "labels.csv").write_text("\n".join(["item,worker,label", *rows]))
+    (tmp_path / "rte" / "truth.csv").write_text("\n".join(["item,label", *(f"{j},{j % 2}" for j in range(12))]))
+    monkeypatch.setenv("CROWDASSAY_DATA", str(tmp_path))
+    labels = Experiments().data("RTE")[0]
+    troubles = cycle(["has collapsed", None])
+    monkeypatch.setattr("crowdassay.fit.run.find_trouble", lambda *_: next(troubles))
+    used = DawidSkene(prior="uniform") if method == "DS-EM" else MinimaxEntropy()
+    assert any("was left for" in note for note in used.fit(labels).result_.notes)
+    assert not any("was left for" in note for note in Experiments().fit("RTE", method, converged=True).notes)
 
 
 def test_table_1(reproduce, folder):

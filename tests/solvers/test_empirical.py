@@ -11,7 +11,7 @@ from crowdassay.engines.local import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.minimax_model import make_model
 from crowdassay.metrics.scores import error_rate
-from crowdassay.model.family import VANISHING, Model, centred_metric
+from crowdassay.model.family import VANISHING, Model, centred_metric, usual_gamma
 from crowdassay.model.structures import nominal
 from crowdassay.simulation.simulate import simulate
 from crowdassay.solvers.ascent import WorkerProblem
@@ -133,8 +133,10 @@ def test_the_penalty_is_learned_from_how_far_workers_lie_apart(spread):
 def test_by_default_nothing_is_learned_and_nothing_shared():
     labels = random_labels(3)
     default = MinimaxEntropy().fit(labels).result_
-    spelled = MinimaxEntropy(population=False, prior="uniform", gamma=0.25).fit(labels).result_
+    gamma = usual_gamma(labels.n_classes, labels.n_workers, labels.n_items, labels.n_labels)
+    spelled = MinimaxEntropy(population=False, prior="uniform", gamma=gamma).fit(labels).result_
     np.testing.assert_array_equal(default.posterior, spelled.posterior)
+    assert default.parameters["gamma"] == pytest.approx(gamma)
     assert not make_model(MinimaxEntropy(), labels).population
 
 

@@ -38,6 +38,17 @@ def test_spammers_are_not_heard():
     assert np.median(found.voice[5:]) > 0.8
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_every_step_raises_what_a_member_maximises(n_classes):
+    labels, _, _ = draw_workers(np.random.default_rng(2), n_items=80, n_classes=n_classes)
+    values = {}
+    found = fit_tables(LocalEngine(labels), shipped(), ordered=False, progress=values.__setitem__)
+    assert list(values) == list(range(1, found.n_iter + 1))
+    steps = np.diff(list(values.values()))
+    assert (steps < 0).sum() == 1  # where the second member begins
+    assert steps.min() < -1
+
+
 def test_item_effects_are_believed_where_items_mislead():
     generator, n_items, n_workers = np.random.default_rng(0), 100, 30
     truth, ability = generator.integers(2, size=n_items), generator.normal(1.0, 1.0, n_workers)

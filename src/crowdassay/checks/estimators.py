@@ -17,7 +17,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.estimators.base import Estimator
 
 Make = Callable[[], Estimator]
-CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
+RUNS_TOLERANCE = 1e-4  # two runs that differ in rounding may stop at slightly different points
 
 
 def check_probabilities(make: Make, labels: Labels) -> None:
@@ -75,7 +75,7 @@ def check_row_order(make: Make, labels: Labels) -> None:
         classes=labels.classes,
     )
     difference = np.abs(make().fit(labels).result_.posterior - make().fit(shuffled).result_.posterior).max()
-    assert difference < CLOSE, f"row order moved a probability by {difference:.1e}"
+    assert difference < RUNS_TOLERANCE, f"row order moved a probability by {difference:.1e}"
 
 
 def check_class_names(make: Make, labels: Labels) -> None:
@@ -84,7 +84,7 @@ def check_class_names(make: Make, labels: Labels) -> None:
     turned = replace(labels, label=(last - labels.label).astype(labels.label.dtype), classes=_other_names(labels.n_classes))
     one, other = (make().fit(data).result_.posterior for data in (labels, turned))
     difference = np.abs(one - other[:, ::-1]).max()
-    assert difference < CLOSE, f"renaming the classes moved a probability by {difference:.1e}"
+    assert difference < RUNS_TOLERANCE, f"renaming the classes moved a probability by {difference:.1e}"
 
 
 def check_progress(make: Make, labels: Labels) -> None:

@@ -29,7 +29,7 @@ FITTING = (
 MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # options that only the paper's method has
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Turn LABELS into one label for each item.")
 @reading_options
 @click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
@@ -60,7 +60,12 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--report-title", help="--report: its title.")
 @click.option("--cost", help="The price of a label, such as 0.05, or the column of LABELS that says what each was paid.")
 @click.option(
-    "--format", "form", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the tables."
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet"]),
+    default="csv",
+    show_default=True,
+    help="File type of the tables.",
 )
 @click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
 @click.option("--save-model", type=click.Path(path_type=Path), help="Folder for the fitted model, for 'crowdassay update'.")
@@ -129,7 +134,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
         if summary is not None and not options["quiet"]:
             tell(result, summary, options)
     if options["strict"] and not result.converged:
-        failed = [*failed, f"The fit did not converge in {result.n_iter} iterations, as --strict asks; raise --max-iter."]
+        failed = [*failed, f"The fit did not converge, and --strict demands it; raise --max-iter from {result.n_iter}."]
     for words in failed:
         click.echo(f"Failed: {words}", err=True)
     return int(bool(failed))

@@ -25,7 +25,7 @@ SHOWN = 5
 MOST_CLASSES = 20
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Measure how far workers agree.")
 @reading_options
 @click.option(
     "--level",
@@ -34,9 +34,14 @@ MOST_CLASSES = 20
     show_default=True,
     help="What alpha takes the classes for: names, ranks or numbers.",
 )
-@click.option("--resamples", default=1000, show_default=True, help="Of the bootstrap over items; 0 for no intervals.")
-@click.option("--confidence", default=0.95, show_default=True, help="Of the intervals.")
-@click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
+@click.option(
+    "--resamples",
+    default=1000,
+    show_default=True,
+    help="Draws of the bootstrap behind the intervals; 0 for none.",
+)
+@click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
+@click.option("--seed", default=0, show_default=True, help="The same seed draws the same items (bootstrap).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the tables, as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:

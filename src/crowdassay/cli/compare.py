@@ -11,12 +11,12 @@ from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
-    from crowdassay.selection.compare import MethodComparison
+    from crowdassay.selection.compare import Comparison
 
 SHOWN = 10
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Fit several methods and compare them.")
 @reading_options
 @click.option(
     "--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'."
@@ -38,61 +38,34 @@ def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any
 
     from crowdassay.cli.progress import progress_line
     from crowdassay.cli.summary import print_report
-    from crowdassay.errors import DataError
-    from crowdassay.estimators.methods import METHODS, find_method
-    from crowdassay.io.truth import match_truth, take_gold
-    from crowdassay.metrics.scores import without_gold
-    from crowdassay.selection.compare import compare as fit_all
+    from crowdassay.estimators.compare import compare as compare_methods
 
-    chosen = list(METHODS.values()) if methods == "all" else [find_method(name.strip()) for name in methods.split(",")]
+    chosen = methods if methods == "all" else methods.split(",")
     data = read(labels, options)
-    if options["gold"] is not None:
-        data = take_gold(data, options["gold"])
-    truth = None if options["truth"] is None else without_gold(data, match_truth(data, options["truth"])[0])
-    if truth is not None and not (truth >= 0).any():
-        raise DataError("There is nothing to score: every item of the truth is given as gold; leave out --truth or --gold.")
+    known = {name: options[name] for name in ("truth", "gold", "folds", "seed")}
     with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
-        comparison = fit_all(
-            chosen, data, heldout=truth is None, folds=options["folds"], seed=options["seed"], announce=announce
-        )
-    table = tabulate(comparison, truth)
+        comparison = compare_methods(data, chosen, **known, announce=announce)
+    table = tabulate(comparison)
     if as_json:
         click.echo(json.dumps(table, indent=2, ensure_ascii=False))
     else:
-        print_report(data)
+        print_report(comparison.labels)
         show(table)
 
 
-def tabulate(comparison: MethodComparison, truth: Any) -> dict[str, Any]:
+def tabulate(comparison: Comparison) -> dict[str, Any]:
     """Return what --json prints."""
-    from crowdassay.metrics.scores import score
-
-    rows = []
-    for name, result in comparison.results.items():
-        row: dict[str, Any] = {"method": name}
-        if truth is not None:
-            found = score(result, truth)
-            row |= {name: found[name] for name in ("error_rate", "rmse", "mae") if name in found}
-        else:
-            row["heldout_log_likelihood"] = comparison.heldout[name]
-        rows.append({**row, "converged": result.converged, "seconds": round(result.seconds, 3)})
     disputes = comparison.disputes()
     return {
-        "methods": rows,
-        "scored_by": "heldout_log_likelihood" if truth is None else "error_rate",
-        "best": best_methods(rows, truth is None),
+        "methods": comparison.rows(),
+        "scored_by": comparison.scored_by,
+        "best": comparison.best,
         "refused": comparison.refused,
         "agreement": [{"a": a, "b": b, "share": share} for (a, b), share in comparison.agreement().items()],
-        "n_items": len(next(iter(comparison.results.values())).code),
+        "n_items": comparison.labels.n_items,
         "n_disputed": len(disputes),
         "disputed": disputes[:100],
     }
-
-
-def best_methods(rows: list[dict[str, Any]], heldout: bool) -> list[str]:
-    """Return the methods whose score is the best, several where they are as good."""
-    scores = [row["heldout_log_likelihood"] if heldout else -row["error_rate"] for row in rows]
-    return [row["method"] for row, score in zip(rows, scores, strict=True) if score == max(scores)]
 
 
 def verdict(table: dict[str, Any]) -> str:

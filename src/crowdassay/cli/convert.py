@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from crowdassay.data.labels import Labels
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Turn a tool's export into a plain table.")
 @reading_options
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File for item,worker,label: .csv or .parquet.")
 @click.option("--gold-out", type=click.Path(path_type=Path), help="File for the gold found in the export, as item,label.")

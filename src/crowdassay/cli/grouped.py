@@ -11,7 +11,7 @@ HEADINGS = {
     "Comparisons": ("ties", "both_bad", "no_position", "no_reliability", "style", "intervals"),
     "Planning": (
         "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers",
-        "decisions", "curve", "new", "items", "like",
+        "decisions", "curve", "new", "items", "like", "rate",
     ),
     "Rates": ("people", "by", "pair", "against", "strata", "order_column", "beyond"),
     "Method": (

@@ -32,7 +32,7 @@ IN_MEMORY = {"save_model": None, "validation": None}
 SHARE = 0.5  # of the free memory that is used where none is given
 PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
 SAMPLE = 1 << 20
-TEXT = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".results", ".json", ".jsonl", ".ndjson")
 
 Announce = Callable[[str], None]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Reproduce the paper's tables.")
 @click.argument("table", type=click.IntRange(1, 4), required=False)
 @click.option("--html", type=click.Path(path_type=Path), help="Write one page that opens offline as well.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")

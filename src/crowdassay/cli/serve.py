@@ -21,7 +21,7 @@ SELDOM = (10_000, 20, 100)  # new objects, and rounds, after which Python looks 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-@click.command
+@click.command(short_help="Serve a labelling job, with a page.")
 @click.argument("store")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; loopback is this machine only.")
@@ -39,7 +39,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
     help="What to do when a worker gives an item another label than before.",
 )
 @click.option("--price", type=click.FloatRange(min=0), help="What one label costs, for the page.")
-@click.option("--title", default="Labelling job", show_default=True, help="Of the page.")
+@click.option("--title", default="Labelling job", show_default=True, help="Title of the page.")
 @click.option("--max-body", type=click.IntRange(min=1024), default=128 << 20, show_default=True, help="Bytes of one request.")
 @click.option(
     "--rate", type=click.FloatRange(min=1), default=10_000.0, show_default=True, help="Requests a second by one client."

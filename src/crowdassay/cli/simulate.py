@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 KNOWN = 60  # reviews whose class is known
+HEAD = "simulation.json"  # by which a folder is known to hold what was simulated
 
 
-@click.command()
+@click.command(short_help="Draw labels with a known truth.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for labels.csv and truth.csv.")
 @click.option("--items", "n_items", default=200, show_default=True, help="Number of items.")
 @click.option("--workers", "n_workers", default=20, show_default=True, help="Number of workers.")
@@ -36,10 +37,11 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
 
     from crowdassay.errors import ParameterError
     from crowdassay.io.folder import check_free
-    from crowdassay.io.write import check_writable, write_table
+    from crowdassay.io.write import check_writable, write_json, write_table
     from crowdassay.simulation.reviews import reviews
     from crowdassay.simulation.simulate import simulate as draw
     from crowdassay.simulation.story import birds
+    from crowdassay.version import VERSION
 
     if seed < 0:
         raise ParameterError(f"seed must be zero or a positive whole number, not {seed}.")
@@ -49,7 +51,7 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
             f"--story fixes everything but --out and --seed; leave out --{given[0].removeprefix('n_').replace('_', '-')}."
         )
     check_writable(out)
-    check_free(out, ("labels.csv", "truth.csv"), "truth.csv")
+    check_free(out, ("labels.csv", "truth.csv", "gold.csv", HEAD), HEAD)
     generator = np.random.default_rng(seed)
     more: dict[str, pa.Array] = {}
     if story == "reviews":
@@ -75,6 +77,8 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     if story == "reviews":  # some that somebody has looked at with care
         known = pa.table({"item": labels.items, "label": labels.classes.take(pa.array(truth))}).slice(0, KNOWN)
         write_table(known, out / "gold.csv", "csv")
+    about = {"version": VERSION, "n_labels": labels.n_labels, "seed": seed, "story": story, **({} if story else options)}
+    write_json(about, out / HEAD)  # without it, the files may be somebody's own
     click.echo(
         f"Wrote {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers "
         f"to {out / 'labels.csv'}, and the truth to {out / 'truth.csv'}."

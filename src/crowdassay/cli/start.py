@@ -9,6 +9,8 @@ import sys
 def main() -> None:
     """Run the command line and exit; Ctrl-C is heard from here on."""
     open_streams()
+    if not any("spark" in word for word in sys.argv):
+        sys.meta_path.insert(0, NoPandas())
     try:
         from crowdassay.cli.main import main as run  # the first thing that takes a moment
 
@@ -16,6 +18,16 @@ def main() -> None:
     except KeyboardInterrupt:  # before the command had begun, or after it had ended
         sys.stderr.write("Interrupted; nothing was written.\n")
         sys.exit(3)
+
+
+class NoPandas:
+    """Refuse pandas to whoever asks: pyarrow loads it at the first array, where it is installed, and nothing here needs it."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Say that there is no such module if it is pandas."""
+        if name == "pandas":
+            raise ModuleNotFoundError("The command line goes without pandas, which takes long to load.", name=name)
 
 
 def open_streams() -> None:

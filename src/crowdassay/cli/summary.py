@@ -11,7 +11,9 @@ import numpy as np
 
 from crowdassay.fit.result import Result
 from crowdassay.insight.items import hardness
+from crowdassay.insight.money import KNOWN_ITEMS
 from crowdassay.insight.notes import ABOUT_WORKERS
+from crowdassay.io.told import told
 from crowdassay.io.values import counted
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
@@ -33,30 +35,12 @@ def print_report(labels: Any, *, notes: bool = True) -> None:
     if report.format != "plain":
         question = "" if report.question is None else f", question {shown(report.question)}"
         console.print(f"Read as {report.format}{question}: {report.rows_kept:,} of {report.rows_read:,} judgements kept.")
-    for reason, count in report.dropped.items():
-        console.print(f"Left out {counted(count, 'row')}: {reason}.")
-    if report.repeats:
-        console.print(told_repeats(report))
+    for sentence in told(report):
+        console.print(sentence)
     if report.gold:
         console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")
     for note in report.notes if notes else ():
         console.print(f"Note: {note}")
-
-
-def told_repeats(report: Any) -> str:
-    """Say what became of labels that a worker gave an item again.
-
-    >>> from crowdassay.data.labels import ImportReport
-    >>> told_repeats(ImportReport(repeats=541))
-    '541 labels repeat an item that the same worker had already labelled. All were kept; --repeats last keeps only the latest.'
-    """
-    one = report.repeats == 1
-    what = (
-        f"{counted(report.repeats, 'label')} {'repeats' if one else 'repeat'} an item that the same worker had already labelled"
-    )
-    if report.repeats_policy == "keep":
-        return f"{what}. {'It was' if one else 'All were'} kept; --repeats last keeps only the latest."
-    return f"{what}. Only the {report.repeats_policy} label was kept each time."
 
 
 def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
@@ -89,6 +73,11 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
         f"{totals.tied:,} are tied.\n"
         f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f})."
     )
+    if result.spread is not None and not totals.known and 2 * totals.unsettled > totals.items:
+        console.print(
+            "Nothing shows how far these labels can be trusted, so they count like those of an average real crowd. Let an "
+            f"expert answer {KNOWN_ITEMS} items drawn at random, and give them with --gold."
+        )
     if "error_rate" in summary:
         console.print(told_score(summary))
     if "cost" in summary:
@@ -139,8 +128,11 @@ def told_cost(summary: dict[str, Any]) -> str:
     cost = summary["cost"]
     settled = "" if cost["per_settled_item"] is None else f", {cost['per_settled_item']:,.2f} for each settled item"
     vain = f" {cost['spent_on_removed']:,.2f} went to workers to remove." if cost["spent_on_removed"] else ""
-    more = f" About {cost['labels_to_settle']:,} more labels, {cost['to_settle']:,.2f}, would settle what labels can settle."
-    expert = f" For {counted(cost['for_experts'], 'item')} they would not be enough: ask an expert."
+    easy = max(summary["n_items"] - summary["n_settled"] - cost["for_experts"], 1)
+    labels = counted(cost["labels_to_settle"], "more label")
+    more = f" About {labels}, {cost['to_settle']:,.2f}, would settle {counted(easy, 'item')}."
+    expert = f" Labels like these would hardly settle {counted(cost['for_experts'], 'item')}"
+    expert += "." if cost["for_experts"] > KNOWN_ITEMS and not summary["n_gold"] else ": ask an expert."
     more = (more if cost["labels_to_settle"] else "") + (expert if cost["for_experts"] else "")
     return f"Spent {cost['spent']:,.2f}{settled}.{vain}{more}"
 

@@ -31,12 +31,17 @@ def update_options(command: Any) -> Any:
     return command
 
 
-@click.command(cls=Grouped)
+@click.command(cls=Grouped, short_help="Add new labels to a saved model.")
 @update_options
 @click.option("--refit", is_flag=True, help="Fit the workers too, going on from where they are.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables of all items.")
 @click.option(
-    "--format", "form", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the tables."
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet"]),
+    default="csv",
+    show_default=True,
+    help="File type of the tables.",
 )
 @click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
 @click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
-LONG = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
+COMPILED_LABELS = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
+FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
 
 
@@ -58,6 +60,17 @@ class ImportReport:
     question: str | None = None
     gold: int = 0
     order: str = "given"
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """What items, workers and labels are called in the caller's frame; empty where they came from elsewhere."""
+        return self.columns if self.source in FRAMES else {}
+
+    def again(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return those of the reading options by which more labels of this kind are read in the same way."""
+        alike = ("item_column", "worker_column", "label_column", "worker_columns", "missing", "format")
+        wide = {"format": "wide"} if self.format == "wide" and not options.get("worker_columns") else {}
+        return {name: value for name, value in options.items() if name in alike} | wide
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -206,15 +219,12 @@ class Labels:
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         """Classes as text, in order."""
-        return tuple(str(value) for value in self.classes.to_pylist())
+        return names_of(self.classes)
 
     @cached_property
     def numeric(self) -> bool:
         """Whether every class is a number, so that the classes stand in numeric order."""
-        try:  # Python reads digits of any script, and underscores between them, which are sorted as text
-            return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in self.class_names)
-        except ValueError:
-            return False
+        return are_numbers(self.class_names)
 
     @cached_property
     def label_item(self) -> IntArray:
@@ -223,7 +233,7 @@ class Labels:
 
     def votes(self) -> NDArray[np.integer[Any]]:
         """Count the labels of every item and class, shape (n_items, n_classes)."""
-        if self.n_labels >= LONG:
+        if self.n_labels >= COMPILED_LABELS:
             from crowdassay.data.long import count_votes  # noqa: PLC0415 - numba is slow to load
 
             return count_votes(self.starts, self.label, self.n_classes)
@@ -235,6 +245,19 @@ class Labels:
             f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
             f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
         )
+
+
+def names_of(classes: pa.Array) -> tuple[str, ...]:
+    """Return classes as text, in order."""
+    return tuple(str(value) for value in classes.to_pylist())
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Tell whether every class is a number, so that the classes stand in numeric order."""
+    try:  # Python reads digits of any script, and underscores between them, which are sorted as text
+        return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in names)
+    except ValueError:
+        return False
 
 
 def _check_codes(name: str, codes: NDArray[np.integer[Any]], size: int, least: int = 0) -> None:
@@ -249,7 +272,7 @@ def _item_major(
     item: NDArray[np.integer[Any]], n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
 ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
     """Sort by item, keeping the order within each: turning rows with one entry each into columns is a counting sort."""
-    if len(item) >= LONG:
+    if len(item) >= COMPILED_LABELS:
         from crowdassay.data.long import sort_by_item  # noqa: PLC0415 - numba is slow to load
 
         return sort_by_item(item, n_items, worker, label)

@@ -1,4 +1,4 @@
-"""Names as they may be shown: short, on one line, and keeping their direction to themselves."""
+"""Make names safe to show: shorten them, join their lines, and keep right-to-left text apart."""
 
 from __future__ import annotations
 

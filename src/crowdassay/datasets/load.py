@@ -13,8 +13,9 @@ from crowdassay.datasets import fetch as fetching
 from crowdassay.datasets.folders import cached
 from crowdassay.datasets.registry import Entry, entry
 from crowdassay.errors import FileError
-from crowdassay.io.files import read_labels
+from crowdassay.io.files import read_files
 from crowdassay.io.truth import match_truth
+from crowdassay.read_options import ReadOptions
 
 
 class Dataset(NamedTuple):
@@ -55,5 +56,5 @@ def load_dataset(name: str, *, fetch: bool = True, cache: Path | None = None) ->
     folder = fetching.fetch(name, cache=cache) if fetch else cached(name, cache)
     if folder is None:
         raise FileError(f"The dataset {name} is not on this machine; run `crowdassay datasets fetch {name}`.")
-    labels = read_labels(folder / "labels.csv", classes=facts.classes)
+    labels = read_files([folder / "labels.csv"], ReadOptions.of({"classes": facts.classes}))
     return Dataset(labels, match_truth(labels, folder / "truth.csv")[0], facts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Sums, Weights
 from crowdassay.model.family import Model
@@ -19,7 +19,7 @@ from crowdassay.model.family import Model
 if TYPE_CHECKING:
     from crowdassay.engines.local import LocalEngine
 
-LONGEST = 128  # labels of an item up to which its likelihood, as a product, stays a float
+LONGEST_ITEM = 128  # labels of an item up to which its likelihood, as a product, stays a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,14 @@ class Aside:
     difficulty: FloatArray
 
 
+def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
+    """Return the mean of the workers' tables, each counting by its number of labels, shape (n_classes, n_classes)."""
+    return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)
+
+
 def is_light(model: Model, longest: int) -> bool:
     """Tell whether items of at most ``longest`` labels have so strong a penalty that their own tables stay small."""
-    return model.item is not None and longest <= min(0.5 * model.beta, LONGEST) and model.item.free
+    return model.item is not None and longest <= min(0.5 * model.beta, LONGEST_ITEM) and model.item.free
 
 
 def sweep_light(
@@ -124,6 +129,8 @@ class ItemCoordinates:
     log_prior : ndarray of shape (n_classes,)
     tolerance : float
     threads : int, optional
+    seen : tuple of ndarray, optional
+        Probabilities of an average worker (n_classes, n_classes), and the difficulties (n_items,) that go with them.
     """
 
     labels: Labels
@@ -132,6 +139,7 @@ class ItemCoordinates:
     log_prior: FloatArray
     tolerance: float
     threads: int | None = None
+    seen: tuple[FloatArray, FloatArray] | None = None
     dtype = np.dtype(np.float64)
 
     @property
@@ -151,6 +159,8 @@ class ItemCoordinates:
 
     def difficulty(self, average: FloatArray) -> FloatArray:
         """Return the probability that a worker with the probabilities ``average`` gets each item wrong, (n_items,)."""
+        if self.seen is not None and np.array_equal(self.seen[0], average):
+            return self.seen[1]
         aside = Aside(average, np.empty((0, self.shape[1])), np.empty(len(self)))
         self._sweep(self.labels, aside)
         return aside.difficulty

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.votes import shares
-from crowdassay.engines.base import FEW, Ability, Counts, Sums, Weights
+from crowdassay.engines.base import FEW_CELLS, GATHERED_LABELS, Ability, Counts, Sums, Weights
 from crowdassay.engines.gather import Wanted, take
-from crowdassay.engines.light import ItemCoordinates, is_light, sweep_light
+from crowdassay.engines.light import Aside, ItemCoordinates, average_worker, is_light, sweep_light
 from crowdassay.errors import ParameterError
 from crowdassay.kernels import small
 from crowdassay.model.family import Model
@@ -27,9 +27,9 @@ from crowdassay.threads import available_cores
 MAX_BLOCKS = 16
 LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
 LEAST_COUNTED = 131072  # the same where items are only judged, which takes a few nanoseconds a label
-UNROLLED = 30_000  # labels from which compiling for the very number of classes pays
+UNROLLED_LABELS = 30_000  # labels from which compiling for the very number of classes pays
 FEW_CLASSES = 8
-SILENCE = 0.5  # seconds after which a wait for the compiler is announced
+SILENT_SECONDS = 0.5  # seconds after which a wait for the compiler is announced
 
 Block = Callable[[int, int, FloatArray, FloatArray], float]
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class LocalEngine:
         Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time. By
         default they are kept where the labels are few.
     few : bool, optional
-        See `crowdassay.engines.base.Engine`; by default they are up to `FEW`.
+        See `crowdassay.engines.base.Engine`; by default they are up to `GATHERED_LABELS`.
     item_tolerance : float
         An item stops when a Newton step promises to raise the objective by less than half of this.
     item_steps : int
@@ -78,13 +78,14 @@ class LocalEngine:
         self.n_items, self.n_workers = labels.n_items, labels.n_workers
         self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
         self.labels, self.announce = labels, announce
-        self.few = labels.n_labels <= FEW if few is None else few
-        self.warm = self.few if warm is None else warm
+        self.few = labels.n_labels <= GATHERED_LABELS if few is None else few
+        self._in_numpy = self.few and labels.n_labels <= small.FEW_LABELS  # without a wait for the compiler
+        self.warm, self._kept = (self.few if warm is None else warm), bool(warm)
         self.threads = threads or available_cores()
         self.item_tolerance, self.item_steps = item_tolerance, item_steps
         self._given = np.zeros((1, self.n_classes))
         self._state: FloatArray | None = None
-        self._judged: tuple[FloatArray, FloatArray] | None = None
+        self._judged: tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]] | None = None
         self._blocks, self._counted = block_edges(labels), block_edges(labels, LEAST_COUNTED)
         self._compiled: set[str] = set()
         self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
@@ -122,7 +123,7 @@ class LocalEngine:
         A tuple makes the compiler unroll all loops over classes, twice as fast where they are few. It compiles anew for every
         number of classes, though, and that pays only on many labels.
         """
-        few = self.n_classes <= FEW_CLASSES and self.n_labels > UNROLLED
+        few = self.n_classes <= FEW_CLASSES and self.n_labels > UNROLLED_LABELS
         return tuple(range(self.n_classes)) if few else np.arange(self.n_classes)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:
@@ -131,7 +132,7 @@ class LocalEngine:
 
     def keep_items(self) -> None:
         """Keep the items' coordinates between sweeps from now on."""
-        self.warm = True
+        self.warm = self._kept = True
 
     def count(
         self,
@@ -141,7 +142,7 @@ class LocalEngine:
         posterior: FloatArray | None = None,
     ) -> Counts:
         """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
-        if self.n_labels <= small.FEW_LABELS:
+        if self._in_numpy:
             held = shares(self.labels.votes()) if weights == Weights.VOTES else self._given
             objective, counts, totals, found = small.count(
                 self.labels, log_p, log_prior, None if weights == Weights.FREE else held
@@ -168,7 +169,7 @@ class LocalEngine:
 
     def tally(self, weights: FloatArray) -> FloatArray:
         """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
-        if self.n_labels <= small.FEW_LABELS:
+        if self._in_numpy:
             return small.tally(self.labels, weights)
         from crowdassay.kernels import count  # noqa: PLC0415  numba loads on first use
 
@@ -194,8 +195,11 @@ class LocalEngine:
         """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
         if self._light(model):
             log_p, posterior = log_softmax(sigma), np.empty((self.n_items, self.n_classes))
-            sums = sweep_light(self, model, log_p, log_prior, Weights.FREE, self.item_tolerance, posterior)
-            self._judged = log_p, log_prior
+            assert model.item is not None
+            average = np.exp(log_softmax(average_worker(sigma, self.worker_counts)))  # whom most will ask about
+            aside = Aside(average, np.empty((0, model.item.size)), np.empty(self.n_items))
+            sums = sweep_light(self, model, log_p, log_prior, Weights.FREE, self.item_tolerance, posterior, aside)
+            self._judged = log_p, log_prior, (average, aside.difficulty)
             return sums, posterior
         return self._e_step(model, sigma, log_prior, self.item_steps)
 
@@ -208,7 +212,9 @@ class LocalEngine:
     def coordinates(self, model: Model) -> FloatArray:
         """Return the items' coordinates of the last pass that kept them, (n_items, size), or light ones to be computed."""
         if self._light(model) and self._judged is not None:
-            return cast(FloatArray, ItemCoordinates(self.labels, model, *self._judged, self.item_tolerance, self.threads))
+            log_p, log_prior, seen = self._judged
+            found = ItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
+            return cast(FloatArray, found)
         return self._item_state(model).copy()
 
     def _e_step(
@@ -265,8 +271,12 @@ class LocalEngine:
         return self._run("solve", block)
 
     def _light(self, model: Model) -> bool:
-        """Whether items go without coordinates between sweeps, their tables staying small."""
-        return not self.warm and is_light(model, self._longest)
+        """Whether items go without coordinates between sweeps, their tables staying small.
+
+        Few items of few classes keep theirs: a pass takes no time, and one kernel less is compiled.
+        """
+        spared = self.few and self.n_labels * self.n_classes**2 <= FEW_CELLS
+        return not self._kept and not (self.warm and spared) and is_light(model, self._longest)
 
     @cached_property
     def _longest(self) -> int:
@@ -302,7 +312,7 @@ class LocalEngine:
         if kernel in self._compiled:
             yield
             return
-        timer = threading.Timer(SILENCE, self._say)
+        timer = threading.Timer(SILENT_SECONDS, self._say)
         timer.start()
         try:
             yield

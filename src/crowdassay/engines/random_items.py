@@ -9,6 +9,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Ability
 from crowdassay.engines.local import LocalEngine, block_edges
+from crowdassay.kernels import small_items
 
 NEWTON_STEPS = 25
 LEAST_BLOCK = 2048  # labels: an item costs far more here than elsewhere
@@ -64,9 +65,12 @@ class RandomItemsEngine(LocalEngine):
         effects : ndarray of shape (n_items, n_classes, n_classes)
             Where each item starts; overwritten with its best effects by true class.
         """
+        data, n_classes = self.labels, self.n_classes
+        if self._in_numpy and small_items.is_few(data):
+            objective, *found = small_items.integrate(data, p, log_prior, anchor, precision, NEWTON_STEPS, effects)
+            return self._sums(objective, *found)
         from crowdassay.kernels.random_items import integrate_items  # noqa: PLC0415  numba loads on first use
 
-        data, n_classes = self.labels, self.n_classes
         posterior, p = np.empty((self.n_items, n_classes)), np.ascontiguousarray(p)
         shape = (self.n_workers, n_classes, 2 * n_classes + 1)
 
@@ -87,7 +91,10 @@ class RandomItemsEngine(LocalEngine):
             sums += part[1]
             totals += part[2]
             spread += part[3]
-        return ItemSums(
-            objective, sums[:, :, :n_classes], sums[:, :, n_classes:-1], sums[:, :, -1], totals,
-            spread / self.n_items, posterior,
-        )  # fmt: skip
+        return self._sums(objective, sums, totals, spread, posterior)
+
+    def _sums(
+        self, objective: float, sums: FloatArray, totals: FloatArray, spread: FloatArray, posterior: FloatArray
+    ) -> ItemSums:
+        observed, expected = sums[:, :, : self.n_classes], sums[:, :, self.n_classes : -1]
+        return ItemSums(objective, observed, expected, sums[:, :, -1], totals, spread / self.n_items, posterior)

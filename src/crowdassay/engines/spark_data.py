@@ -28,7 +28,9 @@ FEWEST_LABELS = 50_000  # below this a task costs more than it saves
 BLANK = r"rlike r'^(?U)\s*$'"
 BY_LABEL = """
     select label, count_if(item is not null and worker is not null) as kept,
-           count_if(item is null) as no_item, count_if(item is not null and worker is null) as no_worker
+           count_if(item is null) as no_item, count_if(item is not null and worker is null) as no_worker,
+           count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0)
+               as nul
     from {labels} group by label order by label"""
 WHOLE = "{0} is null or isnan({0}) or ({0} = floor({0}) and abs({0}) < 9007199254740992)"
 
@@ -146,17 +148,17 @@ def encode_frame(
     n_partitions = partitions or default_partitions(n_labels, int(spark.conf.get("spark.sql.shuffle.partitions")))
     coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)
     class_counts = np.bincount(class_of, counts, len(class_values)).astype(np.int64)
-    found: dict[str, dict[str, int]] = {}
+    matched: dict[str, dict[str, int]] = {}
     for what, source_of in (("gold", gold), ("truth", truth)):
         if source_of is None:
             coded = coded.selectExpr("*", f"-1 as {what}")
             continue
-        known, found[what], by_class = known_classes(spark, source_of, class_values, kept, what)
+        known, matched[what], by_class = known_classes(spark, source_of, class_values, kept, what)
         class_counts += by_class if what == "gold" else 0
         coded = coded.selectExpr("*", "cast(item as string) as known_item").join(known, "known_item", "left")
         coded = coded.drop("known_item").na.fill({what: -1})
     for reason in ("unknown_items", "unknown_labels"):
-        if count := found.get("gold", {}).get(reason, 0):
+        if count := matched.get("gold", {}).get(reason, 0):
             notes.append(f"Gold items left out, {'without labels' if reason == 'unknown_items' else 'of no class'}: {count:,}.")
     coded = coded.select(*ROLES, "gold", "truth")
     packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
@@ -186,7 +188,7 @@ def encode_frame(
         item_type=schema["item"],
         label_type="string" if is_text(class_values.type) else schema["label"],
         report=report,
-        truth=found.get("truth"),
+        truth=matched.get("truth"),
         folder=folder,
     )
 
@@ -243,6 +245,8 @@ def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dic
 def count_labels(plain: Any, spark: Any) -> tuple[pa.Array, IntArray, dict[str, int]]:
     """Return the different labels, how often each occurs, and how many rows miss a value, in one pass."""
     table = run(lambda: spark.sql(BY_LABEL, labels=plain).limit(MAX_CLASSES + 2).toArrow()).combine_chunks()
+    if nul := pc.sum(table["nul"]).as_py():
+        raise DataError(f"An item, worker or label holds a NUL character ({nul:,} rows); remove it.")
     dropped = {
         "missing item": pc.sum(table["no_item"]).as_py() or 0,
         "missing worker": pc.sum(table["no_worker"]).as_py() or 0,

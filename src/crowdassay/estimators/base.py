@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +16,14 @@ from crowdassay.data.record import find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.estimators.rows import row_truth
 from crowdassay.fit.parameters import check_types, match_classes
 from crowdassay.fit.result import Result
 from crowdassay.fit.run import fit
 from crowdassay.holders.hold import hold
 from crowdassay.holders.memory import Memory
 from crowdassay.io.frames import as_labels
+from crowdassay.read_options import ReadOptions
 from crowdassay.solvers.outcome import Announce, Progress, Solution
 
 
@@ -63,7 +66,7 @@ class Estimator(ABC):
         data : Labels, path, frame, triple (items, workers, labels), or holder
             A Spark frame is fitted inside Spark, and the tables of the result are Spark frames.
         y : ignored
-            For scikit-learn's sake.
+            For scikit-learn's sake; known classes that the model may learn from are ``gold``.
         gold : frame, mapping or path, optional
             Items whose class is known; they are never overruled.
         engine : {'local', 'gpu'}
@@ -84,6 +87,7 @@ class Estimator(ABC):
             if holder is not data:
                 holder.close()
             raise
+        self._reading: dict[str, Any] = self.result_.labels.report.again(reading)
         return self
 
     def needs_memory(self) -> str | None:
@@ -173,16 +177,44 @@ class Estimator(ABC):
         """Return item and one column of probabilities per class, likewise."""
         return self._frame("posterior", data)
 
+    def score(self, data: Any, y: Any) -> float:
+        """Return the share of items that are labelled right: what scikit-learn's model selection maximises.
+
+        Parameters
+        ----------
+        data : Labels, frame, matrix, or triple (items, workers, labels)
+            Labels of items, of the fit or new; they are labelled with the workers as fitted.
+        y : sequence, or file, frame or mapping of item and label
+            The true class of every row of ``data``: of each item in a wide frame or matrix, of each label in a long one, where
+            all labels of an item have the same. Items whose class is missing are left out.
+
+        Examples
+        --------
+        >>> from crowdassay import DawidSkene
+        >>> labels = (list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 0])
+        >>> DawidSkene(smoothing=0.1).fit(labels).score(labels, [0, 0, 1, 1, 1, 1])
+        0.6666666666666667
+        """
+        truth = row_truth(data, y, ReadOptions.of(self._read_alike()))
+        return 1.0 - float(self._predicted(data).score(truth)["error_rate"])
+
     def _frame(self, name: str, data: Any) -> Any:
+        return (self._fitted() if data is None else self._predicted(data)).frame(name)
+
+    def _read_alike(self) -> dict[str, Any]:
+        """Return how the labels of the fit were read, as far as new ones must be read alike."""
+        return dict(self.__dict__.get("_reading", {}))
+
+    def _predicted(self, data: Any) -> Result:
+        """Return what the workers as fitted make of new labels, which are read as those of the fit were."""
         result = self._fitted()
-        if data is None:
-            return result.frame(name)
         if is_spark(data) or not isinstance(result.labels, Labels) or result.holder.writes:
             raise ParameterError("Elsewhere than in memory only the items of the fit are labelled; fit old and new together.")
-        labels = as_labels(data, classes=result.labels.class_names) if not isinstance(data, Labels) else data
+        reading = {**self._read_alike(), "classes": result.labels.class_names}
+        labels = data if isinstance(data, Labels) else as_labels(data, **reading)
         match_classes(result.labels, labels)
         posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
-        return decide(result, labels, posterior).frame(name)
+        return decide(result, labels, posterior)
 
     def _fitted(self) -> Result:
         if "result_" not in self.__dict__:
@@ -201,8 +233,18 @@ class Estimator(ABC):
 
     @property
     def workers_(self) -> Any:
-        """Frame of worker, n_labels, accuracy with an interval, verdict, evidence, looks_like, confusion and sigma."""
+        """Frame of worker, n_labels, accuracy with an interval, verdict, action, evidence and looks_like."""
         return self._fitted().frame("workers")
+
+    @property
+    def parameters_(self) -> Any:
+        """Frame of worker, true, observed, share with an interval, labels, and the model's sigma: who answers what to what."""
+        return self._fitted().frame("parameters")
+
+    @property
+    def next_(self) -> Any:
+        """Frame of the items most worth another label: item, label, probability, labels_needed and what they gain."""
+        return self._fitted().frame("next")
 
     @property
     def items_(self) -> Any:
@@ -261,6 +303,15 @@ class Estimator(ABC):
                 raise ParameterError(f"{type(self).__name__} has no parameter '{name}'; it has {', '.join(known)}.")
             setattr(self, name, value)
         return self
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>" + (self.result_._repr_html_() if "result_" in self.__dict__ else "")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415  only scikit-learn asks
+
+        data = InputTags(string=True, categorical=True, allow_nan=True)
+        return Tags("classifier", TargetTags(required=False), None, ClassifierTags(), None, input_tags=data)
 
     def __repr__(self) -> str:
         changed = [

@@ -13,6 +13,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
+from crowdassay.engines.local import log_softmax
 from crowdassay.engines.scaled import ScaledEngine, ScaledSums
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
@@ -83,7 +84,8 @@ class GLAD(Estimator):
         check_mean("easiness", self.easiness)
         engine = ScaledEngine(labels, threads=self.threads, announce=announce)
         likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
-        problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, pooled=self.confusion)
+        curvature = likelihood.curvature if isinstance(likelihood, TableLikelihood) else None
+        problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, self.confusion, curvature)
         mode = fit_scaled(problem, max_iter=self.max_iter, tol=self.tol, progress=progress)
         parameters = {"ability": self.ability, "easiness": self.easiness}
         if self.confusion:
@@ -125,6 +127,22 @@ class TableLikelihood:
         sums = self.engine.scaled(theta.reshape(-1, n_classes, n_classes), log_scale, weights)
         sums.gradient[:, range(n_classes), range(n_classes)] = 0.0
         return ScaledSums(sums.objective, sums.gradient.reshape(theta.shape), sums.slope, sums.posterior)
+
+    def curvature(self, theta: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        r"""Return about what labels know of the tables (n_workers, n_classes ** 2) and of the log scales (n_items,).
+
+        .. math::  h_{ick} = \sum_j a_j^2\, Q_{jc}\, p_{ick} (1 - p_{ick}), \qquad
+                   h_j = a_j^2 \sum_{ic} Q_{jc} \operatorname{Var}_{k \sim p_{ic}} s_{ick}
+
+        with the probabilities p of an item of average scale.
+        """
+        labels, tables = self.engine.labels, theta.reshape(-1, self.engine.n_classes, self.engine.n_classes)
+        p, squares = np.exp(log_softmax(np.exp(log_scale.mean()) * tables)), np.exp(2 * log_scale)
+        given = observed_counts(labels, posterior * squares[:, None]).sum(axis=2)
+        spread = (p * tables**2).sum(axis=2) - (p * tables).sum(axis=2) ** 2
+        each = (posterior[labels.label_item] * spread[labels.worker]).sum(axis=1)
+        items = np.asarray(squares * np.bincount(labels.label_item, each, labels.n_items), float)
+        return (given[:, :, None] * p * (1.0 - p)).reshape(theta.shape), items
 
 
 class LogisticLikelihood:

@@ -11,15 +11,15 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
-from crowdassay.engines.base import Engine
+from crowdassay.engines.base import FEW_CELLS, Engine
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.light import is_light
+from crowdassay.engines.light import average_worker, is_light
 from crowdassay.engines.local import LocalEngine, log_softmax
 from crowdassay.engines.spark_session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
-from crowdassay.fit.judges import ByFamily, average_difficulty, average_worker
+from crowdassay.fit.judges import ByFamily, average_difficulty
 from crowdassay.fit.parameters import check_choice, check_order, check_run, gap_note
 from crowdassay.fit.result import Result
 from crowdassay.fit.run import fit
@@ -32,7 +32,7 @@ from crowdassay.model.structures import Structure
 from crowdassay.selection.choose import choose_gamma
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
-from crowdassay.solvers.lbfgs import MEMORY, ROOM
+from crowdassay.solvers.lbfgs import MEMORY_NUMBERS, MEMORY_PAIRS
 from crowdassay.solvers.outcome import Announce, Outcome, Progress, Solution
 from crowdassay.solvers.profiled import complete, fit_profiled
 
@@ -40,8 +40,8 @@ TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
 ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
-SEVERAL, LONG = 10**6, 2 * 10**7  # cells of a pass up to which several starts pay, and beyond which it takes long
-WORKING = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
+LONG_PASS_CELLS = 2 * 10**7  # cells of a pass beyond which it takes long
+WORKING_TABLES = 20.0  # tables of all workers that a fit needs besides the memory of L-BFGS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,10 +59,11 @@ class MinimaxEntropy(Estimator):
         Features of the workers' tables; 'ordinal' is section 5 of the paper, for ordered classes.
     item_structure : likewise, 'none' or None
         Features of the items' tables. None takes the workers'; 'none' leaves items out.
-    gamma : float, 'auto' or 'learned'
+    gamma : float, 'auto', 'learned' or None
         alpha = gamma K^2 and beta = alpha * (labels per worker) / (labels per item), where these are not given. 'auto'
         chooses among ``gammas`` by cross-validation, section 6.2 of the paper; 'learned' takes the gamma that explains how
-        far workers lie apart (empirical Bayes).
+        far workers lie apart (empirical Bayes). None takes 1/4, or less where the classes are many and a worker's labels few;
+        see `crowdassay.model.family.usual_gamma`.
     alpha, beta : float or None
         Penalties of workers and items; 0 stands for a vanishing one, 0.001.
     centred : bool
@@ -97,7 +98,7 @@ class MinimaxEntropy(Estimator):
 
     structure: str | Structure = "nominal"
     item_structure: str | Structure | None = None
-    gamma: float | str = 0.25
+    gamma: float | str | None = None
     alpha: float | None = None
     beta: float | None = None
     centred: bool = False
@@ -225,7 +226,7 @@ class MinimaxEntropy(Estimator):
 
     def count_tables(self, facts: Any, *, few: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
-        workers = WORKING + min(2.0 * MEMORY, ROOM / (facts.n_workers * facts.n_classes**2))
+        workers = WORKING_TABLES + min(2.0 * MEMORY_PAIRS, MEMORY_NUMBERS / (facts.n_workers * facts.n_classes**2))
         light = not few and self.needs_memory() is None and (self.starts or 1) == 1
         if light and is_light(make_model(self, facts), facts.longest):
             return workers, 0.0
@@ -233,7 +234,7 @@ class MinimaxEntropy(Estimator):
 
     def slow(self, facts: Any) -> str | None:
         """Say that the fit will take long, and what would not; None where it will not."""
-        if cells(facts) <= LONG or self.item_structure == "none":
+        if cells(facts) <= LONG_PASS_CELLS or self.item_structure == "none":
             return None
         return (
             f"Every pass takes a table of {facts.n_classes:,} x {facts.n_classes:,} classes for each of {facts.n_labels:,} "
@@ -245,16 +246,16 @@ class MinimaxEntropy(Estimator):
         if reason := self.needs_memory():
             raise ParameterError(f"{reason}, or take --engine local.")
         model = make_model(self, engine)
-        found = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
-        assert found.sigma is not None
-        average = average_worker(found.sigma, engine.worker_counts)
-        return replace(found, judge=ByFamily(model, found.sigma, found.log_prior, average))
+        solution = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
+        assert solution.sigma is not None
+        average = average_worker(solution.sigma, engine.worker_counts)
+        return replace(solution, judge=ByFamily(model, solution.sigma, solution.log_prior, average))
 
     def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
         tol = TOLERANCES["profiled"] if self.tol is None else self.tol
         check_run(self.max_iter, tol)
-        several = engine.few and model.item and cells(engine) <= SEVERAL
+        several = engine.few and model.item and cells(engine) <= FEW_CELLS
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")
@@ -289,9 +290,15 @@ class MinimaxEntropy(Estimator):
             "structure": structure_name(self.structure),
             "alpha": model.alpha,
             "beta": model.beta if model.item else None,
-            "gamma": self.gamma if self.alpha is None and self.beta is None else None,
+            "gamma": self._gamma(model),
             "solver": "profiled",
         }
+
+    def _gamma(self, model: Model) -> float | str | None:
+        """Return the gamma of a fit; None where the penalties were given by themselves."""
+        if self.alpha is not None or self.beta is not None:
+            return None
+        return model.alpha / model.worker.n_classes**2 if self.gamma is None else self.gamma
 
     def _result(self, labels: Labels, outcome: Outcome, solver: str) -> Result:
         solution = outcome.solution

@@ -7,11 +7,10 @@ from typing import Any
 from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Engine
 from crowdassay.errors import ParameterError
-from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma
+from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma, usual_gamma
 from crowdassay.model.structures import Basis, Structure, resolve
 
 MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
-FIRST_GAMMA = 0.25  # where learning begins
 
 
 def make_model(asked: Any, sizes: Labels | Engine) -> Model:
@@ -34,7 +33,8 @@ def item_basis(asked: Any, n_classes: int) -> Basis | None:
 def find_penalties(asked: Any, sizes: Labels | Engine) -> tuple[float, float]:
     """Return alpha and beta, as given or by gamma."""
     if asked.alpha is None:
-        gamma = FIRST_GAMMA if asked.gamma == "learned" else check_penalty("gamma", asked.gamma)
+        usual = usual_gamma(sizes.n_classes, sizes.n_workers, sizes.n_items, sizes.n_labels)
+        gamma = usual if asked.gamma in (None, "learned") else check_penalty("gamma", asked.gamma)
         alpha, beta = penalties_from_gamma(gamma, sizes.n_classes, sizes.n_workers, sizes.n_items)
     else:
         alpha = check_penalty("alpha", asked.alpha)

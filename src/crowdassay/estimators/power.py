@@ -9,7 +9,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 
 MAX_STEPS = 3000
-CLOSE = 1e-12  # change of any entry at which the iteration stops
+STOP_CHANGE = 1e-12  # change of any entry at which the iteration stops
 
 
 def leading_vector(
@@ -44,7 +44,7 @@ def leading_vector(
         value = np.sqrt(np.bincount(part, weights=vector**2))[part]
         vector = vector / np.where(value > 0, value, 1.0)
         change = float(np.abs(vector - before).max())
-        if change < CLOSE:
+        if change < STOP_CHANGE:
             break
     voices = np.bincount(part, weights=start * np.sign(vector))[part]
-    return np.where(voices < 0, -vector, vector), value, change < CLOSE
+    return np.where(voices < 0, -vector, vector), value, change < STOP_CHANGE

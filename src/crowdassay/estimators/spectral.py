@@ -20,7 +20,7 @@ from crowdassay.fit.result import Result
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.outcome import Announce, Progress
 
-LEAST = 0.01  # moments do not show an answer to be rarer than this, and EM would hardly leave a cell near zero
+LEAST_PROBABILITY = 0.01  # moments do not show an answer to be rarer than this, and EM would hardly leave a cell near zero
 POWER_STEPS = 100
 START_FROM_VOTES = (
     "The spectral start needs items with labels from three groups of workers, more of them than classes, and classes "
@@ -113,10 +113,10 @@ def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: in
     views = shares[:, complete]
     means, weights = np.empty((3, labels.n_classes, labels.n_classes)), np.empty((3, labels.n_classes))
     for g in range(3):
-        found = group_means(views[(g + 1) % 3], views[(g + 2) % 3], views[g], generator, restarts)
-        if found is None:
+        pair = group_means(views[(g + 1) % 3], views[(g + 2) % 3], views[g], generator, restarts)
+        if pair is None:
             return None
-        means[g], weights[g] = found
+        means[g], weights[g] = pair
     tables = np.empty((labels.n_workers, labels.n_classes, labels.n_classes))
     for g in range(3):
         others = [h for h in range(3) if h != g]
@@ -125,7 +125,7 @@ def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: in
         solved = (moments @ np.linalg.pinv(mixture)).transpose(0, 2, 1)
         tables[group == g] = solved[group == g]
     scale = tables.sum(axis=(1, 2), keepdims=True)  # moments are sums over the worker's labels
-    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * labels.n_classes, LEAST)
+    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * labels.n_classes, LEAST_PROBABILITY)
     return np.asarray(tables / tables.sum(axis=2, keepdims=True))
 
 
@@ -170,7 +170,7 @@ def group_means(
     columns = unwhiten @ axes * scales
     order = linear_sum_assignment(columns, maximize=True)[1]
     weights = 1.0 / np.maximum(scales[order], 1.0) ** 2  # a weight above one is noise
-    means = np.maximum(columns[:, order], LEAST)
+    means = np.maximum(columns[:, order], LEAST_PROBABILITY)
     return means / means.sum(axis=0), weights / weights.sum()
 
 

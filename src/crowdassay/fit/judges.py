@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray
 from crowdassay.data.record import find_winners
 from crowdassay.data.votes import gold_votes, shares
 from crowdassay.engines.base import Ability
@@ -92,11 +92,6 @@ class ByFamily:
         phi = engine.coordinates(self.model)
         difficulty = average_difficulty(item, self.average, posterior, phi)
         return Judgement(posterior, find_winners(posterior), expected, phi, difficulty)
-
-
-def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
-    """Return the mean of the workers' tables, each counting by its number of labels, shape (n_classes, n_classes)."""
-    return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)
 
 
 def average_difficulty(item: Basis, average: FloatArray, posterior: FloatArray, phi: Any) -> FloatArray:

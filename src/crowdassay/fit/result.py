@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
@@ -15,13 +15,15 @@ from crowdassay.errors import ParameterError
 from crowdassay.holders.base import Block, Holder
 from crowdassay.holders.memory import Memory
 from crowdassay.insight.connection import Connection
-from crowdassay.insight.describe import Insight, describe
+from crowdassay.insight.describe import describe
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.learn import JudgeBlock, Learnt
+from crowdassay.insight.money import Money, count_money
 from crowdassay.metrics.scores import score
-from crowdassay.report.build import write_report
-from crowdassay.report.gallery import Gallery
-from crowdassay.report.tables import result_html
+
+if TYPE_CHECKING:
+    from crowdassay.report.gallery import Gallery
 
 TABLES = ("labels", "posterior", "items")  # those of the items
 
@@ -59,6 +61,8 @@ class Result(Record):
     @property
     def chart(self) -> Gallery:
         """Charts of the result, such as ``result.chart.workers()``."""
+        from crowdassay.report.gallery import Gallery  # noqa: PLC0415  charts load when one is drawn
+
         return Gallery(self.insight)
 
     def score(self, truth: Any, *, ordered: bool = False) -> dict[str, Any]:
@@ -84,7 +88,16 @@ class Result(Record):
         """
         if truth is None and self.holder.facts.truth is not None:
             truth = self.insight.against
+        from crowdassay.report.build import write_report  # noqa: PLC0415  charts load when one is drawn
+
         write_report(self.insight, path, truth=truth, title=title, cost=cost, contents=contents)
+
+    def money(self, cost: float | FloatArray) -> Money:
+        """Count what was spent, what of it on workers to remove, and what it would cost to settle the rest.
+
+        ``cost`` is the price of a label, or what each worker has been paid (n_workers,).
+        """
+        return count_money(self.insight, cost)
 
     def blocks(self) -> Iterator[ItemInsight]:
         """Yield what is to be said of the items, block by block and in order; in memory they are one block."""
@@ -106,18 +119,37 @@ class Result(Record):
         return self._table("items")
 
     def workers_table(self) -> pa.Table:
-        """Tabulate the workers: see `crowdassay.insight.describe.Insight.workers_table`."""
+        """Tabulate the workers: see `crowdassay.insight.insight.Insight.workers_table`."""
         return self.insight.workers_table()
 
     def cell_table(self) -> pa.Table | None:
         """Tabulate what workers answer to what in rows, where classes are many: `crowdassay.insight.cells.cell_table`."""
         return self.insight.cell_table()
 
-    def frame(self, name: str) -> Any:
-        """Return the table of that name as the kind of frame that the labels came in."""
-        if name == "workers" or self.holder.in_memory:
-            return self.holder.frame(self.workers_table() if name == "workers" else self._table(name))
-        return self._table(name)
+    def parameters_table(self) -> pa.Table:
+        """Tabulate what workers answer to what: see `crowdassay.insight.insight.Insight.confusion_table`."""
+        return self.insight.confusion_table()
+
+    def next_table(self) -> pa.Table:
+        """Tabulate the items most worth a label: see `crowdassay.insight.insight.Insight.next_table`."""
+        return self.insight.next_table()
+
+    def frame(self, name: str, *, own_names: bool = True) -> Any:
+        """Return a table as the kind of frame that the labels came in.
+
+        Parameters
+        ----------
+        name : {'labels', 'posterior', 'workers', 'items', 'parameters', 'next'}
+        own_names : bool
+            Whether items, workers and labels are called as in the caller's own frame.
+        """
+        names = self.labels.report.own_names if own_names else {}
+        if name in TABLES and not self.holder.in_memory:
+            frame = self._table(name)
+            return frame.withColumnsRenamed(renamed(frame.columns, names)) if hasattr(frame, "withColumnsRenamed") else frame
+        table = self._table(name) if name in TABLES else getattr(self, f"{name}_table")()
+        new = renamed(table.column_names, names)
+        return self.holder.frame(table.rename_columns([new.get(column, column) for column in table.column_names]))
 
     def close(self) -> None:
         """Let go of the labels where they are held elsewhere; the tables of the items can then be had no more."""
@@ -145,6 +177,8 @@ class Result(Record):
         return f"Result({self.method}, {self.labels.n_items:,} items{sure}{state})"
 
     def _repr_html_(self) -> str:
+        from crowdassay.report.tables import result_html  # noqa: PLC0415  charts load when one is drawn
+
         return result_html(self.insight)
 
 
@@ -190,6 +224,17 @@ ITEM_TABLES = {"labels": Record.labels_table, "posterior": Record.posterior_tabl
 def item_table(items: ItemInsight, name: str) -> pa.Table:
     """Return one of the tables of some items."""
     return items.items_table() if name == "items" else ITEM_TABLES[name](items.record)
+
+
+def renamed(columns: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return new names of columns by old ones: the caller's, but where another column has that name already.
+
+    >>> renamed(["item", "label", "probability"], {"item": "task", "worker": "who", "label": "probability"})
+    {'item': 'task'}
+    """
+    taken = {column.casefold() for column in columns}
+    new = {role: name for role, name in names.items() if role in columns and name.casefold() not in taken - {role.casefold()}}
+    return {role: name for role, name in new.items() if role != name}
 
 
 class Away:

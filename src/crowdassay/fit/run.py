@@ -11,7 +11,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import SETTLED, Record
-from crowdassay.engines.base import FEW, Engine
+from crowdassay.engines.base import GATHERED_LABELS, Engine
 from crowdassay.engines.confusion import normalise
 from crowdassay.engines.files import BlockEngine
 from crowdassay.engines.light import is_light
@@ -78,7 +78,7 @@ def fit(
     *,
     progress: Progress | None = None,
     announce: Announce | None = None,
-    few: int = FEW,
+    few: int = GATHERED_LABELS,
     start: FloatArray | None = None,
     stand_ins: bool = True,
 ) -> Result:
@@ -93,7 +93,7 @@ def fit(
     announce : callable, optional
         Called with a sentence when there is a wait.
     few : int
-        Labels up to which they are gathered in memory and fitted there, as `FEW` says.
+        Labels up to which they are gathered in memory and fitted there, as `GATHERED_LABELS` says.
     start : ndarray of shape (n_workers, n_classes, n_classes), optional
         Worker tables of an earlier fit to go on from.
     stand_ins : bool

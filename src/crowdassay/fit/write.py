@@ -23,7 +23,8 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
     if result.holder.writes:
         from crowdassay.holders.spark_write import write_tables  # noqa: PLC0415  seldom needed
 
-        frames = {name: result.frame(name) for name in ("labels", "posterior", "workers", "items")}
+        frames = {name: result.frame(name, own_names=False) for name in TABLES}
+        frames["workers"] = result.holder.frame(result.insight.workers_table(cells=True))
         if cells is not None:
             frames["confusion"] = result.holder.frame(cells)
         write_tables(frames, summary, str(folder), form, raw=raw)
@@ -35,7 +36,7 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
                     streams[name].write(item_table(block, name))
                 if not result.holder.in_memory:
                     pa.default_memory_pool().release_unused()  # else Arrow keeps as much again
-            streams["workers"].write(result.workers_table())
+            streams["workers"].write(result.insight.workers_table(cells=True))
             if cells is not None:
                 streams["confusion"].write(cells)
         write_json(summary, fresh / SUMMARY)

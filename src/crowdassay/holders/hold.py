@@ -11,6 +11,7 @@ from crowdassay.holders.base import Holder
 from crowdassay.holders.card import Card
 from crowdassay.holders.memory import Memory
 from crowdassay.io.frames import as_labels
+from crowdassay.io.told import warn_of
 from crowdassay.io.truth import take_gold
 from crowdassay.read_options import ReadOptions
 
@@ -53,7 +54,9 @@ def hold(
             raise ParameterError(reason)
         columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
         drops = asked.allow_drops
-        return Spark(encode_frame(data, columns=columns, classes=asked.classes, gold=gold, tables=tables, allow_drops=drops))
+        held = encode_frame(data, columns=columns, classes=asked.classes, gold=gold, tables=tables, allow_drops=drops)
+        warn_of(held.report)
+        return Spark(held)
     if hasattr(data, "facts") and hasattr(data, "reduce"):
         if gold is not None:
             raise ParameterError("Give the gold where the labels are read: a holder has its own.")

@@ -14,7 +14,7 @@ from crowdassay.insight.clock import Clock
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.suspicions import KINDS, Kind, Suspicions
 from crowdassay.insight.verdicts import ADVERSARY, INFORMATIVE, SPAMMER, UNCLEAR, WEAK, Agreements
-from crowdassay.kernels.behaviour import KNOWN, KNOWN_WRONG, LABELS, SEEN, TYPICAL
+from crowdassay.kernels.columns import KNOWN, KNOWN_WRONG, LABELS, PAR_TYPICAL, SEEN
 
 KEEP, TALK, RETRAIN, REMOVE, UNKNOWN = "keep", "talk to", "retrain", "remove", "cannot tell"
 ACTIONS = {
@@ -149,7 +149,7 @@ class _Speaker:
 
     def _par(self, i: int) -> str:
         accuracy, low, high = (float(limit[i]) for limit in self.limits)
-        typical = self.behaviour.sums[i, TYPICAL] / max(self.behaviour.sums[i, LABELS], 1)
+        typical = self.behaviour.sums[i, PAR_TYPICAL] / max(self.behaviour.sums[i, LABELS], 1)
         return (
             f"is right {accuracy:.0%} of the time ({low:.0%} to {high:.0%}); a typical worker would be right {typical:.0%} "
             "of the time on the same items"

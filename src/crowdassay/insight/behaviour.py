@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-import numpy as np
-
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.kernels.agreement import share_out
-from crowdassay.kernels.behaviour import add_behaviour
+from crowdassay.kernels.passes import add_behaviour
 
 PAR = 0.92  # a worker at par answers as is typical so often, and by habit else
 
@@ -63,19 +60,7 @@ class Behaviour:
             In which part of its worker's time each label was given, -1 where that is not known; empty without times.
         n_bins : int
         """
-        size, n_classes = labels.n_workers, labels.n_classes
-        found = cls(
-            np.zeros((size, 9)),
-            np.zeros((size, n_classes, n_classes, 3)),
-            np.zeros((size, n_classes, 3)),
-            np.zeros((size, n_bins, 5)),
-        )
-        weight, _ = share_out(labels.starts, labels.worker, size)
-        add_behaviour(
-            labels.starts, labels.worker, labels.label, weight, labels.gold, counted, log_p, log_prior, habit, crowd, PAR,
-            posterior, bins, found.sums, found.cells, found.answers, found.paces,
-        )  # fmt: skip
-        return found
+        return cls(*add_behaviour(labels, counted, log_p, log_prior, habit, crowd, PAR, posterior, bins, n_bins))
 
     def join(self, other: Behaviour) -> Behaviour:
         """Return the sums over both."""

@@ -9,7 +9,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.record import Record, confusion_columns
 
 MOST_CLASSES = 30  # with more, the columns, as many as the square of the classes, would take more than the fit
-LEAST = 0.05  # expected labels from which a cell is worth a row of the long table
+EXPECTED_LABELS = 0.05  # expected labels from which a cell is worth a row of the long table
 
 
 def cell_columns(record: Record) -> dict[str, FloatArray]:
@@ -28,15 +28,15 @@ def cell_table(record: Record, counts: FloatArray) -> pa.Table | None:
     labels = record.labels
     if labels.n_classes <= MOST_CLASSES:
         return None
-    found = np.nonzero(counts >= LEAST)
-    worker, true, observed = map(pa.array, found)
+    worth = np.nonzero(counts >= EXPECTED_LABELS)
+    worker, true, observed = map(pa.array, worth)
     columns = {
         "worker": labels.workers.take(worker),
         "true": labels.classes.take(true),
         "observed": labels.classes.take(observed),
-        "confusion": record.confusion[found],
+        "confusion": record.confusion[worth],
     }
-    return pa.table(columns if record.sigma is None else {**columns, "sigma": record.sigma[found]})
+    return pa.table(columns if record.sigma is None else {**columns, "sigma": record.sigma[worth]})
 
 
 def cell_notes(n_classes: int) -> tuple[str, ...]:

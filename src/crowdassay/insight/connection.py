@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.data.labels import Labels
@@ -98,6 +96,20 @@ def shared_items(labels: Labels) -> BoolArray:
 
 
 def _components(one: np.ndarray, other: np.ndarray, size: int) -> IntArray:
-    """Return the group of each of ``size`` nodes, the edges given by their ends."""
-    graph = coo_array((np.ones(len(one), np.int32), (one, other)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+    """Return the group of each of ``size`` nodes, the edges given by their ends; groups are numbered by their first node.
+
+    Every node points to another of its group, in the end to the first: edges make the first of one end's group point to that of
+    the other, and pointers are shortened, until no edge joins two groups.
+
+    >>> _components(np.array([4, 0]), np.array([1, 3]), 5).tolist()
+    [0, 1, 2, 0, 1]
+    """
+    first = np.arange(size)
+    while len(one):
+        a, b = first[one], first[other]
+        apart = a != b
+        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
+        np.minimum.at(first, np.maximum(a, b), np.minimum(a, b))
+        while not np.array_equal(first, shorter := first[first]):
+            first = shorter
+    return np.unique(first, return_inverse=True)[1]

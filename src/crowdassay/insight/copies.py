@@ -9,13 +9,12 @@ from scipy.special import ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.kernels.agreement import order_by_worker
-from crowdassay.kernels.pairs import compare_tables
+from crowdassay.kernels.passes import compare_tables
 
 LEAST_SHARED = 10  # common items below which a pair is left alone
 LEAST_EXCESS = 0.5  # of the disagreement to be expected must be missing
-RISK = 0.05  # of naming any innocent pair at all
-KEPT = 200
+FALSE_PAIR_RISK = 0.05  # of naming any innocent pair at all
+PAIRS_KEPT = 200  # the most suspicious ones
 MOST_MEETINGS = 200_000_000  # pairs of labels on an item that are looked at; items with most labels are left out first
 
 
@@ -61,28 +60,19 @@ def find_copies(labels: Labels, code: IntArray, counted: BoolArray, tables: Floa
     if not kept.any():
         return [], 0
     item, worker, label = labels.label_item[kept], labels.worker[kept], labels.label[kept]
-    starts = np.zeros(labels.n_items + 1, np.int64)
-    np.cumsum(np.bincount(item, minlength=labels.n_items), out=starts[1:])
-    met = np.bincount(worker, (np.diff(starts) - 1)[item], labels.n_workers)
-    slots = int(min(labels.n_workers, met.max() + 1))
     edges = np.linspace(-20.0, 20.0, 4001)
-    histogram, rows = np.zeros(len(edges) + 1, np.int64), np.full((KEPT, 6), -np.inf)
-    by_worker, order = order_by_worker(worker, labels.n_workers)
-    n_pairs = compare_tables(
-        starts, worker, label, code, order, by_worker, item, tables, LEAST_SHARED, slots, edges, histogram, rows
-    )
+    n_pairs, histogram, rows = compare_tables(item, worker, label, code, tables, LEAST_SHARED, PAIRS_KEPT, edges)
     if not n_pairs:
         return [], 0
     middle, spread = _centre(histogram, edges)
-    rows = rows[np.isfinite(rows[:, 0])]
     excess = (rows[:, 0] - middle) / spread
     missing = (rows[:, 2] - rows[:, 3]) / np.maximum(rows[:, 1] - rows[:, 3], 1e-9)
-    found = rows[(ndtr(-excess) * n_pairs <= RISK) & (missing >= LEAST_EXCESS)]
+    found = rows[(ndtr(-excess) * n_pairs <= FALSE_PAIR_RISK) & (missing >= LEAST_EXCESS)]
     pairs = [
         Pair(int(row[4]), int(row[5]), int(row[1]), int(row[2]), float(row[3]), float((row[0] - middle) / spread))
         for row in found[np.argsort(-found[:, 0], kind="stable")]
     ]
-    return pairs, int(n_pairs)
+    return pairs, n_pairs
 
 
 def _centre(histogram: np.ndarray, edges: FloatArray) -> tuple[float, float]:

@@ -8,12 +8,12 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.insight.tails import as_deviations, crossing, upper_tail
-from crowdassay.kernels.behaviour import BIN_EXPECTED, BIN_LABELS, BIN_RIGHT, BIN_VARIANCE, BIN_WRONG
+from crowdassay.kernels.columns import BIN_EXPECTED, BIN_LABELS, BIN_RIGHT, BIN_VARIANCE, BIN_WRONG
 
-EDGE = 0.15  # of what is known of a worker must lie on either side of the change
+SHARE_ON_EITHER_SIDE = 0.15  # of what is known of a worker must lie on either side of the change
 LEAST_SIDE = 8  # labels, too
 NARROWEST = 0.85  # spread of what workers who do not change show; less is not believed
-MANY = 10  # workers from which on what all of them show is taken off
+MANY_WORKERS = 10  # workers from which on what all of them show is taken off
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +64,11 @@ def find_drift(paces: FloatArray) -> Drift:
     skew = np.clip((2 * share - 1) * (1 - 2 * rate), 0.0, 1.0)
     p = upper_tail(late[..., BIN_WRONG], mean_late, variance, (1 - skew) / 2, whole=False)
     sides = np.minimum(early[..., BIN_LABELS], late[..., BIN_LABELS])
-    fit = (share >= EDGE) & (share <= 1 - EDGE) & (sides >= LEAST_SIDE)
+    fit = (share >= SHARE_ON_EITHER_SIDE) & (share <= 1 - SHARE_ON_EITHER_SIDE) & (sides >= LEAST_SIDE)
     height = np.where(fit, _beside_others(as_deviations(p), share, fit), -np.inf)
     best = height.argmax(axis=1)
     at = np.arange(n_workers), best
-    chance = np.where(fit.any(axis=1), crossing(height[at], EDGE), 1.0)
+    chance = np.where(fit.any(axis=1), crossing(height[at], SHARE_ON_EITHER_SIDE), 1.0)
     before = early[at][:, BIN_RIGHT] / np.maximum(early[at][:, BIN_LABELS], 1)
     after = late[at][:, BIN_RIGHT] / np.maximum(late[at][:, BIN_LABELS], 1)
     return Drift(chance, best + 1, before, after)
@@ -77,7 +77,7 @@ def find_drift(paces: FloatArray) -> Drift:
 def _beside_others(height: FloatArray, share: FloatArray, fit: BoolArray) -> FloatArray:
     """Return deviations (n_workers, n_splits) less what most workers show at half of their work, in units of its spread."""
     some = fit.any(axis=1)
-    if some.sum() < MANY:
+    if some.sum() < MANY_WORKERS:
         return height
     middle = np.abs(np.where(fit, share, np.inf) - 0.5).argmin(axis=1)
     low, median, high = np.quantile(height[some, middle[some]], (0.25, 0.5, 0.75))

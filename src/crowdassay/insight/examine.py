@@ -14,7 +14,7 @@ from crowdassay.insight.behaviour import Behaviour
 from crowdassay.insight.clock import Clock
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.suspicions import suspect
-from crowdassay.insight.verdicts import ENOUGH, Agreements, Comparison, give_verdicts
+from crowdassay.insight.verdicts import ANSWERS_TO_JUDGE, Agreements, Comparison, give_verdicts
 
 
 def behave(record: Record, counted: BoolArray, comparison: Comparison, clock: Clock) -> Behaviour | None:
@@ -62,7 +62,7 @@ def examine(
     against_chance = give_verdicts(tally, estimable)
     if behaviour is None:
         return plain_advice(against_chance)
-    shares, judged = normalise(counts)[0], estimable & (tally.compared >= ENOUGH)
+    shares, judged = normalise(counts)[0], estimable & (tally.compared >= ANSWERS_TO_JUDGE)
     found = suspect(tally, behaviour, clock, copies, judged=judged, shares=shares, crowd=crowd, high=limits[2])
     return advise(
         found, against_chance, tally, behaviour, clock, copies[0],

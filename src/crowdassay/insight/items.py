@@ -13,7 +13,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.data.record import Record, confusion_columns
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.intervals import difficulty_interval
-from crowdassay.insight.verdicts import ENOUGH
+from crowdassay.insight.verdicts import ANSWERS_TO_JUDGE
 
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
 
@@ -56,7 +56,7 @@ class ItemInsight:
         names[:] = "ordinary"
         names[low > self.mean_difficulty] = "hard"
         names[high < self.mean_difficulty] = "easy"
-        names[np.diff(labels.starts) < ENOUGH] = "too few labels"
+        names[np.diff(labels.starts) < ANSWERS_TO_JUDGE] = "too few labels"
         return low, high, list(names)
 
     def items_table(self) -> pa.Table:

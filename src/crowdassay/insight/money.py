@@ -12,9 +12,10 @@ from crowdassay.errors import ParameterError
 from crowdassay.insight.advice import REMOVE
 
 if TYPE_CHECKING:
-    from crowdassay.insight.describe import Insight
+    from crowdassay.insight.insight import Insight
 
-MOST = 1e9  # for a label; more is a mistake
+KNOWN_ITEMS = 50  # items of known class, from which on they are worth several points of error: docs/accuracy.md
+HIGHEST_PRICE = 1e9  # for a label; more is a mistake
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Money:
     per_settled_item : float or None
         Everything spent by the number of items settled; None where none is.
     labels_to_settle : int
-        About how many further labels would settle what labels can settle.
+        About how many further labels would settle the items that labels can settle; the others are for experts.
     to_settle : float
         What they would cost.
     for_experts : int
@@ -53,8 +54,8 @@ class Money:
 
 def check_price(price: float) -> None:
     """Refuse a price that is none."""
-    if not 0 <= price <= MOST:
-        raise ParameterError(f"A label must cost between 0 and {MOST:,.0f}, not {price:g}.")
+    if not 0 <= price <= HIGHEST_PRICE:
+        raise ParameterError(f"A label must cost between 0 and {HIGHEST_PRICE:,.0f}, not {price:g}.")
 
 
 def count_money(insight: Insight, price: float | FloatArray) -> Money:
@@ -90,8 +91,17 @@ def count_money(insight: Insight, price: float | FloatArray) -> Money:
     )
 
 
+def wants_known_items(insight: Insight) -> bool:
+    """Tell whether items of known class would help more than anything: none is known, and labels hardly settle most items.
+
+    Only for methods that learn from known items how far labels can be trusted; those say how far datasets have been off.
+    """
+    needed, experts = further_labels(insight)
+    return insight.record.spread is not None and insight.totals.known == 0 and experts > max(KNOWN_ITEMS, needed)
+
+
 def further_labels(insight: Insight) -> tuple[int, int]:
-    """Return about how many labels would settle what labels can settle, and how many items are for an expert."""
+    """Return about how many labels would settle the items that labels can settle, and how many items are for an expert."""
     worth = insight.worth
     if not worth or not insight.connection.identified.any() or insight.chance:
         return 0, 0

@@ -14,7 +14,7 @@ from crowdassay.insight.verdicts import ADVERSARY
 from crowdassay.io.values import counted
 
 ABOUT_WORKERS = ("Workers to look at:", "Likely copies:")  # how notes begin that tables say in full
-MANY = 0.2  # share of the labels given by adversaries from which the classes may be swapped
+ADVERSARIES_SHARE = 0.2  # share of the labels given by adversaries from which the classes may be swapped
 
 
 def write_notes(
@@ -85,7 +85,7 @@ def _flagged(n_labels: IntArray, advice: Advice, *, gold: bool) -> list[str]:
     if parts:
         notes.append(f"Workers to look at: {', '.join(parts)}. The workers table says whom, and why.")
     adversaries = verdicts == ADVERSARY
-    if n_labels[adversaries].sum() >= MANY * n_labels.sum() and adversaries.any() and not gold:
+    if n_labels[adversaries].sum() >= ADVERSARIES_SHARE * n_labels.sum() and adversaries.any() and not gold:
         notes.append(
             "So many labels contradict the others that the classes may be swapped: if those workers are right, the others are "
             "wrong. A few items of known class (--gold) would settle it."

@@ -20,7 +20,7 @@ from crowdassay.insight.connection import Connection, Links, shared_items
 from crowdassay.insight.tables import crowd_table, first_judgements, worker_tables
 from crowdassay.insight.verdicts import Agreements, Comparison, beyond_chance, count_answers
 
-CLEAR = 1.645  # standard deviations above chance from which labels, or a worker, have something to say
+CLEAR_DEVIATIONS = 1.645  # standard deviations above chance from which labels, or a worker, have something to say
 
 
 def compared(labels: Labels) -> BoolArray:
@@ -117,7 +117,7 @@ class Measure:
     @cached_property
     def crowd(self) -> FloatArray:
         """Pooled confusion of the workers who agree better than chance, shape (n_classes, n_classes)."""
-        clear = self.votes.above_chance > CLEAR
+        clear = self.votes.above_chance > CLEAR_DEVIATIONS
         return crowd_table(self.learned.counts[clear] if clear.any() else self.learned.counts)
 
     @cached_property
@@ -142,4 +142,4 @@ class Measure:
     def estimable(self) -> BoolArray:
         """Mark the workers whose quality can be estimated, shape (n_workers,)."""
         group = self.connection.worker
-        return np.asarray((group >= 0) & self.connection.identified[group] & (self.beyond_chance >= CLEAR))
+        return np.asarray((group >= 0) & self.connection.identified[group] & (self.beyond_chance >= CLEAR_DEVIATIONS))

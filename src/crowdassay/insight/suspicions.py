@@ -14,17 +14,17 @@ from crowdassay.insight.clock import Clock
 from crowdassay.insight.copies import Pair
 from crowdassay.insight.drift import Drift, find_drift
 from crowdassay.insight.tails import discover, sign_tail, upper_tail
-from crowdassay.insight.verdicts import ENOUGH, Agreements
-from crowdassay.kernels.behaviour import (
+from crowdassay.insight.verdicts import ANSWERS_TO_JUDGE, Agreements
+from crowdassay.kernels.columns import (
     KNOWN,
     KNOWN_PAR,
     KNOWN_VARIANCE,
     KNOWN_WRONG,
     LABELS,
     PAR,
+    PAR_TYPICAL,
     PAR_VARIANCE,
     SEEN,
-    TYPICAL,
     WRONG,
 )  # fmt: skip
 
@@ -63,7 +63,7 @@ class Suspicions:
     p : ndarray of shape (n_workers, n_kinds)
         Chance of as clear a sign from a worker against whom nothing is to be said; columns as in `KINDS`.
     found : ndarray of bool, shape (n_workers, n_kinds)
-        Which of them hold: at most 5 in 100 of these are expected to be wrong.
+        Which of them hold: at most 10 in 100 of these are expected to be wrong.
     answer : ndarray of int, shape (n_workers,)
         The most frequent answer.
     cell : ndarray of int, shape (n_workers, 2)
@@ -142,13 +142,13 @@ def suspect(
 
     rate = sums[:, KNOWN_PAR] / np.maximum(known, 1)
     chance = upper_tail(sums[:, KNOWN_WRONG], sums[:, KNOWN_PAR], sums[:, KNOWN_VARIANCE], rate)
-    put(Kind.GOLD, chance, known >= ENOUGH, everyone)
-    typical = sums[:, TYPICAL] / labels
+    put(Kind.GOLD, chance, known >= ANSWERS_TO_JUDGE, everyone)
+    typical = sums[:, PAR_TYPICAL] / labels
     chance = upper_tail(sums[:, WRONG], sums[:, PAR], sums[:, PAR_VARIANCE], sums[:, PAR] / labels)
     put(Kind.PAR, chance, judged, high < typical)
 
     seconds = clock.usual()
-    counted = clock.took.sum(axis=1) >= ENOUGH if clock.took.size else np.zeros(n_workers, bool)
+    counted = clock.took.sum(axis=1) >= ANSWERS_TO_JUDGE if clock.took.size else np.zeros(n_workers, bool)
     usual = float(np.median(seconds[counted])) if counted.sum() >= FEW_WORKERS else np.nan
     put(Kind.FAST, sign_tail(*clock.under(HURRY * usual)), counted & np.isfinite(usual), everyone)
     return Suspicions(p, _name(discover(p, tested) & grave, p, grave), answer, cell, drift, seconds, usual)
@@ -179,7 +179,7 @@ def _confused(behaviour: Behaviour, shares: FloatArray, crowd: FloatArray) -> tu
     """Return the clearest class read as another: its chance, corrected for all cells, where, if it is much, if tested."""
     n_workers, n_classes = shares.shape[:2]
     mass = behaviour.cells[..., SEEN].sum(axis=2)
-    tested = (mass >= ENOUGH)[:, :, None] & ~np.eye(n_classes, dtype=bool)
+    tested = (mass >= ANSWERS_TO_JUDGE)[:, :, None] & ~np.eye(n_classes, dtype=bool)
     seen, expected, variance = np.moveaxis(behaviour.cells, -1, 0)
     chance = np.where(tested, upper_tail(seen, expected, variance, expected / np.maximum(mass, 1e-9)[:, :, None]), 1.0)
     much = tested & (shares >= READS) & (shares - crowd >= MORE)

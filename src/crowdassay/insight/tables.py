@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.kernels.agreement import share_out
+from crowdassay.kernels.passes import share_out
 
 BORROWED = 2.0  # labels' worth of the crowd's table in every worker's
 MOST_CELLS = 50_000_000  # of the tables of all workers; beyond, votes have to do
@@ -27,7 +27,7 @@ def worker_tables(counts: FloatArray) -> FloatArray | None:
 
 def first_judgements(labels: Labels) -> BoolArray:
     """Mark the first of the labels that a worker gave an item, shape (n_labels,): the others repeat it."""
-    first = share_out(labels.starts, labels.worker, labels.n_workers)[0] == 1.0
+    first = share_out(labels) == 1.0
     again = np.flatnonzero(~first)
     pair = labels.label_item[again] * labels.n_workers + labels.worker[again]
     first[again[np.unique(pair, return_index=True)[1]]] = True

@@ -7,8 +7,8 @@ from scipy.special import bdtrc, gammainc, ndtr, ndtri
 
 from crowdassay.arrays import BoolArray, FloatArray
 
-RATE = 0.1  # of false discoveries among everything that is said against workers
-TINY = 1e-12
+FALSE_DISCOVERIES = 0.1  # of false discoveries among everything that is said against workers
+NO_VARIANCE = 1e-12  # a smaller variance is rounding
 
 
 def upper_tail(
@@ -34,9 +34,9 @@ def upper_tail(
     """
     seen, mean, variance = (np.asarray(array, float) for array in (seen, mean, variance))
     jump = np.clip(1 - 2 * np.asarray(rate, float), 0.05, 1.0)
-    size = np.maximum(variance, TINY) / jump**2
+    size = np.maximum(variance, NO_VARIANCE) / jump**2
     place = (seen - (1 - jump if whole else 0.0) / 2 - mean) / jump + size
-    return np.where((place <= 0) | (variance <= TINY), 1.0, gammainc(np.maximum(place, TINY), size))
+    return np.where((place <= 0) | (variance <= NO_VARIANCE), 1.0, gammainc(np.maximum(place, NO_VARIANCE), size))
 
 
 def sign_tail(below: FloatArray, n: FloatArray) -> FloatArray:
@@ -72,7 +72,7 @@ def as_deviations(p: FloatArray) -> FloatArray:
     return np.asarray(-ndtri(np.clip(p, 1e-300, 1 - 1e-16)))
 
 
-def discover(p: FloatArray, tested: BoolArray, rate: float = RATE) -> BoolArray:
+def discover(p: FloatArray, tested: BoolArray, rate: float = FALSE_DISCOVERIES) -> BoolArray:
     """Return which of all tests are significant at a false discovery rate, by Benjamini and Hochberg's rule.
 
     Arrays of any one shape: all tests are taken together, whatever they are tests of.

@@ -9,11 +9,10 @@ from scipy.special import ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.kernels.agreement import share_out
-from crowdassay.kernels.others import compare_with_others
+from crowdassay.kernels.passes import compare_with_others
 
-ENOUGH = 5  # items that a worker must share with others to be judged
-RATE = 0.05  # of false discoveries among the workers flagged
+ANSWERS_TO_JUDGE = 5  # answers from which on something is said of a worker, an item or a class
+FALSE_VERDICTS = 0.05  # of false discoveries among the workers flagged
 NOT_ESTIMABLE, TOO_FEW = "not estimable", "too few labels"
 ADVERSARY, SPAMMER, WEAK, INFORMATIVE, UNCLEAR = "adversary", "spammer", "weak", "informative", "unclear"
 
@@ -83,17 +82,9 @@ class Comparison:
 
     def add_up(self, labels: Labels, counted: BoolArray) -> FloatArray:
         """Return the sums that a tally is made of, over the labels that count (n_labels,): (n_workers, 5 + 2 n_classes)."""
-        n_workers, n_classes, votes = labels.n_workers, labels.n_classes, self.log_p is None
         habit = self.answers / np.maximum(self.answers.sum(axis=1, keepdims=True), 1)
-        sums, first, second = (np.zeros((n_workers, size)) for size in (5, n_classes, n_classes))
-        weight, _ = share_out(labels.starts, labels.worker, n_workers)
-        log_p = np.zeros((1, n_classes, n_classes)) if self.log_p is None else self.log_p
-        log_prior = np.zeros(n_classes) if self.log_prior is None else self.log_prior
-        compare_with_others(
-            labels.starts, labels.worker, labels.label, weight, labels.gold, counted, log_p, log_prior, votes,
-            habit, self.crowd, sums, first, second,
-        )  # fmt: skip
-        return np.column_stack([sums, first, second])
+        log_prior = np.zeros(labels.n_classes) if self.log_prior is None else self.log_prior
+        return np.column_stack(compare_with_others(labels, counted, self.log_p, log_prior, habit, self.crowd))
 
     def tally(self, sums: FloatArray) -> Agreements:
         """Return what the sums of all labels say."""
@@ -118,19 +109,19 @@ def beyond_chance(votes: Agreements) -> float:
     return 0.0 if variance <= 0 else float((votes.agreed - votes.chance).sum() / np.sqrt(variance))
 
 
-def give_verdicts(found: Agreements, estimable: BoolArray) -> list[str]:
+def give_verdicts(agreements: Agreements, estimable: BoolArray) -> list[str]:
     """Return a verdict for every worker.
 
     adversary: agrees less than by chance. spammer: agrees less than halfway between chance and typical, and not
     significantly more than by chance. weak: less than halfway, yet more than by chance. informative: more than by chance.
     unclear: none of these can be shown. Each of the three tests is one-sided with a false discovery rate of 5 %.
     """
-    judged = estimable & (found.compared >= ENOUGH)
-    room = judged & (found.chance_variance > 1e-9)
-    against = discoveries(ndtr(found.above_chance), room)
-    better = discoveries(ndtr(-found.above_chance), room)
-    below = discoveries(ndtr(found.above_halfway), judged & (found.halfway_variance > 1e-9))
-    chancy = found.above_chance < 1.645
+    judged = estimable & (agreements.compared >= ANSWERS_TO_JUDGE)
+    room = judged & (agreements.chance_variance > 1e-9)
+    against = discoveries(ndtr(agreements.above_chance), room)
+    better = discoveries(ndtr(-agreements.above_chance), room)
+    below = discoveries(ndtr(agreements.above_halfway), judged & (agreements.halfway_variance > 1e-9))
+    chancy = agreements.above_chance < 1.645
     names = np.full(len(judged), UNCLEAR, dtype=object)
     names[better] = INFORMATIVE
     names[below] = WEAK
@@ -141,7 +132,7 @@ def give_verdicts(found: Agreements, estimable: BoolArray) -> list[str]:
     return list(names)
 
 
-def discoveries(p: FloatArray, tested: BoolArray, rate: float = RATE) -> BoolArray:
+def discoveries(p: FloatArray, tested: BoolArray, rate: float = FALSE_VERDICTS) -> BoolArray:
     """Return which tests are significant at a false discovery rate, by Benjamini and Hochberg's rule.
 
     >>> discoveries(np.array([0.001, 0.02, 0.5, 0.9]), np.ones(4, bool)).tolist()
@@ -150,7 +141,7 @@ def discoveries(p: FloatArray, tested: BoolArray, rate: float = RATE) -> BoolArr
     order = np.flatnonzero(tested)
     order = order[np.argsort(p[order], kind="stable")]
     below = np.flatnonzero(p[order] <= rate * np.arange(1, len(order) + 1) / max(len(order), 1))
-    found = np.zeros(len(p), bool)
+    discovered = np.zeros(len(p), bool)
     if len(below):
-        found[order[: below[-1] + 1]] = True
-    return found
+        discovered[order[: below[-1] + 1]] = True
+    return discovered

@@ -21,6 +21,7 @@ MAX_FILES = 1_000_000  # in a folder: a worker-response folder has one file per 
 MAX_BYTES = 1 << 30  # unpacked, in a zip
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
 SMALL = 1 << 20  # bytes below which the ratio says nothing
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 READ = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".manifest"})
 # What the zip module raises on damaged archives, as fuzzing found out.
 DAMAGED = (
@@ -76,6 +77,10 @@ def _in_zip(path: Path) -> list[str]:
             raise _refusal(path, f"{shown_file(entry.filename)} is a link")
         if entry.flag_bits & 1:
             raise _refusal(path, f"{shown_file(entry.filename)} is encrypted")
+        if entry.compress_type not in PACKED:
+            raise _refusal(
+                path, f"{shown_file(entry.filename)} is packed by method {entry.compress_type}; pack it again as a plain zip"
+            )
     return [entry.filename for entry in entries if not entry.filename.endswith("/")]  # a name may even be empty
 
 

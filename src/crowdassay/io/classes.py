@@ -20,6 +20,7 @@ LISTED_CHANGES = 20
 MANY = 50  # classes from which on they may be none
 # Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
 NO_ANSWER = frozenset({
+    "__invalid__", "error", "parse error",
     "n/a", "na", "nan", "null", "?", "??", "???", "-", "--", "skip", "skipped", "unsure", "not sure", "i'm not sure", "idk",
     "don't know", "dont know", "i don't know", "i dont know", "don’t know", "i don’t know", "can't tell", "can’t tell",
     "cannot tell", "cannot judge", "can't judge", "no answer", "refused", "weiß nicht", "weiss nicht", "ich weiß nicht",

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from crowdassay.data.labels import LONG
+from crowdassay.data.labels import COMPILED_LABELS
 from crowdassay.errors import DataError
 from crowdassay.io.values import is_text
 
@@ -63,7 +63,7 @@ def recode(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
 def _numbered(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Number the different values in order of appearance, null as -1 or as the empty text."""
     whole = pa.types.is_integer(column.type) and not column.null_count
-    if len(column) >= LONG and (whole or is_text(column.type)):
+    if len(column) >= COMPILED_LABELS and (whole or is_text(column.type)):
         from crowdassay.io.distinct import number_texts  # noqa: PLC0415 - numba is slow to load
 
         return number_texts(column)

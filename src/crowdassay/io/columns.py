@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
 from crowdassay.io.values import listed, shown
+
+Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
+MOST_CLASSES = 50  # of a column that is taken for labels by what it holds
 
 _LABEL = (
     "label", "answer", "response", "annotation", "judgement", "judgment", "rating", "vote", "choice", "class",
@@ -22,7 +26,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "worker": (
         "worker", "annotator", "rater", "user", "labeler", "labeller", "coder", "judge", "crowdworker", "assessor",
-        "turker", "contributor", "reviewer", "participant", "username",
+        "turker", "contributor", "reviewer", "participant", "username", "evaluator", "grader", "scorer", "expert", "respondent",
+        "annotatedby", "labeledby", "labelledby", "completedby", "annotationagent",
     ),
     "label": _LABEL,
     "truth": ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABEL),
@@ -35,11 +40,27 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "elapsedseconds", "responsetime", "timetaken",
     ),
     "weight": (),  # never guessed: it may well be what an object weighs
-    "text": (),
+    "text": ("text", "itemtext", "content", "imageurl", "url"),
 }  # fmt: skip
+# Things that are judged, too: with "id" they name items, alone they may be a text or a remark.
+JUDGED = (
+    "tweet", "post", "comment", "doc", "subject", "message", "rev", "revision", "video", "movie", "article", "review",
+    "utterance", "stimulus", "passage", "paragraph", "snippet", "page", "clip", "audio", "photo", "picture", "pair", "case",
+    "product", "paper", "statement", "claim", "argument", "query",
+)  # fmt: skip
 # Tried when none of the words above is there: they name other things as well.
 LAST: Mapping[str, tuple[str, ...]] = {
-    "item": ("prompt", "conversation", "text", "id"),
+    "item": (
+        *(f"{word}id" for word in JUDGED),
+        "prompt",
+        "conversation",
+        "text",
+        "id",
+        "subject",
+        "tweet",
+        "utterance",
+        "stimulus",
+    ),
     "worker": ("model", "llm"),
     "label": ("score", "grade", "preference"),
     "truth": ("score", "grade", "preference"),
@@ -48,7 +69,9 @@ SUFFIXES = {"item": ("url", "name"), "worker": ("email", "name")}  # for the wor
 OPTIONAL = frozenset({"time", "duration", "weight", "text"})  # roles that may stay empty
 
 
-def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
+def find_columns(
+    names: Sequence[str], roles: Sequence[str], given: Mapping[str, str | None], sample: Sample | None = None
+) -> dict[str, str]:
     """Choose one column for every role.
 
     Case, spaces, underscores and hyphens are ignored. A word earlier in `WORDS` wins over a later one, and a plain word
@@ -61,6 +84,8 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
     roles : sequence of {'item', 'worker', 'label', 'truth', 'time', 'duration', 'weight', 'text'}
     given : mapping
         Columns chosen by the user, by role; they override.
+    sample : callable, optional
+        Returns some rows. Where no name says what the label is, it is the only column that could be one: `could_be_labels`.
 
     Raises
     ------
@@ -77,7 +102,8 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
         _check_given(role, name, names, chosen)
     free = [name for name in names if name not in chosen.values()]
     for role in roles:
-        if role not in chosen and (best := _best(role, free)):
+        left = [name for name in free if name not in chosen.values()] if role in OPTIONAL else free
+        if role not in chosen and (best := _best(role, left)):
             if len(best) > 1 and role in OPTIONAL:
                 continue
             if len(best) > 1 and len(set(best)) == 1:
@@ -88,12 +114,46 @@ def find_columns(names: Sequence[str], roles: Sequence[str], given: Mapping[str,
             chosen[role] = best[0]
     needed = [role for role in roles if role not in OPTIONAL]
     missing = [role for role in needed if role not in chosen]
+    free = [name for name in free if name not in chosen.values()]
+    if missing == ["label"] and sample is not None and {"item", "worker"} <= chosen.keys():
+        possible = could_be_labels(sample(), chosen["item"], chosen["worker"], free)
+        if len(possible) > 1:
+            raise ColumnError(
+                f"Several columns could be the label ({listed(possible)}): they differ between workers on the same item; "
+                "choose one with --label-column."
+            )
+        if possible:
+            chosen["label"], missing = possible[0], []
     if missing:
-        raise ColumnError(_not_found(missing, needed, names, [name for name in free if name not in chosen.values()]))
+        raise ColumnError(_not_found(missing, needed, names, free))
     return {role: chosen[role] for role in roles if role in chosen}
 
 
-def _plain(name: str) -> str:
+def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, names: Sequence[str]) -> list[str]:
+    """List the columns that may hold labels: their few values differ within items, and within workers.
+
+    What an item shows is the same in all of its rows, and what is known of a worker in all of the worker's.
+
+    >>> rows = [{"i": n // 2, "w": n % 2, "text": n // 2, "age": n % 2, "tone": n % 3 > 0, "row": n} for n in range(8)]
+    >>> could_be_labels(rows, "i", "w", ["text", "age", "tone", "row"])
+    ['tone']
+    """
+    found = []
+    for name in names:
+        cells = [(row.get(item), row.get(worker), value) for row in rows if (value := _cell(row.get(name))) is not None]
+        few = len({value for *_, value in cells}) <= min(MOST_CLASSES, len(cells) / 2)
+        within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
+        if few and all(within) and not any(plain_name(name) in words for words in (WORDS["time"], WORDS["duration"])):
+            found.append(name)
+    return found
+
+
+def _cell(value: Any) -> str | None:
+    return None if value is None or isinstance(value, list | dict) or not str(value).strip() else str(value)
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name without blanks, underscores, hyphens and capitals."""
     return re.sub(r"[\s_\-]+", "", name).casefold()
 
 
@@ -105,15 +165,15 @@ def _spellings(role: str) -> list[str]:
 
 def _best(role: str, names: Sequence[str]) -> list[str]:
     for spelling in _spellings(role):
-        if matches := [name for name in names if _plain(name) == spelling]:
+        if matches := [name for name in names if plain_name(name) == spelling]:
             return matches
     return []
 
 
 def _check_given(role: str, name: str, names: Sequence[str], chosen: Mapping[str, str]) -> None:
     if name not in names:
-        near = difflib.get_close_matches(_plain(name), [_plain(other) for other in names], 1)
-        hint = f"; did you mean {shown(next(other for other in names if _plain(other) == near[0]))}?" if near else "."
+        near = difflib.get_close_matches(plain_name(name), [plain_name(other) for other in names], 1)
+        hint = f"; did you mean {shown(next(other for other in names if plain_name(other) == near[0]))}?" if near else "."
         raise ColumnError(f"There is no column {shown(name)} for the {role}; the columns are {listed(names)}{hint}")
     if list(names).count(name) > 1:
         raise ColumnError(f"There are several columns named {shown(name)}; rename all but one.")
@@ -135,7 +195,7 @@ def _not_found(missing: Sequence[str], roles: Sequence[str], names: Sequence[str
         return f"None of the columns ({listed(names)}) looks like an {looks} column; {header}, or {remedy}."
     role = missing[0]
     spelled = {
-        name: max(difflib.SequenceMatcher(None, _plain(name), word).ratio() for word in _spellings(role)) for name in free
+        name: max(difflib.SequenceMatcher(None, plain_name(name), word).ratio() for word in _spellings(role)) for name in free
     }
     nearest = max(spelled, key=spelled.__getitem__, default=None)
     hint = f"; the nearest is {shown(nearest)}" if nearest is not None and spelled[nearest] >= 0.7 else ""

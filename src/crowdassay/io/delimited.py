@@ -25,6 +25,7 @@ SEPARATORS = (",", ";", "\t", "|")
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern}', re.IGNORECASE)
 SAMPLE, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
+FIRST_ROWS = 5000  # that are enough to see what a column holds
 LISTED_LINES = 20
 LONGEST = 1 << 28  # characters of a field
 BATCH = 1 << 16  # rows handed over at a time
@@ -56,12 +57,15 @@ class Dialect:
         Whether blank lines come before the header.
     skip : int
         Lines to leave out first: blank ones, and one that names the separator for Excel.
+    spaced : bool
+        Whether a blank follows every separator, as people type lists; it is no part of a cell.
     """
 
     separator: str
     header: list[str]
     starts_blank: bool
     skip: int = 0
+    spaced: bool = False
 
 
 def sniff(raw: bytes, path: Path) -> Dialect:
@@ -73,14 +77,23 @@ def sniff(raw: bytes, path: Path) -> Dialect:
     text = text[len(lead) :]
     if not text.strip():
         raise DataError(f"There were no labels found: {shown_file(path.name)} is blank.")
-    scores = {separator: _score(text, separator) for separator in SEPARATORS}
-    separator = max(SEPARATORS, key=lambda candidate: scores[candidate][:2])
-    header = [name.strip() for name in scores[separator][2]]
+    layouts = {separator: _layout(text, separator) for separator in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda candidate: layouts[candidate][:2])
+    *_, records, spaced = layouts[separator]
+    header = [name.strip() for name in records[0]]
     if any("�" in name or "\0" in name for name in header):
         refuse_bad_bytes(path, raw)
         if any("\0" in name for name in header):
             raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
-    return Dialect(separator, header, bool(lead) and not named, skip=len(lead.splitlines()))
+    return Dialect(separator, header, bool(lead) and not named, skip=len(lead.splitlines()), spaced=spaced)
+
+
+def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
+    """Return the first rows of a table, by column, from the bytes it begins with."""
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.separator, skipinitialspace=dialect.spaced)
+    rows = list(islice(_until_broken(lines), dialect.skip, FIRST_ROWS))
+    return [dict(zip(dialect.header, row, strict=False)) for row in rows[1:] if row]
 
 
 def read_slowly(
@@ -144,27 +157,39 @@ def _from_windows(cell: str | None, lenient: Lenient) -> str | None:
     return cell.encode("utf-8", "surrogateescape").decode("cp1252")
 
 
-def _score(text: str, separator: str) -> tuple[float, int, list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    records: list[list[str]] = []
+def _layout(text: str, separator: str) -> tuple[float, int, list[list[str]], bool]:
+    r"""Return how many of the first records agree with the header under a separator, its width, the records, and if spaced.
+
+    >>> _layout("item, worker\ni1, ann\n", ",")[2:], _layout("text,label\nAh, well,a\n", ",")[3]
+    (([['item', 'worker'], ['i1', 'ann']], True), False)
+    """
+    plain, trimmed = (_first_records(text, separator, spaced=spaced) for spaced in (False, True))
+    cells = [cell for record in plain for cell in record[1:] if cell]
+    spaced = bool(cells) and all(cell.startswith(" ") for cell in cells)
+    spaced = spaced and all(len(record) == len(trimmed[0]) for record in trimmed)
+    records = trimmed if spaced else plain
+    width = len(records[0])
+    agree = sum(len(record) == width for record in records) / len(records)
+    return (agree if width > 1 else 0.0), width, records, spaced
+
+
+def _first_records(text: str, separator: str, *, spaced: bool) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
+    return list(islice((record for record in _until_broken(reader) if record), SAMPLE_RECORDS + 1)) or [[text]]
+
+
+def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
     try:
-        for record in reader:
-            if record:
-                records.append(record)
-            if len(records) > SAMPLE_RECORDS:
-                break
+        yield from reader
     except csv.Error:
-        pass  # a field beyond the csv module's limit; the records before it are enough to choose by
-    header = records[0] if records else [text]
-    agree = sum(len(record) == len(header) for record in records) / max(len(records), 1)
-    return (agree if len(header) > 1 else 0.0), len(header), header
+        return  # a field beyond the csv module's limit; the records before it are enough to go by
 
 
 def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | None) -> Iterator[tuple[int, list[str]]]:
     errors = "strict" if lenient is None else "surrogateescape"
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
     with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors=errors, newline="") as text:
-        reader = csv.reader(text, delimiter=dialect.separator, strict=True)
+        reader = csv.reader(text, delimiter=dialect.separator, strict=True, skipinitialspace=dialect.spaced)
         line, headed = 1, False
         try:
             for record in islice(reader, dialect.skip, None):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.data.labels import LONG, ImportReport, Labels
+from crowdassay.data.labels import COMPILED_LABELS, ImportReport, Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.classes import arrange_classes, check_classes, many_classes
 from crowdassay.io.coding import Codes, code_column, recode
@@ -85,7 +85,7 @@ def encode(
     if len(item_codes) == 0:
         why = f"all {rows_read} rows miss a value ({_counts(dropped)})" if rows_read else "there are no rows"
         raise DataError(f"There were no labels found in {source}: {why}; check the file and the column names.")
-    parts = np.array_split(label_codes, 1 + len(label_codes) // LONG)  # each is counted as int64
+    parts = np.array_split(label_codes, 1 + len(label_codes) // COMPILED_LABELS)  # each is counted as int64
     counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
     class_values, class_of, notes = arrange_classes(values, counts, classes)
     class_codes = class_of.astype(np.int16)[label_codes]
@@ -147,7 +147,7 @@ def vanished_items(count: int) -> list[str]:
 
 
 def _coded(*columns: pa.Array | pa.ChunkedArray) -> list[tuple[Codes, pa.Array]]:
-    if len(columns[0]) >= LONG:  # a long column takes all cores, and much memory, by itself
+    if len(columns[0]) >= COMPILED_LABELS:  # a long column takes all cores, and much memory, by itself
         coded = [code_column(*column) for column in zip(columns, ROLES, strict=True)]
     else:
         with ThreadPoolExecutor(len(ROLES)) as pool:

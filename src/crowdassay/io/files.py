@@ -12,6 +12,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.io.assemble import assemble, check
 from crowdassay.io.known import read_truth
 from crowdassay.io.reader import read_rows
+from crowdassay.io.told import warn_of
 from crowdassay.read_options import ReadOptions, takes_reading_options
 from crowdassay.sources.local import local_sources
 
@@ -36,7 +37,7 @@ def read_labels(path: str | Path | Sequence[str | Path], **options: Any) -> Labe
     Returns
     -------
     Labels
-        Its `report` says what was read, dropped and repeated.
+        Its `report` says what was read, dropped and repeated; a `CrowdassayWarning` says what deserves a look.
 
     Examples
     --------
@@ -47,7 +48,9 @@ def read_labels(path: str | Path | Sequence[str | Path], **options: Any) -> Labe
     ...     read_labels(path).items.to_pylist()
     ['007']
     """
-    return read_files([path] if isinstance(path, str | Path) else list(path), ReadOptions.of(options))
+    labels = read_files([path] if isinstance(path, str | Path) else list(path), ReadOptions.of(options))
+    warn_of(labels.report)
+    return labels
 
 
 def read_files(given: Sequence[str | Path], options: ReadOptions) -> Labels:

@@ -10,14 +10,15 @@ from typing import Any
 import pyarrow as pa
 
 from crowdassay.data.labels import Labels
-from crowdassay.errors import DataError, MissingExtraError, ParameterError
+from crowdassay.errors import ColumnError, DataError, MissingExtraError, ParameterError
 from crowdassay.io.assemble import assemble, check
 from crowdassay.io.encode import ROLES
 from crowdassay.io.files import read_files
 from crowdassay.io.formats.record import Import
-from crowdassay.io.native import frame_columns, ordered_values, sequence_column, wide_columns
-from crowdassay.io.reader import TIMED
-from crowdassay.io.values import shown
+from crowdassay.io.native import frame_columns, ordered_values, sequence_column
+from crowdassay.io.told import warn_of
+from crowdassay.io.values import is_text, shown
+from crowdassay.io.wide import frame_cells, looks_wide, matrix_cells
 from crowdassay.read_options import ReadOptions, takes_reading_options
 
 BESIDE = ("time", "duration", "weight", "text")
@@ -30,17 +31,30 @@ def as_labels(data: Any, **options: Any) -> Labels:
     Parameters
     ----------
     data : frame, str, Path, Labels or tuple
-        A pandas, Polars, PyArrow, DuckDB or other frame that Narwhals knows, with one row per label, or with ``worker_columns``
-        one row per item; the path of a file or a list of paths; or a tuple (items, workers, labels) of sequences of equal
-        length. An ordered categorical label column gives the classes their order.
+        A pandas, Polars, PyArrow, DuckDB or other frame that Narwhals knows, with one row per label; or a wide one, with a row
+        per item and a column per worker (``format="wide"`` where that does not show, ``worker_columns`` where others are beside
+        them); a matrix of items by workers; the path of a file or a list of paths; or a tuple (items, workers, labels) of
+        sequences of equal length. An ordered categorical label column gives the classes their order.
     {options}
+
+    Warns
+    -----
+    CrowdassayWarning
+        Where rows were left out, a worker labelled an item again, or classes differ by case alone; `Labels.report` has all.
 
     Examples
     --------
     >>> as_labels((["a", "a", "b"], ["ann", "bob", "ann"], [1, 0, 1]))
     Labels(3 labels, 2 items, 2 workers, 2 classes: 0, 1)
     """
-    asked = ReadOptions.of(options)
+    labels = take_labels(data, ReadOptions.of(options))
+    if labels is not data:
+        warn_of(labels.report)
+    return labels
+
+
+def take_labels(data: Any, asked: ReadOptions) -> Labels:
+    """Make `Labels` as `as_labels` does, and leave it to the caller to say what happened on the way."""
     if isinstance(data, Labels):
         if asked.set():
             raise ParameterError("These labels are encoded already; give columns, classes and repeats where they are read.")
@@ -52,34 +66,47 @@ def as_labels(data: Any, **options: Any) -> Labels:
     if reason := asked.refusal("frame"):
         raise ParameterError(reason)
     check(asked)
-    rows, frame, source = _rows(data, asked)
+    rows, frame, source, name = _rows(data, asked)
     classes = ordered_values(rows.label) if asked.classes is None and not asked.bins else asked.classes
     scale = classes is not None and asked.classes is None
     if scale:
         asked = ReadOptions.of({**{name: getattr(asked, name) for name in asked.set()}, "classes": classes})
-    labels = assemble(rows, asked, source=source, frame=frame)
+    labels = assemble(rows, asked, source=source, frame=frame, name=name)
     return replace(labels, report=replace(labels.report, order="scale")) if scale else labels
 
 
-def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str]:
-    if asked.worker_columns:
-        wide = wide_columns(data, asked.worker_columns, asked.item_column)
-        if wide is None:
-            raise ParameterError("--worker-columns needs a frame or a file.")
-        item, worker, label, frame = wide
-        return Import(item, worker, label, {"item": asked.item_column or "index", "worker": "column"}), frame, f"{frame} frame"
-    named = [name for name in asked.columns.values() if name is not None]
-    # Times are looked for where repeats go by them; whoever wants them with the labels names their column.
-    wanted = [role for role in BESIDE if asked.columns[role] is not None or (role == "time" and asked.repeats in TIMED)]
-    if taken := frame_columns(data, (*ROLES, *wanted), asked.columns):
+def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
+    """Return the rows, the kind of frame they came in, what to call it, and its format."""
+    if getattr(data, "ndim", 1) == 2 and hasattr(data, "dtype"):
+        return matrix_cells(data).rows(asked), "pyarrow", "arrays", "wide"
+    if asked.worker_columns or asked.format == "wide":
+        return _wide(data, asked)
+    try:
+        taken = frame_columns(data, (*ROLES, *BESIDE), asked.columns)
+    except ColumnError:
+        if asked.format == "plain" or asked.worker_column or asked.label_column or not looks_wide(data):
+            raise
+        return _wide(data, asked)
+    if taken:
         columns, names, frame = taken
         found: dict[str, Any] = dict(zip(names, columns, strict=True))
-        return Import(**found, columns=names), frame, f"{frame} frame"
-    three = _three(data)
+        if "text" in found and asked.text_column is None and not is_text(found["text"].type):
+            del found["text"], names["text"]  # only its name says that it is a text
+        return Import(**found, columns=names), frame, f"{frame} frame", "plain"
+    three = three_columns(data)
+    named = [name for name in asked.columns.values() if name is not None]
     if named:
         raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
     item, worker, label = three
-    return Import(item, worker, label, {}), "pyarrow", "arrays"
+    return Import(item, worker, label, {}), "pyarrow", "arrays", "plain"
+
+
+def _wide(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
+    taken = frame_cells(data, asked)
+    if taken is None:
+        raise ParameterError("--worker-columns needs a frame or a file.")
+    cells, frame = taken
+    return cells.rows(asked), frame, f"{frame} frame", "wide"
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:
@@ -101,7 +128,8 @@ def to_frame(table: pa.Table, frame: str) -> Any:
     return table.to_pandas() if frame == "pandas" else library.from_arrow(table)
 
 
-def _three(data: Any) -> list[pa.Array | pa.ChunkedArray]:
+def three_columns(data: Any) -> list[pa.Array | pa.ChunkedArray]:
+    """Take three sequences of equal length, or say what may be given instead."""
     if not isinstance(data, tuple | list) or len(data) != 3:
         raise DataError(
             f"Labels cannot be read from a {type(data).__name__}; give a frame, the path of a file, "

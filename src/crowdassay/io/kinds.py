@@ -11,13 +11,13 @@ from crowdassay.errors import FileError
 from crowdassay.io.raw import is_gzipped, refuse_odd_path
 from crowdassay.io.values import shown, shown_file
 
-DELIMITED = frozenset({".csv", ".tsv", ".txt"})
+DELIMITED = frozenset({".csv", ".tsv", ".tab", ".txt", ".results"})  # .results: Mechanical Turk's command line tools
 LINES = frozenset({".jsonl", ".ndjson"})
 JSON = LINES | {".json"}
 RECORDS = JSON | {".manifest"}
 PARQUET, ARRAY = ".parquet", ".npy"
 ZIPPED = frozenset({".zip", ".eval"})  # .eval: Inspect's logs
-SUPPORTED = (".csv", ".tsv", ".txt", PARQUET, ".jsonl", ".ndjson", ".json")
+SUPPORTED = (".csv", ".tsv", ".tab", ".txt", ".results", PARQUET, ".jsonl", ".ndjson", ".json")
 EXPORTS = (*sorted(ZIPPED, reverse=True), ".manifest", ARRAY)  # only as what a tool exports
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 MAGIC = frozenset("*?[")

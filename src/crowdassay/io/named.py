@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.coding import code_column
-from crowdassay.io.columns import _plain
+from crowdassay.io.columns import plain_name
 from crowdassay.io.database import ask
 from crowdassay.io.kinds import LINES, check_file
 from crowdassay.io.look import Look, look, records
@@ -100,6 +99,8 @@ def read_columns(data: Any, roles: Mapping[str, Role], what: str) -> Columns:
         if not table.num_rows:
             raise DataError(f"There were no {what} found: {shown(path.name)} holds no rows.")
         return Columns({role: table[role] for role in names}, names, path.name, notes=tuple(notes))
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     frame: Any = nw.from_native(data, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -149,7 +150,7 @@ def choose_columns(header: Sequence[str], roles: Mapping[str, Role]) -> dict[str
             continue
         free = [column for column in header if column not in chosen.values()]
         for spelling in role.spellings:
-            found = [column for column in free if _plain(column) == spelling]
+            found = [column for column in free if plain_name(column) == spelling]
             if len(found) > 1:
                 raise ColumnError(f"The columns {listed(found)} could both be meant; choose one with {role.option}.")
             if found:
@@ -164,6 +165,8 @@ def encode_names(column: Column, role: str) -> tuple[IntArray, pa.Array]:
     """Return codes (n_rows,), -1 where missing, and the names in their natural order: numbers by size, else by letters."""
     codes, names = code_column(column, role)
     texts = as_text(names).to_pylist()
+    if strange := [text for text in texts if "\0" in text]:
+        raise DataError(f"The {role} {shown(strange[0])} holds a NUL byte; remove it or re-save the file as UTF-8.")
     numbers = [number_of(text) for text in texts]
     if texts and all(number is not None for number in numbers):
         order = sorted(range(len(texts)), key=lambda n: (numbers[n], texts[n]))

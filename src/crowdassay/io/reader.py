@@ -202,9 +202,9 @@ def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, s
     try:
         source = open_source(seen, plain_roles(seen, options), options.columns)
     except ColumnError as error:
-        if any(options.columns.values()):
+        if any(options.columns.values()) or not error.message.startswith("No"):
             raise
-        raise ColumnError(f"{error.message} {_advice(error, options)}") from None
+        raise ColumnError(f"{error.message} {_advice(error, seen, options)}") from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         stem = seen.path.name.removesuffix(".gz").rsplit(".", 1)[0]
@@ -214,16 +214,20 @@ def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, s
 
 
 def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
-    """Return what to look for in a plain table: times and durations only where that costs little, or was asked for."""
+    """Return what to look for in a plain table: times, durations and texts only where that costs little, or was asked for."""
     needed = [role for role in ROLES if not (role == "worker" and options.worker_from_filename)]
     heavy = seen.stamp is not None and seen.stamp[2] > LIGHT
     timed = options.repeats in TIMED or options.time_column is not None or not heavy
     lasted = options.duration_column is not None or not heavy
-    return [*needed, *(["time"] if timed else []), *(["duration"] if lasted else []), "weight", "text"]
+    text = options.text_column is not None or not heavy
+    beside = {"time": timed, "duration": lasted, "weight": True, "text": text}
+    return [*needed, *(role for role, wanted in beside.items() if wanted)]
 
 
-def _advice(error: ColumnError, options: ReadOptions) -> str:
+def _advice(error: ColumnError, seen: Look, options: ReadOptions) -> str:
     each = "If every worker has a column of their own, say --from wide"
+    if len(seen.header) == len(ROLES) and error.message.startswith("None"):
+        each = "If every line is worker, item, label without a header, say --from nltk; if" + each.removeprefix("If")
     if NO_WORKER.match(error.message) and not options.worker_from_filename:
         each += "; if every worker has a file named after them, say --worker-from-filename"
     return f"{each}; if an annotation tool wrote it, name the tool with --from."

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +16,10 @@ import pyarrow as pa
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
 from crowdassay.io.database import ask, quoted, text
-from crowdassay.io.delimited import BATCH, Lenient, read_slowly
+from crowdassay.io.delimited import BATCH, FIRST_ROWS, Lenient, first_rows, read_slowly
 from crowdassay.io.jsontext import check_whole, explain
 from crowdassay.io.kinds import LINES
-from crowdassay.io.look import Look, parquet_file, values
+from crowdassay.io.look import Look, parquet_file, records, values
 from crowdassay.io.raw import is_gzipped
 from crowdassay.io.values import mapping, shown, shown_file, text_of
 
@@ -94,7 +95,9 @@ def _delimited(
 ) -> Source:
     dialect = seen.dialect
     assert dialect is not None
-    columns = find_columns(dialect.header, roles, given) if required is None else {role: role for role in roles}
+    columns = {role: role for role in roles}
+    if required is None:
+        columns = find_columns(dialect.header, roles, given, lambda: first_rows(seen.start or seen.data or b"", dialect))
     positions = [dialect.header.index(name) for name in columns.values()]
     reach = max((dialect.header.index(name) for name in required or columns.values()), default=0)
     allowed = Lenient(reach) if lenient else None
@@ -110,8 +113,8 @@ def _delimited(
         for batch in read_slowly(seen.opened, seen.path, dialect, positions, lenient=allowed):
             yield batch.rename_columns(list(columns))
 
-    # DuckDB may take blank lines for the header and lose rows.
-    fast = None if seen.data is not None or dialect.starts_blank else query
+    # DuckDB may take blank lines for the header and lose rows, and keeps blanks after separators.
+    fast = None if seen.data is not None or dialect.starts_blank or dialect.spaced else query
     return Source(seen, columns, fast, slowly, doubtful=True, lenient=allowed)
 
 
@@ -142,7 +145,7 @@ def _json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> 
         raise DataError(f"There were no labels found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
     if rows == 1 and not by_line:
         return _slow_json(seen, roles, given)  # one object may be a whole frame
-    columns = find_columns(names, roles, given)
+    columns = find_columns(names, roles, given, lambda: _first_records(seen))
     parts = {role: f"json -> {text(_pointer(name))}" for role, name in columns.items()}
     nested = " OR ".join(f"json_type({part}) IN ('ARRAY', 'OBJECT')" for part in parts.values())
     if ask(f"SELECT 1 FROM {objects} WHERE {nested} LIMIT 1", seen.path, lambda relation: relation.fetchall()):  # noqa: S608
@@ -166,7 +169,7 @@ def _slow_json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]
             f"{shown_file(seen.path.name)} is one JSON object with lists inside ({', '.join(map(shown, lists[:5]))}); write a "
             "list with one object per label, with the item, the worker and the label."
         )
-    columns = find_columns(names, roles, given)
+    columns = find_columns(names, roles, given, lambda: found[:FIRST_ROWS])
 
     def slowly() -> Iterator[pa.RecordBatch]:
         for first in range(0, len(found), BATCH):
@@ -202,7 +205,7 @@ def nested_value(role: str, row: int, seen: Look, value: Any) -> DataError:
 
 
 def _parquet(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> Source:
-    columns = find_columns(seen.header, roles, given)
+    columns = find_columns(seen.header, roles, given, lambda: _first_records(seen))
     with parquet_file(seen.path) as file:
         fields = {role: file.schema_arrow.field(seen.header.index(name)) for role, name in columns.items()}
     for role, one in fields.items():
@@ -247,6 +250,10 @@ def _as_read(column: pa.Array, kind: pa.DataType, role: str, seen: Look) -> pa.A
         raise ColumnError(
             f"The {role} column of {shown_file(seen.path.name)} holds bytes that are no text; write it as text or numbers."
         ) from None
+
+
+def _first_records(seen: Look) -> list[dict[str, Any]]:
+    return [record for _, record in islice(records(seen), FIRST_ROWS)]
 
 
 def _holds_objects(value: Any) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -114,6 +113,8 @@ def truth_columns(truth: Any) -> list[Column]:
     """Take the item and label columns out of a file, frame, mapping or Series."""
     if isinstance(truth, str | Path):
         return list(read_truth(truth).columns)
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     if nw.dependencies.is_pandas_series(truth):
         truth = truth.to_dict()  # the index holds the items
     if isinstance(truth, Mapping):

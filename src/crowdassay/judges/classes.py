@@ -11,7 +11,8 @@ from crowdassay.judges.scores import as_number
 MOST_CLASSES = 50  # above this, what people wrote is free text
 ABSTAINING = frozenset(
     (
-        "abstain", "cannot judge", "cannot say", "can't say", "do not know", "don't know", "error", "idk", "invalid", "n/a",
+        "__invalid__", "abstain",
+        "cannot judge", "cannot say", "can't say", "do not know", "don't know", "error", "idk", "invalid", "n/a",
         "na", "nan", "no answer", "none given", "not sure", "parse error", "refusal", "refused", "skip", "skipped", "unclear",
         "unknown", "unparsable", "unparseable", "unsure",
     )

@@ -11,7 +11,7 @@ import numpy as np
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.io.values import counted, listed
-from crowdassay.judges.ppi import FEW
+from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rates import Evidence, as_rates, claimed_rates, find_rates, rate_difference
 
 MOST_GROUPS = 200
@@ -42,7 +42,7 @@ def rate_groups(
     for number, name in enumerate(groups):
         among = code == number
         seen = int(among[evidence.people.item].sum())
-        few += [name] if seen < FEW else []
+        few += [name] if seen < FEWEST_ITEMS else []
         found[name] = {
             "rate": as_rates(find_rates(evidence, among), classes),
             "people_only": as_rates(find_rates(evidence, among, powered=False), classes),
@@ -65,7 +65,7 @@ def rate_groups(
         )
     notes = []
     if few:
-        many = f"People saw fewer than {FEW} items of {counted(len(few), 'group')} ({listed(few, 3)})"
+        many = f"People saw fewer than {FEWEST_ITEMS} items of {counted(len(few), 'group')} ({listed(few, 3)})"
         notes.append(f"{many}: there people's labels are taken alone, and where there are none no rate is given.")
     return found, differences, notes
 

@@ -6,14 +6,15 @@ share :math:`W_h`. With :math:`y` what people say and :math:`f` a prediction tha
 .. math:: \hat\theta = \sum_h W_h\,[\bar y_h + \lambda(\bar f_{h,\text{all}} - \bar f_{h,\text{seen}})], \qquad
    \hat V = \sum_h W_h^2 \Big(1 - \frac{n_h}{N_h}\Big) \frac{S_h^2}{n_h},
 
-where :math:`S_h^2` is the variance of :math:`y - \lambda f`, in which two labels more are counted that have that of :math:`y`.
+where :math:`S_h^2` is the variance of :math:`y - \lambda f`, in which :math:`z^2` labels more are counted for which the
+prediction is worthless: they have the variance of :math:`y`. Without them a few labels on which the prediction happens to be
+right would make it look perfect. Wilson's interval (1927) does the same for a share, of which it says nothing better than that
+:math:`z^2` labels more, half of each kind, were seen (Agresti and Coull 1998); :math:`z = 1.96` for 95 %.
 
 This is prediction-powered inference with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic 2023) for a finite number of
-items; with ``beyond=True`` it is PPI++ itself, about the process that made the items. The weight is pulled towards 1, where a
-calibrated prediction belongs: :math:`\lambda = (n\lambda^* + 10) / (n + 10)`.
-
-The interval is Wilson's, with as many labels as the variance is worth, :math:`n^* = \hat\theta(1-\hat\theta)/\hat V`, as Korn
-and Graubard (1998) do for surveys: it holds near 0 and 1, where a normal one fails.
+items; with ``beyond=True`` it is PPI++ itself, about the process that made the items. The interval is Wilson's, with as many
+labels as the variance is worth, :math:`n^* = \hat\theta(1-\hat\theta)/\hat V`, as Korn and Graubard (1998) do for surveys: it
+holds near 0 and 1, where a normal one fails. No constant here was fitted to data.
 """
 
 from __future__ import annotations
@@ -21,15 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, t
+from scipy.stats import beta, norm
 
 from crowdassay.arrays import FloatArray, IntArray
 
-PULL = 10.0  # labels that the pull of the weight towards 1 is worth
-DOUBT = 2.0  # labels added for which the prediction is worthless, so that a lucky few do not make it look perfect
-LEAST_FREEDOM = 3.0
-WIDER = 1.05  # how much wider than people's labels alone an interval may be
-FEW = 10  # items below which the prediction is not used
+WIDEST = 1.05  # against people's labels alone; an interval that would be wider gives way to theirs
+FEWEST_ITEMS = 10  # seen by people, below which the prediction is not used
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,13 @@ class Sample:
     error_se: float = 0.0
 
 
-def wilson(share: float, n: float, confidence: float = 0.95, df: float = np.inf) -> Interval:
-    """Return Wilson's interval for a share that was seen among `n`, which need not be whole; by Student's t if `df` is finite.
+def squared_quantile(confidence: float) -> float:
+    """Return the square of the normal quantile that goes with a confidence: 3.84 for 95 %."""
+    return float(norm.ppf(0.5 + confidence / 2)) ** 2
+
+
+def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
+    """Return Wilson's interval for a share that was seen among `n`, which need not be whole.
 
     >>> wilson(0.5, 100).as_dict()
     {'estimate': 0.5, 'low': 0.403832, 'high': 0.596168}
@@ -100,7 +103,7 @@ def wilson(share: float, n: float, confidence: float = 0.95, df: float = np.inf)
     share = min(max(share, 0.0), 1.0)
     if not np.isfinite(n):
         return Interval(share, share, share, n)
-    square = float(t.ppf(0.5 + confidence / 2, df)) ** 2 / n
+    square = squared_quantile(confidence) / n
     centre = (share + square / 2) / (1 + square)
     half = np.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     return Interval(share, min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share), n)
@@ -115,18 +118,15 @@ def exact(share: float, n: float, confidence: float = 0.95) -> Interval:
     return Interval(share, low, high, n)
 
 
-def tuned_weight(truth: FloatArray, predicted: FloatArray, pull: float = PULL) -> float:
+def tuned_weight(truth: FloatArray, predicted: FloatArray) -> float:
     """Return the weight of the prediction, between 0 and 1, each of shape (n,) about the mean of its stratum."""
     square = float(predicted @ predicted)
     if square <= 1e-12 * len(predicted):
         return 0.0
-    best = float(truth @ predicted) / square
-    return min(max((len(truth) * best + pull) / (len(truth) + pull), 0.0), 1.0)
+    return min(max(float(truth @ predicted) / square, 0.0), 1.0)
 
 
-def estimate_rate(
-    sample: Sample, *, confidence: float = 0.95, beyond: bool = False, powered: bool = True, pull: float = PULL
-) -> Interval:
+def estimate_rate(sample: Sample, *, confidence: float = 0.95, beyond: bool = False, powered: bool = True) -> Interval:
     """Return the rate of a class with its interval.
 
     Parameters
@@ -137,33 +137,40 @@ def estimate_rate(
         Estimate the rate of the process that made the items instead of that of these items.
     powered : bool
         Use the prediction; otherwise people's labels alone.
-    pull : float
-        Labels that the pull of the prediction's weight towards 1 is worth.
     """
     alone = _interval(sample, 0.0, confidence, beyond)
-    if not powered or len(sample.truth) < FEW:
+    if not powered or len(sample.truth) < FEWEST_ITEMS:
         return alone
     truth, predicted = _centred(sample.truth, sample.stratum), _centred(sample.predicted, sample.stratum)
-    weight = tuned_weight(truth, predicted, pull)
+    weight = tuned_weight(truth, predicted)
     residual = truth - weight * predicted
     if residual @ residual >= truth @ truth:
         return alone  # the prediction is worth nothing
     found = _interval(sample, weight, confidence, beyond)
-    return found if found.width <= WIDER * alone.width else alone
+    return found if found.width <= WIDEST * alone.width else alone
 
 
-def rate_moments(sample: Sample, weight: float, *, beyond: bool = False) -> tuple[float, float]:
-    """Return the estimate for a weight of the prediction, and its variance."""
+def rate_moments(sample: Sample, weight: float, worthless: float, *, beyond: bool = False) -> tuple[float, float]:
+    """Return the estimate for a weight of the prediction, and its variance.
+
+    Parameters
+    ----------
+    sample : Sample
+    weight : float
+    worthless : float
+        How many labels more are counted for which the prediction is worthless.
+    beyond : bool
+    """
     share, n, total = sample.sizes / sample.sizes.sum(), len(sample.truth), float(sample.sizes.sum())
     residual = sample.truth - weight * sample.predicted
     rate, variance, spread, slope = 0.0, 0.0, 0.0, 0.0
     for h, (part, size) in enumerate(zip(share, sample.sizes, strict=True)):
         here = sample.stratum == h
         count = int(here.sum())
-        free, doubt = max(count - 1, 1), DOUBT * count / n
+        free, more = max(count - 1, 1), worthless * count / n
         plain = float(((sample.truth[here] - sample.truth[here].mean()) ** 2).sum()) / free
         squares = float(((residual[here] - residual[here].mean()) ** 2).sum())
-        square = (squares + doubt * plain) / (free + doubt)
+        square = (squares + more * plain) / (free + more)
         rate += part * (float(residual[here].mean()) + weight * float(sample.means[h]))
         variance += part**2 * (square * (1 - count / size) + float(sample.doubt[here].mean())) / count
         spread += part * plain
@@ -174,7 +181,7 @@ def rate_moments(sample: Sample, weight: float, *, beyond: bool = False) -> tupl
 
 
 def _interval(sample: Sample, weight: float, confidence: float, beyond: bool) -> Interval:
-    rate, variance = rate_moments(sample, weight, beyond=beyond)
+    rate, variance = rate_moments(sample, weight, squared_quantile(confidence), beyond=beyond)
     n, total = len(sample.truth), float(sample.sizes.sum())
     rate = min(max(rate, 0.0), 1.0)
     inner = min(max(rate, 0.5 / n), 1 - 0.5 / n)
@@ -182,27 +189,9 @@ def _interval(sample: Sample, weight: float, confidence: float, beyond: bool) ->
     if not _centred(sample.truth, sample.stratum).any():  # people said one thing only, which has no variance to go by
         worth += (1.0 if beyond else 1 - n / total) / n
     effective = 1 / worth if worth > 0 else np.inf
-    if n < FEW:
+    if n < FEWEST_ITEMS:
         return exact(rate, min(effective, n), confidence)
-    return wilson(rate, effective, confidence, _freedom(sample, weight))
-
-
-def _freedom(sample: Sample, weight: float) -> float:
-    r"""Return the degrees of freedom of the variance, infinite for people alone.
-
-    A prediction that is nearly always right leaves a few large residuals, and their variance is known as badly as they are few:
-    :math:`4n / (\kappa - \kappa_y)`, with the kurtosis :math:`\kappa` of residuals beyond that of people's labels, which
-    Wilson's interval allows for already. Satterthwaite has 2 for 4; half of it is in the labels that `DOUBT` adds.
-    """
-    truth = _centred(sample.truth, sample.stratum)
-    residual = _centred(sample.truth - weight * sample.predicted, sample.stratum)
-    square, n = float((truth**2).mean()), len(truth)
-    if not weight or square <= 0:
-        return np.inf
-    fourth = float((truth**4).mean())
-    second = (float((residual**2).sum()) + DOUBT * square) / (n + DOUBT)
-    excess = (float((residual**4).sum()) + DOUBT * fourth) / (n + DOUBT) / second**2 - fourth / square**2
-    return max(4 * n / excess, LEAST_FREEDOM) if excess > 0 else np.inf
+    return wilson(rate, effective, confidence)
 
 
 def _centred(values: FloatArray, stratum: IntArray) -> FloatArray:

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
+from crowdassay.io.frames import to_frame
 from crowdassay.judges.ahead import KINDS, Ahead
+from crowdassay.judges.costs import Spent, as_money
 from crowdassay.judges.fewer import Dropped
 from crowdassay.judges.likeness import Likeness
 from crowdassay.judges.order import OrderBias
@@ -37,6 +39,8 @@ class Rated:
     dropped : tuple of Dropped
     costed : bool
         Whether costs were given.
+    spent : Spent or None
+        What was paid, where people's costs were given.
     ahead : Ahead
     orders : list of OrderBias or None
     groups, differences
@@ -44,6 +48,8 @@ class Rated:
     confidence : float
     beyond : bool
     notes : tuple of str
+    frame : str
+        Kind of frame in which ``judges_``, ``items_`` and ``next_`` are handed back: the caller's.
     """
 
     verdicts: Verdicts
@@ -56,6 +62,7 @@ class Rated:
     likeness: Likeness
     dropped: tuple[Dropped, ...]
     costed: bool
+    spent: Spent | None
     ahead: Ahead
     orders: list[OrderBias | None] | None
     groups: dict[str, Any] | None
@@ -63,6 +70,35 @@ class Rated:
     confidence: float
     beyond: bool
     notes: tuple[str, ...]
+    frame: str = "pyarrow"
+
+    @property
+    def judges_(self) -> Any:
+        """Frame of judge, items that people saw, accuracy with an interval, kappa, verdict and bias."""
+        rows = [
+            {
+                "judge": one.name,
+                "items": one.items,
+                "accuracy": None if one.accuracy is None else one.accuracy.estimate,
+                "accuracy_low": None if one.accuracy is None else one.accuracy.low,
+                "accuracy_high": None if one.accuracy is None else one.accuracy.high,
+                "kappa": one.kappa,
+                "verdict": one.verdict,
+                "bias": one.bias,
+            }
+            for one in self.judges
+        ]
+        return to_frame(pa.Table.from_pylist(rows), self.frame)
+
+    @property
+    def items_(self) -> Any:
+        """Frame of every item: see `items`."""
+        return to_frame(self.items(), self.frame)
+
+    @property
+    def next_(self) -> Any:
+        """Frame of the next items for people: see `next_items`."""
+        return to_frame(self.next_items(), self.frame)
 
     @property
     def rate(self) -> dict[str, Interval]:
@@ -141,6 +177,7 @@ class Rated:
                  "cost_saved": round(step.saved, 4), "without_loss": step.bearable}
                 for step in self.dropped
             ],
+            "cost": as_money(self.spent),
             "next": [str(value) for value in self.next_items()["item"].to_pylist()],
             "next_width": round(self.ahead.narrower, 4),
             "notes": list(self.notes),

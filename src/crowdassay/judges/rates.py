@@ -12,7 +12,7 @@ from scipy.stats import norm
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.judges.order import difference
 from crowdassay.judges.people import People
-from crowdassay.judges.ppi import FEW, WIDER, Interval, Sample, estimate_rate
+from crowdassay.judges.ppi import FEWEST_ITEMS, WIDEST, Interval, Sample, estimate_rate
 
 Rates = list[Interval]
 
@@ -64,7 +64,7 @@ def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) ->
     found = [_rate(evidence.sample(c, among, evidence.drawn), False, *how) for c in range(n_classes)]
     if powered:
         helped = [_rate(evidence.sample(c, among, evidence.stratum), True, *how) for c in range(n_classes)]
-        found = [one if one.width <= WIDER * alone.width else alone for one, alone in zip(helped, found, strict=True)]
+        found = [one if one.width <= WIDEST * alone.width else alone for one, alone in zip(helped, found, strict=True)]
     return _mirrored(found) if n_classes == 2 else found
 
 
@@ -124,7 +124,7 @@ def correlation(evidence: Evidence, c: int, one: BoolArray, two: BoolArray, pair
     place = np.full(len(evidence.blind), -1)
     place[people.item] = np.arange(len(people.item))
     both = pairs[(place[pairs] >= 0).all(axis=1)]
-    if len(both) < FEW:
+    if len(both) < FEWEST_ITEMS:
         return 0.0
     residual = people.truth[:, c] - evidence.blind[people.item, c]
     left, right = residual[place[both[:, 0]]], residual[place[both[:, 1]]]

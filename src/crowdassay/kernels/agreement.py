@@ -5,10 +5,11 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from crowdassay.kernels.columns import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
+
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 FEW_CLASSES = 32  # up to which clearing whole rows is quicker than a pass over the labels
-PAIRS_SAME, PAIRS, COINCIDENT, MARGIN, SHARE_SAME, SHARE = range(6)
 
 
 @_jit

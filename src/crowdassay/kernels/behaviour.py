@@ -5,13 +5,29 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from crowdassay.kernels.others import LEAST, weigh_all, weigh_others
+from crowdassay.kernels.columns import (
+    BIN_EXPECTED,
+    BIN_LABELS,
+    BIN_RIGHT,
+    BIN_VARIANCE,
+    BIN_WRONG,
+    EXPECTED,
+    KNOWN,
+    KNOWN_PAR,
+    KNOWN_VARIANCE,
+    KNOWN_WRONG,
+    LABELS,
+    NEGLIGIBLE,
+    PAR,
+    PAR_TYPICAL,
+    PAR_VARIANCE,
+    SEEN,
+    VARIANCE,
+    WRONG,
+)  # fmt: skip
+from crowdassay.kernels.others import weigh_all, weigh_others
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
-
-LABELS, WRONG, PAR, PAR_VARIANCE, TYPICAL, KNOWN, KNOWN_WRONG, KNOWN_PAR, KNOWN_VARIANCE = range(9)
-SEEN, EXPECTED, VARIANCE = range(3)
-BIN_LABELS, BIN_RIGHT, BIN_WRONG, BIN_EXPECTED, BIN_VARIANCE = range(5)
 
 
 @_jit
@@ -45,7 +61,7 @@ def add_behaviour(  # noqa: PLR0915
             weigh_others(starts, workers, labels, weight, gold, log_p, False, j, n, total, q)
             size = 0
             for c in range(n_classes):
-                if q[c] > LEAST:
+                if q[c] > NEGLIGIBLE:
                     held[size] = c
                     size += 1
             usual[:] = 0.0
@@ -53,7 +69,7 @@ def add_behaviour(  # noqa: PLR0915
                 c = held[s]
                 for k in range(n_classes):
                     usual[k] += q[c] * crowd[c, k]
-                sums[i, TYPICAL] += q[c] * crowd[c, c]
+                sums[i, PAR_TYPICAL] += q[c] * crowd[c, c]
             mean, square = 0.0, 0.0
             for s in range(size):
                 k = held[s]

@@ -16,9 +16,11 @@ import math
 import numba as nb
 import numpy as np
 
+from crowdassay.kernels.columns import FAINT
+
 FLOOR = 1e-100  # the product of two floored factors and of one running product stays above the smallest float
+SLIGHT = 0.01  # curvature, in penalties, that a Newton step does not notice
 FREE, VOTES, GIVEN = 0, 1, 2  # where the class weights of an item come from
-SETTLED = 1e-14  # classes whose weight is below this add nothing to a sum of doubles
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 _inline = nb.njit(cache=True, nogil=True, error_model="numpy", inline="always")  # faster where many arrays are handed over
@@ -91,11 +93,10 @@ def _expand(phi, columns, offsets, widths, tau, exp_tau):
 
 
 @_jit
-def _moments(first, last, workers, labels, exp_sigma, exp_tau, log_joint, p, residual, curvature):
-    """Pass over an item's labels once: log-likelihood, observed minus expected counts and their covariance, per class."""
+def _moments(first, last, workers, labels, exp_sigma, exp_tau, log_joint, p, residual):
+    """Pass over an item's labels once: log-likelihood and observed minus expected counts, per class."""
     n_classes = len(log_joint)
     residual[:] = 0.0
-    curvature[:] = 0.0
     for c in range(n_classes):
         product, log_sum = 1.0, 0.0
         for n in range(first, last):
@@ -114,10 +115,26 @@ def _moments(first, last, workers, labels, exp_sigma, exp_tau, log_joint, p, res
             residual[c, labels[n]] += 1.0
             for k in range(n_classes):
                 residual[c, k] -= p[k]
-                curvature[c, k, k] += p[k]
-                for m in range(k + 1):
-                    curvature[c, k, m] -= p[k] * p[m]
         log_joint[c] += log_sum + math.log(product)
+
+
+@_jit
+def _add_curvature(first, last, workers, exp_sigma, exp_tau, c, p, curvature):
+    """Write the covariance of the answers to an item of class c, summed over its labels (lower triangle)."""
+    n_classes = len(p)
+    curvature[:] = 0.0
+    for n in range(first, last):
+        sigma_row = exp_sigma[workers[n], c]
+        total = 0.0
+        for k in range(n_classes):
+            p[k] = sigma_row[k] * exp_tau[c, k]
+            total += p[k]
+        scale = 1.0 / total
+        for k in range(n_classes):
+            p[k] *= scale
+            curvature[k, k] += p[k]
+            for m in range(k + 1):
+                curvature[k, m] -= p[k] * p[m]
 
 
 @_jit
@@ -148,10 +165,15 @@ def _cholesky_solve(matrix, vector, size):
 
 
 @_jit
-def _newton_step(phi, weights, residual, curvature, columns, offsets, widths, beta, hessian, half, step):
-    """Write the Newton step of the item's expected log-likelihood, block by block, and return gradient . step."""
+def _newton_step(first, last, workers, exp_sigma, exp_tau, phi, weights, residual, columns, offsets, widths, beta,
+                 p, curvature, hessian, half, step):  # fmt: skip
+    """Write the Newton step of the item's expected log-likelihood, block by block, and return gradient . step.
+
+    The covariance of a class that hardly weighs is lost beside the penalty and left out; it is what takes the time, and of many
+    classes an item can have only a few.
+    """
     n_classes = len(weights)
-    slope = 0.0
+    slope, least = 0.0, max(FAINT, SLIGHT * beta / max(last - first, 1))
     for head in range(n_classes):
         start, width = offsets[head], widths[head]
         if width == 0:
@@ -167,7 +189,7 @@ def _newton_step(phi, weights, residual, curvature, columns, offsets, widths, be
                 hessian[a, b] = 0.0
             hessian[a, a] = beta
         for c in range(head, n_classes):
-            if offsets[c] != start or widths[c] == 0 or weights[c] < SETTLED:
+            if offsets[c] != start or widths[c] == 0 or weights[c] < FAINT:
                 continue
             basis = columns[c]
             for a in range(width):
@@ -175,12 +197,16 @@ def _newton_step(phi, weights, residual, curvature, columns, offsets, widths, be
                 for k in range(n_classes):
                     value += basis[k, a] * residual[c, k]
                 step[start + a] += weights[c] * value
+            if weights[c] < least:
+                continue
+            _add_curvature(first, last, workers, exp_sigma, exp_tau, c, p, curvature)
+            for a in range(width):
                 for k in range(n_classes):
                     value = 0.0
                     for m in range(k + 1):
-                        value += curvature[c, k, m] * basis[m, a]
+                        value += curvature[k, m] * basis[m, a]
                     for m in range(k + 1, n_classes):
-                        value += curvature[c, m, k] * basis[m, a]
+                        value += curvature[m, k] * basis[m, a]
                     half[k] = weights[c] * value
                 for b in range(a + 1):
                     value = 0.0
@@ -202,7 +228,7 @@ def _add_gradient(first, last, workers, labels, exp_sigma, exp_tau, weights, p, 
     for n in range(first, last):
         worker, label = workers[n], labels[n]
         for c in range(n_classes):
-            if weights[c] < SETTLED:
+            if weights[c] < FAINT:
                 continue
             total = 0.0
             for k in range(n_classes):
@@ -229,7 +255,7 @@ def solve_items(starts, workers, labels, gold, first, last, exp_sigma, log_prior
     widest = columns.shape[2]
     phi, step, best = np.zeros(size), np.zeros(size), np.zeros(size)
     tau, exp_tau = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
-    residual, curvature = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes, n_classes))
+    residual, curvature = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
     hessian, half, p = np.empty((widest, widest)), np.empty(n_classes), np.empty(n_classes)
     log_joint, weights = np.empty(n_classes), np.empty(n_classes)
     objective = 0.0
@@ -243,7 +269,7 @@ def solve_items(starts, workers, labels, gold, first, last, exp_sigma, log_prior
         for attempt in range(max_steps):
             _expand(phi, columns, offsets, widths, tau, exp_tau)
             log_joint[:] = log_prior
-            _moments(begin, end, workers, labels, exp_sigma, exp_tau, log_joint, p, residual, curvature)
+            _moments(begin, end, workers, labels, exp_sigma, exp_tau, log_joint, p, residual)
             trial = _weigh(log_joint, gold[j], mode, given[j % len(given)], labels, begin, end, weights)
             for r in range(size):
                 trial -= 0.5 * beta * phi[r] * phi[r]
@@ -254,7 +280,10 @@ def solve_items(starts, workers, labels, gold, first, last, exp_sigma, log_prior
                 continue
             value = trial
             best[:] = phi
-            slope = _newton_step(phi, weights, residual, curvature, columns, offsets, widths, beta, hessian, half, step)
+            slope = _newton_step(
+                begin, end, workers, exp_sigma, exp_tau, phi, weights, residual, columns, offsets, widths, beta,
+                p, curvature, hessian, half, step,
+            )  # fmt: skip
             if slope < tolerance or attempt == max_steps - 1:
                 break
             scale = 1.0

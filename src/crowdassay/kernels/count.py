@@ -13,7 +13,7 @@ import numpy as np
 from crowdassay.kernels.compiled import FREE, _inline, _jit, _weigh
 
 SMALLEST = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
-FEW = 8  # classes up to which adding all is quicker than choosing
+FEW_CLASSES = 8  # classes up to which adding all is quicker than choosing
 NOTHING = 1e-25  # weights below this leave no trace: a million of them are lost in the epsilon that EM adds to a count
 
 
@@ -46,7 +46,7 @@ def weigh_by_products(classes, cells, first, last, p, prior, weights):
 @_inline
 def add_weights(classes, cells, first, last, weights, chosen, counts):
     """Add an item's class weights to the counts of its labels; of many classes only those that leave a trace."""
-    if len(classes) <= FEW:
+    if len(classes) <= FEW_CLASSES:
         for n in range(first, last):
             row = counts[cells[n]]
             for c in range(len(classes)):

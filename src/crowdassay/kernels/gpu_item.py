@@ -101,9 +101,12 @@ def make_weigh(n_classes: int, double: bool) -> Any:
             top = max(top, log_joint[c])
         total = real(0.0)
         for c in range(K):
-            total += math.exp(real(log_joint[c] - top))
+            weight = math.exp(real(log_joint[c] - top))
+            weights[c] = weight
+            total += weight
+        scale = ONE / float32(total)
         for c in range(K):
-            weights[c] = math.exp(real(log_joint[c] - top)) / total
+            weights[c] *= scale
         return top + math.log(total)
 
     return fix, weigh

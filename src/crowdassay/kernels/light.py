@@ -17,7 +17,8 @@ import math
 
 import numpy as np
 
-from crowdassay.kernels.compiled import FREE, SETTLED, _inline, _jit
+from crowdassay.kernels.columns import FAINT
+from crowdassay.kernels.compiled import FREE, _inline, _jit
 from crowdassay.kernels.count import SMALLEST, weigh_by_logs, weigh_by_products
 
 
@@ -130,7 +131,7 @@ def _add_sums(classes, workers, labels, first, last, p, active, weights, e, inve
                     target[k] -= scale * row[k] * e[a, k]
                 target[labels[n]] += weight
             a += 1
-        elif weight > SETTLED:
+        elif weight > FAINT:
             for n in range(first, last):
                 target = sums[workers[n], c]
                 target[labels[n]] += weight

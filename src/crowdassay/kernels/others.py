@@ -5,10 +5,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-_jit = nb.njit(cache=True, nogil=True, error_model="numpy")
+from crowdassay.kernels.columns import AGREED, CHANCE, HALFWAY, NEGLIGIBLE, SQUARES, TYPICAL
 
-AGREED, CHANCE, TYPICAL, SQUARES, HALFWAY = range(5)
-LEAST = 1e-9  # class weights below are nothing
+_jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit
@@ -71,7 +70,7 @@ def compare_with_others(
             weigh_others(starts, workers, labels, weight, gold, log_p, votes, j, n, total, q)
             size = 0
             for c in range(n_classes):
-                if q[c] > LEAST:
+                if q[c] > NEGLIGIBLE:
                     held[size] = c
                     size += 1
             guess, usual, squared = 0.0, 0.0, 0.0

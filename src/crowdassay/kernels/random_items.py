@@ -14,10 +14,9 @@ import math
 import numba as nb
 import numpy as np
 
-from crowdassay.kernels.compiled import FREE, SETTLED, _cholesky_solve, _weigh
+from crowdassay.kernels.columns import CLOSE, FAINT, LONGEST_STEP
+from crowdassay.kernels.compiled import FREE, _cholesky_solve, _weigh
 
-LONGEST = 5.0  # logits that a Newton step may go: far out the curvature is nearly nothing
-CLOSE = 1e-3  # a Newton step that promises to raise the evidence by half of this is taken for the last
 TINY = 1e-200  # a running product of probabilities below this is put into the logarithm
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -85,7 +84,7 @@ def log_evidence(first, last, workers, labels, p, c, u, precision, max_steps, ef
             promise += slope[k] * gradient[k]
             longest = max(longest, abs(gradient[k]))
         for k in range(n_classes):
-            step[k] = gradient[k] * min(1.0, LONGEST / max(longest, LONGEST))
+            step[k] = gradient[k] * min(1.0, LONGEST_STEP / max(longest, LONGEST_STEP))
             u[k] += step[k]
         if promise < CLOSE:
             best += 0.5 * promise
@@ -147,7 +146,7 @@ def integrate_items(starts, workers, labels, gold, first, last, p, log_prior, an
                 weights[c] += anchor * (shares[c] / (end - begin) - weights[c])
         for c in range(n_classes):
             totals[c] += weights[c]
-            if weights[c] < SETTLED:
+            if weights[c] < FAINT:
                 continue
             for k in range(n_classes):
                 effect[k] = math.exp(effects[j, c, k])

@@ -6,13 +6,13 @@ One item at a time, straight from the formulas; no tables of exponentials, no sh
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import entr, log_softmax, logsumexp
+from scipy.special import entr
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.model.structures import Basis
 
-STEPS = 500
+NEWTON_STEPS = 500
 
 
 def sweep(
@@ -65,9 +65,10 @@ def solve_item(
 ) -> FloatArray:
     """Alternate an E-step and one Newton step on the item's coordinates (size,), halved while the objective falls."""
     phi = np.zeros(basis.size)
-    for _ in range(STEPS):
-        value, weights, residual = evaluate_item(sigma, label, log_prior, basis, beta, fixed, phi)
-        p = np.exp(log_softmax(sigma + basis.tables(phi[None])[0], axis=2))
+    at_phi = evaluate_item(sigma, label, log_prior, basis, beta, fixed, phi)
+    for _ in range(NEWTON_STEPS):
+        value, weights, residual = at_phi
+        p = np.eye(len(log_prior))[label][:, None, :] - residual
         gradient = basis.pull((weights[:, None] * residual.sum(axis=0))[None])[0] - beta * phi
         curvature = beta * np.eye(basis.size)
         for c in range(len(weights)):
@@ -79,8 +80,10 @@ def solve_item(
         if gradient @ step < 1e-22:
             break
         scale = 1.0
-        while scale > 1e-3 and evaluate_item(sigma, label, log_prior, basis, beta, fixed, phi + scale * step)[0] < value:
+        at_phi = evaluate_item(sigma, label, log_prior, basis, beta, fixed, phi + step)
+        while scale > 1e-3 and at_phi[0] < value:
             scale /= 2
+            at_phi = evaluate_item(sigma, label, log_prior, basis, beta, fixed, phi + scale * step)
         phi = phi + scale * step
     return phi
 
@@ -99,9 +102,9 @@ def evaluate_item(
     ``sigma`` (n, n_classes, n_classes) and ``label`` (n,) belong to the item's n labels.
     """
     tau = basis.tables(phi[None])[0] if basis else np.zeros(sigma.shape[1:])
-    log_p = log_softmax(sigma + tau, axis=2)
+    log_p = sigma + tau - np.logaddexp.reduce(sigma + tau, axis=2, keepdims=True)
     log_joint = log_prior + log_p[np.arange(len(label)), :, label].sum(axis=0)
-    weights = np.exp(log_joint - logsumexp(log_joint)) if fixed is None else fixed
+    weights = np.exp(log_joint - np.logaddexp.reduce(log_joint)) if fixed is None else fixed
     value = weights @ log_joint + entr(weights).sum() - 0.5 * beta * phi @ phi
     residual = np.eye(sigma.shape[1])[label][:, None, :] - np.exp(log_p)
     return float(value), weights, residual

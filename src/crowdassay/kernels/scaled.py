@@ -12,9 +12,11 @@ import math
 import numba as nb
 import numpy as np
 
-from crowdassay.kernels.compiled import SETTLED, _weigh
+from crowdassay.kernels.columns import FAINT
+from crowdassay.kernels.compiled import _weigh
 
 HUGE = 1e200
+KEPT = 2_000_000  # probabilities of an item's labels that are kept from its first pass to its second
 HIGHEST = 30.0  # log scales beyond this, which a line search may try, count as this much
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -37,11 +39,14 @@ def _respond(row, scale, p):
 
 
 @_jit
-def _moments(first, last, workers, labels, tables, scale, c, p):
-    """Return the log-likelihood of an item's labels if its class is c, and the derivative of that by the scale."""
+def _moments(first, last, workers, labels, tables, scale, c, kept):
+    """Return the log-likelihood of an item's labels if its class is c, and the derivative of that by the scale.
+
+    The probabilities of the answers stay in ``kept`` (n_kept, n_classes, n_classes), of labels past its end in its last row.
+    """
     log_likelihood, slope, product = 0.0, 0.0, 1.0
     for n in range(first, last):
-        row = tables[workers[n], c]
+        row, p = tables[workers[n], c], kept[min(n - first, len(kept) - 1), c]
         top, total = _respond(row, scale, p)
         log_likelihood += scale * row[labels[n]] - top
         slope += row[labels[n]]
@@ -63,13 +68,16 @@ def scale_items(starts, workers, labels, gold, first, last, tables, log_scale, l
     observed minus the expected counts; written to ``slope`` (n_items,) the derivative by the log scales.
     """
     n_classes = len(log_prior)
-    log_joint, weights, slopes, p = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    objective = 0.0
+    log_joint, weights, slopes = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    longest, objective = 1, 0.0
+    for j in range(first, last):
+        longest = max(longest, starts[j + 1] - starts[j])
+    kept = np.empty((min(longest, KEPT // n_classes**2) + 1, n_classes, n_classes))
     for j in range(first, last):
         begin, end = starts[j], starts[j + 1]
         scale = math.exp(min(log_scale[j], HIGHEST))
         for c in range(n_classes):
-            log_likelihood, slopes[c] = _moments(begin, end, workers, labels, tables, scale, c, p)
+            log_likelihood, slopes[c] = _moments(begin, end, workers, labels, tables, scale, c, kept)
             log_joint[c] = log_prior[c] + log_likelihood
         objective += _weigh(log_joint, gold[j], mode, given[j % len(given)], labels, begin, end, weights)
         posterior[j] = weights
@@ -78,11 +86,13 @@ def scale_items(starts, workers, labels, gold, first, last, tables, log_scale, l
             totals[c] += weights[c]
             slope[j] += scale * weights[c] * slopes[c]
         for c in range(n_classes):
-            if weights[c] < SETTLED:
+            if weights[c] < FAINT:
                 continue
             weight = weights[c] if plain else weights[c] * scale
             for n in range(begin, end):
-                _respond(tables[workers[n], c], scale, p)
+                p = kept[min(n - begin, len(kept) - 1), c]
+                if n - begin >= len(kept) - 1:
+                    _respond(tables[workers[n], c], scale, p)
                 cells = gradient[workers[n], c]
                 for k in range(n_classes):
                     cells[k] -= weight * p[k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -98,6 +98,22 @@ def make_design(ratings: Ratings, kept: BoolArray, item: int, positive: frozense
     sign = np.array([1.0 if f in positive else -1.0 for f in others])
     return Design(
         rows, starts.astype(np.int64), np.ascontiguousarray(code), sign, score, step, slot, seen, first, item, others
+    )  # fmt: skip
+
+
+def some_objects(design: Design) -> Design | None:
+    """Return the ratings of every tenth object; None where these leave out an element, or a score, that the others have."""
+    chosen = np.arange(0, design.n_objects, 10)
+    rows = np.concatenate([np.arange(design.starts[i], design.starts[i + 1]) for i in chosen])
+    code, score, step = design.code[rows], design.score[rows], design.step[rows]
+    n_tables, n_scores = design.seen.shape
+    seen = np.bincount(step * n_scores + score, minlength=n_tables * n_scores).reshape(n_tables, n_scores) > 0
+    used, all_used = (np.bincount(part.ravel(), minlength=design.n_beta) > 0 for part in (code, design.code))
+    if (seen != design.seen).any() or (used != all_used).any():
+        return None
+    starts = np.concatenate([[0], np.cumsum(np.diff(design.starts)[chosen])]).astype(np.int64)
+    return replace(
+        design, rows=design.rows[rows], starts=starts, code=np.ascontiguousarray(code), score=score, step=step
     )  # fmt: skip
 
 

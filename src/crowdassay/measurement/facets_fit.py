@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from crowdassay.arrays import FloatArray
-from crowdassay.measurement.design import Design, null_space
+from crowdassay.measurement.design import Design, null_space, some_objects
 from crowdassay.threads import available_cores, one_blas_thread
 
 DENSE = 3000  # parameters up to which all second derivatives are kept
@@ -27,6 +27,7 @@ N_NODES = (21, 9)  # of the quadrature, for few and for many ratings
 MANY = 200_000
 SPLIT = 20_000  # ratings from which the pass is made in two parts, always the same two
 MOST_SHORTENED = 30
+NEAR = 1e-2  # largest change, in logits, at which a fit of some objects stops, which is only to begin with
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +135,17 @@ def fit_facets(design: Design, *, joint: bool, max_iter: int, tol: float, errors
     problem = Problem(design, joint=joint)
     if not problem.dense:
         return _fit_large(problem, max_iter, tol)
+    some = some_objects(design) if len(design.rows) >= MANY else None
     directions = null_space(design, joint=joint)
     lock = np.zeros((problem.size, directions.shape[1]))
     lock[: design.n_beta] = directions
     along = _along(lock, design, directions, joint=joint)
     point, converged, n_iter = problem.opening(), False, 0
+    if some is not None:  # most of the way on some of the objects, the last steps with all
+        begun = fit_facets(some, joint=joint, max_iter=max_iter, tol=NEAR, errors=False)
+        point[: design.n_parameters] = begun.parameters
+        if not joint:
+            point[design.n_parameters :] = begun.centre, np.log(begun.spread)
     with one_blas_thread():
         value, gradient, matrix = problem.evaluate(point)
         for n_iter in range(1, max_iter + 1):  # noqa: B007  it is reported

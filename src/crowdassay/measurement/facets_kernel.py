@@ -116,7 +116,8 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
     n_nodes = 1 if joint else len(node)
     precision = 0.0 if joint else 1.0 / (spread * spread)
     place = np.full(n_parameters, -1, np.int64)
-    p = np.empty(n_scores)
+    p, strength = np.empty(n_scores), np.empty(n_nodes)
+    named, with_mean, both = np.empty(n_scores), np.empty(n_scores), np.empty((n_scores, n_scores))
     high = math.exp(FARTHEST / max(n_scores - 1, 1))
     low = 1.0 / high
     value = 0.0
@@ -162,80 +163,100 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
             joint, low, high, share,
         )  # fmt: skip
         size = count if dense else 1
-        scores = np.zeros((n_nodes, count))
+        slopes = np.zeros((count, n_nodes))  # by each parameter, at each node
         whole = np.zeros((count, size))
         link = np.zeros(count)  # information shared with the object's own measure, for profiling
         middle, square = 0.0, 0.0
         for q in range(n_nodes):
             t = mode if joint else mode + width * node[q]
-            w = share[q]
-            strength = math.exp(t)
-            middle += w * t
-            square += w * t * t
-            for n in range(last - first):
-                s, x = step[first + n], score[first + n]
-                mean, variance = chances(min(max(pull[n] * strength, low), high), ease[s], p)
+            strength[q] = math.exp(t)
+            middle += share[q] * t
+            square += share[q] * t * t
+        for n in range(last - first):
+            s, x = step[first + n], score[first + n]
+            spread_here = 0.0  # the variance, averaged over the nodes; likewise the chances, and their products
+            named[:], with_mean[:], both[:] = 0.0, 0.0, 0.0
+            for q in range(n_nodes):
+                w = share[q]
+                mean, variance = chances(min(max(pull[n] * strength[q], low), high), ease[s], p)
+                spread_here += w * variance
                 for f in range(n_others):
-                    a = place[code[first + n, f]]
-                    scores[q, a] += sign[f] * (x - mean)
-                    link[a] += sign[f] * variance
-                    if dense:
-                        for g in range(n_others):
-                            whole[a, place[code[first + n, g]]] += w * sign[f] * sign[g] * variance
-                    else:
-                        whole[a, 0] += w * variance
+                    slopes[place[code[first + n, f]], q] += sign[f] * (x - mean)
                 for k in range(n_scores):
                     if slot[s, k] < 0:
                         continue
-                    a = place[slot[s, k]]
-                    scores[q, a] -= (1.0 if x == k else 0.0) - p[k]
-                    shared = -p[k] * (k - mean)
-                    link[a] += shared
-                    if not dense:
-                        whole[a, 0] += w * p[k] * (1.0 - p[k])
-                        continue
-                    for f in range(n_others):
-                        b = place[code[first + n, f]]
-                        whole[a, b] += w * sign[f] * shared
-                        whole[b, a] += w * sign[f] * shared
-                    whole[a, a] += w * p[k]
-                    for m in range(n_scores):
-                        if slot[s, m] >= 0:
-                            whole[a, place[slot[s, m]]] -= w * p[k] * p[m]
-            if not joint:
-                away = (t - centre) * precision
-                a, b = count - 2, count - 1
-                scores[q, a] += away
-                scores[q, b] += (t - centre) * away - 1.0
+                    slopes[place[slot[s, k]], q] += p[k] - (1.0 if x == k else 0.0)
+                    wp = w * p[k]
+                    named[k] += wp
+                    with_mean[k] -= wp * (k - mean)
+                    for m in range(k + 1):
+                        both[k, m] += wp * p[m]
+            for f in range(n_others):
+                a = place[code[first + n, f]]
+                link[a] += sign[f] * spread_here
+                if not dense:
+                    whole[a, 0] += spread_here
+                    continue
+                for g in range(n_others):
+                    whole[a, place[code[first + n, g]]] += sign[f] * sign[g] * spread_here
+            for k in range(n_scores):
+                if slot[s, k] < 0:
+                    continue
+                a = place[slot[s, k]]
+                link[a] += with_mean[k]
+                if not dense:
+                    whole[a, 0] += named[k] - both[k, k]
+                    continue
+                for f in range(n_others):
+                    b = place[code[first + n, f]]
+                    whole[a, b] += sign[f] * with_mean[k]
+                    whole[b, a] += sign[f] * with_mean[k]
+                whole[a, a] += named[k] - both[k, k]
+                for m in range(k):
+                    if slot[s, m] >= 0:
+                        b = place[slot[s, m]]
+                        whole[a, b] -= both[k, m]
+                        whole[b, a] -= both[k, m]
+        if not joint:
+            a, b = count - 2, count - 1
+            for q in range(n_nodes):
+                off = mode + width * node[q] - centre
+                away = off * precision
+                slopes[a, q] += away
+                slopes[b, q] += off * away - 1.0
+                w = share[q]
+                whole[a, a if dense else 0] += w * precision
+                whole[b, b if dense else 0] += w * 2 * off * away
                 if dense:
-                    whole[a, a] += w * precision
                     whole[a, b] += w * 2 * away
                     whole[b, a] += w * 2 * away
-                    whole[b, b] += w * 2 * (t - centre) * away
-                else:
-                    whole[a, 0] += w * precision
-                    whole[b, 0] += w * 2 * (t - centre) * away
         if joint:
             error[i, 0], error[i, 1] = mode, 1.0 / max(information, 1e-300)
         else:
             error[i, 0], error[i, 1] = middle, square - middle * middle
         for a in range(count):
-            centre_score = 0.0
+            centre_slope = 0.0
             for q in range(n_nodes):
-                centre_score += share[q] * scores[q, a]
-            gradient[mine[a]] += centre_score
+                centre_slope += share[q] * slopes[a, q]
+            gradient[mine[a]] += centre_slope
             for q in range(n_nodes):
-                scores[q, a] -= centre_score
+                slopes[a, q] = math.sqrt(share[q]) * (slopes[a, q] - centre_slope)
         for a in range(count):
-            for b in range(size):
+            for b in range(a + 1 if dense else 1):
                 other = b if dense else a
                 lost = 0.0  # what the object's own measure, being unknown, takes away
                 if joint:
                     lost = link[a] * link[other] / information
                 else:
                     for q in range(n_nodes):
-                        lost += share[q] * scores[q, a] * scores[q, other]
-                matrix[mine[a], mine[other] if dense else 0] += whole[a, b] - lost
+                        lost += slopes[a, q] * slopes[other, q]
+                if not dense:
+                    matrix[mine[a], 0] += whole[a, 0] - lost
+                    continue
+                part = whole[a, b] - lost
+                matrix[mine[a], mine[b]] += part
+                if a != b:
+                    matrix[mine[b], mine[a]] += part
         for a in range(count):
             place[mine[a]] = -1
     return value

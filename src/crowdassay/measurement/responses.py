@@ -12,8 +12,9 @@ import pyarrow as pa
 from crowdassay.arrays import IntArray
 from crowdassay.data.labels import MAX_CLASSES, Labels
 from crowdassay.errors import DataError
-from crowdassay.io.frames import as_labels
+from crowdassay.io.frames import take_labels
 from crowdassay.io.values import shown
+from crowdassay.read_options import ReadOptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,8 @@ def read_responses(
         names = frame.columns if isinstance(frame, nw.DataFrame) else ()
         worker_column = "person" if worker_column is None and "person" in names else worker_column
         score_column = "score" if score_column is None and "score" in names else score_column
-        data = as_labels(data, item_column=item_column, worker_column=worker_column, label_column=score_column)
+        columns = {"item_column": item_column, "worker_column": worker_column, "label_column": score_column}
+        data = take_labels(data, ReadOptions.of(columns))  # whoever answers an item again is measured by both
     values = np.array([_whole(name) for name in data.class_names])
     score = values[data.label]
     low, high = np.zeros(data.n_items, np.int64), np.ones(data.n_items, np.int64)

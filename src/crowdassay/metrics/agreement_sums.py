@@ -10,15 +10,8 @@ import numpy as np
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.kernels.agreement import (
-    MARGIN,
-    add_items,
-    compare_pairs,
-    compare_workers,
-    count_classes,
-    order_by_worker,
-    share_out,
-)
+from crowdassay.kernels import small, small_agreement
+from crowdassay.kernels.columns import MARGIN
 from crowdassay.metrics.coefficients import AgreementSums, middle_ranks
 from crowdassay.threads import available_cores, work_on_each
 
@@ -42,13 +35,21 @@ class Judgements:
     votes: FloatArray
     by_worker: IntArray
     order: IntArray
+    few: small_agreement.Judged | None = None
 
     @classmethod
     def of(cls, labels: Labels) -> Judgements:
         """Weigh and index the labels."""
-        weight, workers_each = share_out(labels.starts, labels.worker, labels.n_workers)
-        classes = count_classes(labels.starts, labels.label, weight, labels.n_classes)
-        return cls(labels, weight, workers_each, *classes, *order_by_worker(labels.worker, labels.n_workers))
+        if small_agreement.is_few(labels):
+            weight, workers_each = small.share_out(labels.starts, labels.worker, labels.n_workers)
+            classes = small_agreement.count_classes(labels, weight)
+            order = small.order_by_worker(labels.worker, labels.n_workers)
+            return cls(labels, weight, workers_each, *classes, *order, small_agreement.Judged(labels, weight))
+        from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
+        weight, workers_each = kernels.share_out(labels.starts, labels.worker, labels.n_workers)
+        classes = kernels.count_classes(labels.starts, labels.label, weight, labels.n_classes)
+        return cls(labels, weight, workers_each, *classes, *kernels.order_by_worker(labels.worker, labels.n_workers))
 
 
 def positions(judgements: Judgements, level: str) -> FloatArray:
@@ -78,28 +79,39 @@ def positions(judgements: Judgements, level: str) -> FloatArray:
 
 def sum_lots(judgements: Judgements, level: str, x: FloatArray, lot: IntArray, n_lots: int) -> tuple[AgreementSums, FloatArray]:
     """Return the sums of every lot, and every item's distance summed over pairs of judgements, shape (n_items,)."""
+    nominal, ranked = level == "nominal", level == "ordinal"
+    if judgements.few is not None:
+        sums, spread, full, apart = small_agreement.add_items(judgements.few, lot, n_lots, x, nominal=nominal, ranked=ranked)
+        return AgreementSums(sums, spread, full if ranked else None), apart
+    from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
     j, labels = judgements, judgements.labels
     sums, spread = np.zeros((n_lots, 6, labels.n_classes)), np.zeros(n_lots)
-    full = np.zeros((n_lots if level == "ordinal" else 0, labels.n_classes, labels.n_classes))
+    full = np.zeros((n_lots if ranked else 0, labels.n_classes, labels.n_classes))
     apart = np.zeros(labels.n_items)
-    add_items(
+    kernels.add_items(
         labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, lot, x,
-        level == "nominal", sums, spread, full, apart,
+        nominal, sums, spread, full, apart,
     )  # fmt: skip
-    return AgreementSums(sums, spread, full if level == "ordinal" else None), apart
+    return AgreementSums(sums, spread, full if ranked else None), apart
 
 
 def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: FloatArray, apart: FloatArray) -> FloatArray:
     """Return for each worker what `crowdassay.kernels.agreement.compare_workers` finds, shape (n_workers, 5)."""
     j, labels = judgements, judgements.labels
     observed = float((apart[j.workers_each > 1] / (j.workers_each[j.workers_each > 1] - 1)).sum())
+    margin, nominal = np.ascontiguousarray(total.classes[MARGIN]), level == "nominal"
+    if j.few is not None:
+        return small_agreement.compare_workers(j.few, apart, x, margin, observed, nominal=nominal)
+    from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
     found = np.empty((labels.n_workers, 5))
 
     def compare(first: int) -> None:
         some = slice(first, first + WORKERS_EACH)
-        compare_workers(
+        kernels.compare_workers(
             j.by_worker[first : first + WORKERS_EACH + 1], j.order, labels.label_item, labels.label, j.weight, j.workers_each,
-            j.first, j.found, j.votes, apart, x, level == "nominal", np.ascontiguousarray(total.classes[MARGIN]), observed,
+            j.first, j.found, j.votes, apart, x, nominal, margin, observed,
             found[some],
         )  # fmt: skip
 
@@ -148,15 +160,30 @@ def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSum
     kept, size = used[labels.label_item], sizes[used]
     worker, label, weight = labels.worker[kept], labels.label[kept], j.weight[kept]
     starts, item = np.append(0, np.cumsum(size)), np.repeat(np.arange(len(size)), size)
+    if j.few is not None:
+        found = small_agreement.compare_pairs(
+            starts, worker, label, weight, labels.n_workers, labels.n_classes, LEAST_SHARED, SHOWN
+        )  # fmt: skip
+        return _pair_sums(labels.n_items, used, *found)
+    from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
+
     others = np.bincount(worker, (size - 1)[item], labels.n_workers)
     slots = int(min(labels.n_workers, others.max(initial=0) + 1))
-    numbers, each, slope = np.zeros(5), np.zeros((len(size), 2)), np.zeros((labels.n_items, 2))
+    numbers, each = np.zeros(5), np.zeros((len(size), 2))
     high, low = np.full((SHOWN, 6), -np.inf), np.full((SHOWN, 6), -np.inf)
-    by_worker, order = order_by_worker(worker, labels.n_workers)
-    compare_pairs(
+    by_worker, order = kernels.order_by_worker(worker, labels.n_workers)
+    kernels.compare_pairs(
         starts, worker, label, weight, by_worker, order, item, labels.n_classes,
         LEAST_SHARED, slots, numbers, each, high, low,
     )  # fmt: skip
+    return _pair_sums(labels.n_items, used, numbers, each, high, low)
+
+
+def _pair_sums(
+    n_items: int, used: BoolArray, numbers: FloatArray, each: FloatArray, high: FloatArray, low: FloatArray
+) -> PairSums:
+    """Put together what a pass over pairs of workers has found on the items that were used."""
+    slope = np.zeros((n_items, 2))
     slope[used] = each
     shown = min(int(numbers[0]), SHOWN)
     pairs, undefined, few = (int(count) for count in numbers[:3])

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
-from crowdassay.kernels.agreement import MARGIN
+from crowdassay.kernels.columns import MARGIN
 from crowdassay.metrics.agreement_sums import LEAST_SHARED, Judgements, PairSums
 from crowdassay.metrics.coefficients import AgreementSums, ratio
 from crowdassay.metrics.resampling import wilson

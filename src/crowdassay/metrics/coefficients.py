@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.kernels.agreement import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
+from crowdassay.kernels.columns import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
 
 NOTHING = 1e-9  # relative; a smaller denominator is rounding
 

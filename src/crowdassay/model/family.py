@@ -20,6 +20,8 @@ from crowdassay.errors import ParameterError
 from crowdassay.model.structures import Basis
 
 LARGEST = 1e15  # beyond, nothing is left of the labels but rounding errors
+PAPER_GAMMA = 0.25  # the smallest that the paper tries, nearly always the best
+AGREE = 1 / 3  # by how much two labels of an item agree more often than by chance
 VANISHING = 1e-3  # what a penalty of zero stands for: without any, the maximum may lie at infinity
 
 
@@ -76,6 +78,25 @@ def penalties_from_gamma(gamma: float, n_classes: int, n_workers: int, n_items: 
     """
     alpha = gamma * n_classes**2
     return alpha, alpha * n_items / n_workers
+
+
+def usual_gamma(n_classes: int, n_workers: int, n_items: int, n_labels: int) -> float:
+    r"""Return the paper's smallest gamma, 1/4, or less where that would make all classes look alike.
+
+    A skill s that all workers share raises the objective, from tables of zeros, by :math:`s^2 / 2` times
+
+    .. math::  \frac NK (m - 1) \Big(A - \frac1K\Big) - \gamma K^2\, W (K - 1)
+
+    with N labels, m of an item, W workers and A the probability that two labels of an item agree. Where this is negative,
+    tables of zeros are a maximum, and nothing is learned. So gamma has to stay below
+    :math:`n (m - 1) (A - 1/K) / (K^3 (K - 1))`, n the labels of a worker; A is taken to lie a third above chance.
+
+    >>> usual_gamma(2, 39, 108, 4212), round(usual_gamma(20, 1000, 200_000, 1_000_000), 4)
+    (0.25, 0.0088)
+    """
+    of_worker, others = n_labels / max(n_workers, 1), max(n_labels / max(n_items, 1) - 1, 1.0)
+    least = AGREE * of_worker * others / max(n_classes**3 * (n_classes - 1), 1)
+    return min(PAPER_GAMMA, least) if least > 0 else PAPER_GAMMA
 
 
 def check_penalty(name: str, value: object) -> float:

@@ -15,7 +15,7 @@ from crowdassay.planning.offer import EXPERT, Offer
 from crowdassay.planning.state import State
 from crowdassay.planning.trials import trials
 
-LEAST_BATCH = 100  # labels
+SMALLEST_BATCH = 100  # labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Plan:
         )
 
 
-def plan(
+def assign(
     state: State,
     budget: float,
     *,
@@ -103,7 +103,7 @@ def plan(
     >>> from crowdassay import MajorityVote, simulate
     >>> labels, _ = simulate(np.random.default_rng(0), n_items=50)
     >>> state = State.of(MajorityVote().fit(labels).result_)
-    >>> found = plan(state, 10)
+    >>> found = assign(state, 10)
     >>> len(found.item), float(found.cost.sum()), int(found.batch.max())
     (10, 10.0, 1)
     """
@@ -115,7 +115,7 @@ def plan(
     if len(offer.cost) == 0 and offer.expert is None:
         raise ParameterError("Nobody can be asked: there is neither a worker nor an expert.")
     cheapest = min([*offer.cost.tolist(), *([] if offer.expert is None else [offer.expert])])
-    size = batch_size or max(LEAST_BATCH, int(np.ceil(left / max(cheapest, 1e-9) / 10)))
+    size = batch_size or max(SMALLEST_BATCH, int(np.ceil(left / max(cheapest, 1e-9) / 10)))
     claimed = {(item, worker) for _, item, worker, *_ in rows}
     shrunk = np.ones(state.labels.n_items)
     typical = label_gain(state, np.arange(state.labels.n_items), rate=rate, pending=pending)
@@ -149,10 +149,10 @@ def plan(
         typical[touched] = label_gain(state, touched, rate=rate, pending=pending)
         first = False
     if not rows:
-        return replace(Plan.nothing(), notes=[*notes, *_left(left)])
+        return replace(Plan.nothing(), notes=[*notes, _why_nothing(state, left, cheapest, max_per_item, least)])
     columns = list(zip(*rows, strict=True))
     if left >= cheapest - 1e-9:
-        notes += _left(left)
+        notes.append(f"{left:,.12g} of the budget is left: nobody can be asked about anything that is worth it.")
     batches, items, workers, costs, gains, trial = columns
     return Plan(
         np.array(batches, np.int64),
@@ -165,8 +165,15 @@ def plan(
     )
 
 
-def _left(money: float) -> list[str]:
-    return [f"{money:g} of the budget is left: nobody can be asked about anything that is worth it."]
+def _why_nothing(state: State, left: float, cheapest: float, max_per_item: int | None, least: float) -> str:
+    """Say why nothing was assigned."""
+    if left < cheapest - 1e-9:
+        return f"A budget of {left:g} buys nothing: the cheapest label costs {cheapest:g}."
+    if max_per_item is not None and not (~state.known & (state.n_labels < max_per_item)).any():
+        return f"Every item has the {max_per_item} labels that it may have (--max-per-item)."
+    if least > 0:
+        return "No label is worth what it costs: each is expected to remove less of an error than it would pay for."
+    return "Nobody can be asked about anything: those who are available have labelled it, or their labels would change nothing."
 
 
 def check_plan(budget: float, max_per_item: int | None, batch_size: int | None) -> None:

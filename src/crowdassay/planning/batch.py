@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.planning.gain import expert_gain, label_gain
+from crowdassay.planning.gain import expert_gain, label_gain, labels_missing
 from crowdassay.planning.offer import EXPERT, Offer
 from crowdassay.planning.state import State
 
@@ -40,9 +40,12 @@ def one_batch(
         cheapest = offer.cost.min() if len(offer.cost) else np.inf
         adds = state.law.adds(state.n_labels[items] + pending[items])
         gain = np.maximum(gain / cheapest, shrunk[items] * expert_gain(state, items, rate=rate) / offer.expert / adds)
+    missing = labels_missing(state.n_labels[items] + pending[items])
+    gain = missing + 0.5 * gain / max(float(gain.max()), 1e-300)
     keep = min(len(items), WIDER * size)
     top = np.argpartition(-gain, keep - 1)[:keep]
-    items = items[np.sort(top[np.argsort(-gain[top], kind="stable")])]
+    top = np.sort(top)
+    items, missing = items[top], missing[top]
     who, cost = _askable(state, offer, capacity)
     n, m = len(items), len(who)
     scores = np.empty((n, m + (offer.expert is not None)))
@@ -60,20 +63,21 @@ def one_batch(
         gains[:, m] = shrunk[items] * expert_gain(state, items, rate=rate)
         scores[:, m] = gains[:, m] / offer.expert / adds
         prices, who = np.append(cost, offer.expert), np.append(who, EXPERT)
-    order = np.argsort(-np.round(scores.ravel(), 12), kind="stable")
-    return _take(order, scores, gains, items, who, prices, capacity, size, money, least)
+    order = np.lexsort((-np.round(scores.ravel(), 12), -np.repeat(missing, scores.shape[1])))
+    order = order[scores.ravel()[order] > 0]
+    return _take(order, gains, items, who, prices, capacity, size, money, least)
 
 
 def _take(
-    order: IntArray, scores: FloatArray, gains: FloatArray, items: IntArray, who: IntArray, prices: FloatArray,
+    order: IntArray, gains: FloatArray, items: IntArray, who: IntArray, prices: FloatArray,
     capacity: dict[int, int], size: int, money: float, least: float,
 ) -> list[tuple[int, int, float, float]]:  # fmt: skip
     """Walk through the pairs, the best first, and take those that are still free."""
     free, room = np.ones(len(items), np.bool_), dict(capacity)
     found: list[tuple[int, int, float, float]] = []
     for place in order.tolist():
-        row, column = divmod(place, scores.shape[1])
-        if scores[row, column] <= 0.0 or len(found) == size:
+        row, column = divmod(place, gains.shape[1])
+        if len(found) == size:
             break
         if gains[row, column] < least * prices[column]:
             continue

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray, row_max, row_sum
 from crowdassay.planning.dependence import Dependence
 from crowdassay.planning.state import State
 
+FIRST_LABELS = 2  # that every item gets before any gets more
 LOOKED_AT = 4  # classes of an item, the likeliest; exact up to as many classes
-ROOM = 4_000_000  # numbers held at a time
-SMALL = 1e-12
+CELLS = 4_000_000  # numbers held at a time
+SMALL_PROBABILITY = 1e-12
 
 
 def look_ahead(
@@ -32,12 +33,13 @@ def look_ahead(
     now, then = law.weight(np.asarray(n_labels, np.float64)), law.weight(np.asarray(n_labels + 1, np.float64))
     evidence = np.log(np.maximum(posterior, 1e-300)) - log_prior
     weights = log_prior + (then / now)[:, None] * evidence
-    after = weights[:, None, :] + then[:, None, None] * np.log(np.maximum(tables, SMALL)).transpose(0, 2, 1)
-    after -= after.max(axis=2, keepdims=True)
+    moved = then[:, None, None] * np.log(np.maximum(tables, SMALL_PROBABILITY)).transpose(0, 2, 1)
+    after = np.add(weights[:, None, :], moved, order="C").reshape(-1, posterior.shape[1])
+    after -= row_max(after)[:, None]
     np.exp(after, out=after)
-    after /= after.sum(axis=2, keepdims=True)
+    after /= row_sum(after)[:, None]
     answers = np.einsum("nc,nck->nk", posterior, tables)
-    return answers / answers.sum(axis=1, keepdims=True), after
+    return answers / row_sum(answers)[:, None], after.reshape(moved.shape)
 
 
 def spread(answers: FloatArray, after: FloatArray) -> FloatArray:
@@ -50,7 +52,7 @@ def spread(answers: FloatArray, after: FloatArray) -> FloatArray:
     would never begin on items that need two.
     """
     mean = np.einsum("nk,nkc->nc", answers, after)
-    return np.maximum(np.einsum("nk,nkc,nkc->n", answers, after, after) - (mean**2).sum(axis=1), 0.0)
+    return np.maximum(np.einsum("nk,nkc,nkc->n", answers, after, after) - row_sum(mean**2), 0.0)
 
 
 def likeliest(posterior: FloatArray, only: int | None = None) -> IntArray:
@@ -90,17 +92,26 @@ def label_gain(
     found = np.empty(len(items))
     n_labels = state.n_labels if pending is None else state.n_labels + pending
     n_classes = state.posterior.shape[1]
-    step = max(1, ROOM // (n_classes * min(n_classes, LOOKED_AT) * 2))
+    step = max(1, CELLS // (n_classes * min(n_classes, LOOKED_AT) * 2))
     for first in range(0, len(items), step):
         part = slice(first, first + step)
         rows = items[part]
         codes = likeliest(state.posterior[rows], rate)
-        q = np.maximum(np.take_along_axis(state.posterior[rows], codes, axis=1), SMALL)
-        q /= q.sum(axis=1, keepdims=True)
+        q = np.maximum(np.take_along_axis(state.posterior[rows], codes, axis=1), SMALL_PROBABILITY)
+        q /= row_sum(q)[:, None]
         tables = state.crowd[codes] if workers is None else state.tables[workers[part][:, None], codes]
         after = look_ahead(q, state.log_prior[codes], n_labels[rows], tables, state.law)
         found[part] = spread(*after) / (1.0 if rate is None else 2.0)  # of two classes the probabilities move as one
     return found
+
+
+def labels_missing(n_labels: IntArray) -> IntArray:
+    """Return how many labels items lack that every item gets first, (n,): without a second opinion nobody can be judged.
+
+    >>> labels_missing(np.array([0, 1, 2, 9])).tolist()
+    [2, 1, 0, 0]
+    """
+    return np.maximum(FIRST_LABELS - np.asarray(n_labels, np.int64), 0)
 
 
 def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> FloatArray:
@@ -108,4 +119,4 @@ def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> Fl
     if rate is not None:
         q = state.posterior[items, rate]
         return np.asarray(q * (1 - q))
-    return np.asarray(1 - (state.posterior[items] ** 2).sum(axis=1))
+    return np.asarray(1 - row_sum(state.posterior[items] ** 2))

@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.planning.curve import DRAWS, ROOM, labels_needed, look_further
-from crowdassay.planning.gain import expert_gain, label_gain
+from crowdassay.planning.gain import expert_gain, label_gain, labels_missing
 from crowdassay.planning.state import State
 
 
@@ -34,11 +34,14 @@ class Worth:
 
 
 def rank_items(state: State, items: IntArray, *, worker: int | None = None, rate: int | None = None) -> IntArray:
-    """Return items by what one more label gains, the most first, equals as given; of one worker, or of a typical one."""
+    """Return items by what one more label gains, the most first, equals as given; of one worker, or of a typical one.
+
+    Items that lack one of the labels that every item gets, see `labels_missing`, come before all others.
+    """
     workers = None if worker is None else np.full(len(items), worker)
     gain = label_gain(state, items, workers, rate=rate)
     unsure = expert_gain(state, items, rate=rate)
-    return items[np.lexsort((-np.round(unsure, 9), -np.round(gain, 9)))]
+    return items[np.lexsort((-np.round(unsure, 9), -np.round(gain, 9), -labels_missing(state.n_labels[items])))]
 
 
 def next_items(

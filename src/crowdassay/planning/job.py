@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crowdassay.arrays import BoolArray, FloatArray, row_max
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import Record
 from crowdassay.planning.assign import Plan
@@ -16,7 +17,7 @@ from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.offer import EXPERT
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST, Limit, limit_of, shipped_law
+from crowdassay.planning.stop import FEWEST_LABELS, Limit, limit_from_items, shipped_law
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 
@@ -30,11 +31,14 @@ class Standing:
     limit : Limit
         Of the error among the items whose class is not known.
     curve : Curve
+    factor : float
+        By how much the error is expected to exceed what the probabilities say.
     notes : list of str
     """
 
     limit: Limit
     curve: Curve
+    factor: float
     notes: list[str]
 
 
@@ -47,30 +51,47 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
     method : str
         What the probabilities come from.
     fit : callable, optional
-        Fits labels: where some classes are known it is called without them, to see how many it gets wrong.
+        Fits labels: where some classes are known it is called without half of them, twice, to see how many it gets wrong.
     seed : int
     """
     unknown = ~state.known
-    raw = float(1 - state.posterior[unknown].max(axis=1).mean()) if unknown.any() else 0.0
-    wrong = known = 0
+    now = 1 - row_max(state.posterior[unknown])
+    checked, wrong = np.empty(0), np.empty(0, np.bool_)
     notes = []
-    if state.known.any() and fit is not None:
-        blind = fit(state.labels.with_gold(np.full(state.labels.n_items, -1)))
-        checked = state.known & (state.n_labels > 0)
-        known, wrong = int(checked.sum()), int((blind.code[checked] != state.labels.gold[checked]).sum())
+    if fit is not None:
+        checked, wrong = check_known(state, fit, np.random.default_rng(seed))
     if method != LEARNED_FOR:
         notes.append(
             f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
             "there are many known items."
         )
-    if state.n_labels.mean() < FEWEST:
+    if state.posterior.shape[1] < 2:
+        notes.append("All labels name the same class, so that none can be seen to be wrong; if there are others, name all.")
+    if state.n_labels.mean() < FEWEST_LABELS:
         notes.append(
-            f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have {FEWEST} "
-            "or more, so that workers can be compared."
+            f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have "
+            f"{FEWEST_LABELS} or more, so that workers can be compared."
         )
-    limit = limit_of(raw, shipped_law(), wrong=wrong, known=known)
-    factor = limit.error / raw if raw > 0 else 1.0
-    return Standing(limit, error_curve(state, factor=factor, seed=seed), notes)
+    limit = limit_from_items(now, shipped_law(), checked, wrong) if unknown.any() else Limit(0.0, 0.0, 0.0, len(wrong), 0)
+    factor = limit.error / max(float(now.mean()), 1e-9) if unknown.any() else 1.0
+    return Standing(limit, error_curve(state, factor=factor, seed=seed), factor, notes)
+
+
+def check_known(state: State, fit: Callable[[Labels], Record], generator: np.random.Generator) -> tuple[FloatArray, BoolArray]:
+    """Return how unsure a fit that was told half of the known classes is of each of the others, and whether it errs; (n,) each.
+
+    So known items are judged as the others are, by a fit that knows some classes but not theirs.
+    """
+    known = generator.permutation(np.flatnonzero(state.known & (state.n_labels > 0)))
+    doubt, wrong = [np.empty(0)], [np.empty(0, np.bool_)]
+    for half in (known[::2], known[1::2]):
+        if len(half):
+            gold = state.labels.gold.copy()
+            gold[half] = -1
+            found = fit(state.labels.with_gold(gold))
+            doubt.append(1 - row_max(found.posterior[half]))
+            wrong.append(found.code[half] != state.labels.gold[half])
+    return np.concatenate(doubt), np.concatenate(wrong)
 
 
 def curve_records(standing: Standing, *, cost: float = 1.0) -> list[dict[str, Any]]:

@@ -74,10 +74,10 @@ def make_offer(
     code = {name: n for n, name in enumerate(text)}
     names = text if available is None else available.names
     if prices is not None and (strangers := [name for name in prices.names if name not in code]):
-        notes.append(f"{len(strangers):,} workers with a price are not among those who can be asked, such as '{strangers[0]}'.")
+        notes.append(f"Not among those who can be asked, but with a price: {len(strangers):,}, such as '{strangers[0]}'.")
     given = {**(available.cost if available else {}), **(prices.cost if prices else {})}
     if given and (missing := sum(name not in given for name in names)):
-        notes.append(f"{missing:,} of {len(names):,} workers have no price; a label of theirs is taken to cost {label_cost:g}.")
+        notes.append(f"{missing:,} of {len(names):,} workers have no price of their own; their labels cost {label_cost:g}.")
     capacity = available.capacity if available else {}
     offer = Offer(
         np.array([code[name] for name in names], np.int64),

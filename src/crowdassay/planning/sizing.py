@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import expit
-from scipy.stats import t as student
+from scipy.special import expit, stdtrit
 
 from crowdassay.errors import ParameterError
-from crowdassay.planning.stop import limit_of, population, shipped_law
+from crowdassay.planning.stop import CLOSE, limit_of, population, shipped_law
 
 COVERED = 0.9  # of new jobs, between the limits
 WORTH = 0.01  # fall of the error for one more label on every item, below which more is not advised
 KNOWN = (0, 20, 50, 100, 200, 500)
-CLOSE = 1.5  # upper limit over estimate that enough known items come to
 MOST_ITEMS = 10**10
 
 
@@ -100,13 +98,10 @@ def size_job(
     """
     _check(n_items, n_classes, like, target_error, cost)
     found = population()["sizing"]
-    level, spread, groups = _level(found, like)
+    level, spread, groups = level_of(found, like)
     rows = []
     for n, fall, scatter in zip(found["labels"], found["fall"], found["fall_sd"], strict=True):
-        sd = float(np.hypot(spread, scatter))
-        tail = float(student.ppf((1 + COVERED) / 2, max(groups - 1, 3))) * sd
-        most = 1 - 1 / n_classes
-        low, middle, high = (float(most * expit(level + fall + shift)) for shift in (-tail, 0.0, tail))
+        low, middle, high = error_limits(level + fall, float(np.hypot(spread, scatter)), groups, n_classes)
         rows.append(Size(n, middle, low, high, n * n_items, round(n * n_items * cost, 2)))
     advised = _advise(rows, target_error)
     at = advised or rows[-1]
@@ -117,7 +112,14 @@ def size_job(
     return Sizing(rows, advised, known, enough, groups)
 
 
-def _level(found: dict[str, Any], like: str | None) -> tuple[float, float, int]:
+def error_limits(level: float, spread: float, groups: int, n_classes: int) -> tuple[float, float, float]:
+    """Return the lower limit, the middle and the upper limit of the error of a new job, from its level on the logit scale."""
+    tail = float(stdtrit(max(groups - 1, 3), (1 + COVERED) / 2)) * spread
+    low, middle, high = (float((1 - 1 / n_classes) * expit(level + shift)) for shift in (-tail, 0.0, tail))
+    return low, middle, high
+
+
+def level_of(found: dict[str, Any], like: str | None) -> tuple[float, float, int]:
     """Return the mean level of a new job, its standard deviation and the number of groups behind it."""
     if like is None:
         groups = sum(kind["groups"] for kind in found["kinds"].values())

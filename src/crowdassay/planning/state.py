@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import SETTLED, Record
-from crowdassay.engines.confusion import observed_counts
 from crowdassay.planning.dependence import Dependence
-
-BORROWED = 4.0  # labels' worth of the crowd's table in every worker's
+from crowdassay.planning.tables import worker_tables
+from crowdassay.pool.constants import shipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +25,8 @@ class State:
     posterior : ndarray of shape (n_items, n_classes)
     log_prior : ndarray of shape (n_classes,)
     tables : ndarray of shape (n_workers, n_classes, n_classes)
-        What each worker answers to each class: expected counts, drawn towards the crowd's table. A worker of whom little is
-        known has nearly the crowd's.
+        What each worker answers to each class, as far as the others' labels tell, drawn towards the crowd's table: see
+        `crowdassay.planning.tables`. A worker of whom little is known has nearly the crowd's.
     crowd : ndarray of shape (n_classes, n_classes)
         What a typical worker answers.
     labels : Labels
@@ -56,15 +56,10 @@ class State:
     ) -> State:
         """Take the state from what a fit found; without ``crowd`` it is the pooled table of all workers."""
         labels = record.labels
-        counts = observed_counts(labels, record.posterior)
-        if crowd is None:
-            crowd = counts.sum(axis=0) + 0.5 / labels.n_classes
-        crowd = crowd / crowd.sum(axis=1, keepdims=True)
-        tables = counts
-        tables += BORROWED * crowd
-        tables /= tables.sum(axis=2, keepdims=True)
         mass = record.posterior.sum(axis=0) + 1.0
         prior = np.log(mass / mass.sum()) if record.log_prior is None else np.maximum(record.log_prior, -20.0)
+        made_by = Dependence(first=1.0, overlap=shipped().correlation)
+        tables, crowd = worker_tables(labels, record.posterior, prior, made_by, crowd)
         return cls(
             record.posterior,
             prior,
@@ -76,6 +71,13 @@ class State:
             law or Dependence(),
             record.settled,
         )
+
+    @classmethod
+    def of_result(cls, result: Any) -> State:
+        """Take the state from a `Result`, with what it says of workers: the crowd's table, and who looks like whose copy."""
+        insight = result.insight
+        pairs = [(pair.worker, pair.other) for pair in insight.copies[0]]
+        return cls.of(result, crowd=insight.crowd, copies=np.array(pairs, np.int64).reshape(-1, 2))
 
     @property
     def n_labels(self) -> IntArray:
@@ -90,7 +92,7 @@ class State:
     @property
     def probability(self) -> FloatArray:
         """Probability of each item's likeliest class, shape (n_items,); 1 where the class is known."""
-        return np.where(self.known, 1.0, self.posterior.max(axis=1, initial=0.0))
+        return np.where(self.known, 1.0, row_max(self.posterior))
 
     @property
     def n_seen(self) -> IntArray:

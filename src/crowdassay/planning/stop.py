@@ -10,14 +10,22 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, xlog1py, xlogy
-from scipy.stats import t as student
+from scipy.special import expit, log_expit, logit, logsumexp, stdtrit, xlog1py, xlogy
+
+from crowdassay.arrays import BoolArray, FloatArray
 
 CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
-GRID = np.linspace(-9.0, 6.0, 1501)  # logits of the error
-LEAST = 1e-4  # an error below it is not told from it
-FEWEST = 1.4  # labels per item from which on the law was learned: with fewer nobody can be compared
+GRID = np.linspace(-9.0, 6.0, 601)  # logits of the error
+COARSE = GRID[::6]
+SHIFTS = np.linspace(-40.0, 40.0, 161)
+SLOPES = np.exp(np.linspace(-1.4, 1.4, 5))
+SLOPE_SPREAD = 0.7  # standard deviation of its logarithm: a factor of two either way is nothing unusual
+MOST_DOUBTS = 200  # items that stand for all
+LEAST_ERROR = 1e-4  # an error below it is not told from it
+FEWEST_LABELS = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
+KNOWN_TRIED = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000)
+CLOSE = 1.5  # upper limit over estimate that enough known items come to
 
 
 @dataclass(frozen=True)
@@ -86,13 +94,91 @@ def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence
     >>> unchecked.high > checked.high > 0.05
     True
     """
-    centre = law.bias + law.slope * float(logit(np.clip(raw, LEAST, 1 - LEAST)))
     errors = expit(GRID)
-    weights = student.logpdf((GRID - centre) / law.spread, law.freedom) + xlogy(wrong, errors) + xlog1py(known - wrong, -errors)
-    weights = np.exp(weights - weights.max())
+    likelihood = xlogy(wrong, errors) + xlog1py(known - wrong, -errors)
+    return _limit(raw, law, likelihood, wrong, known, confidence)
+
+
+def limit_from_items(
+    doubt: FloatArray, law: Law, checked: FloatArray, wrong: BoolArray, *, confidence: float = CONFIDENCE
+) -> Limit:
+    r"""Return the error and its upper limit, where known items need not be like the others.
+
+    Experts are asked about the least sure items, which are wrong more often than others. So each known item is compared with
+    what was expected of it: items are taken to be wrong with probability
+
+    .. math::  \operatorname{expit}(\delta + s \operatorname{logit} d_j)
+
+    with one shift and one slope for the whole job; the slope, how much hard items differ from easy ones, is averaged over.
+
+    Parameters
+    ----------
+    doubt : ndarray of shape (n,)
+        One less the probability of the label, of the items whose class is not known.
+    law : Law
+    checked : ndarray of shape (n_known,)
+        The same of known items, by a fit that had not been told their classes; see `crowdassay.planning.job.check_known`.
+    wrong : ndarray of bool, shape (n_known,)
+        Whether that fit got them wrong.
+
+    Examples
+    --------
+    Twenty hard items, half of them wrong as expected, do not make the job look worse; twenty ordinary ones would.
+
+    >>> law, doubt, wrong = Law(0.0, 1.0, 0.5, 30.0, 31), np.full(400, 0.05), np.arange(20) < 10
+    >>> bool(limit_from_items(doubt, law, np.full(20, 0.5), wrong).error < 0.06)
+    True
+    >>> bool(limit_from_items(doubt, law, np.full(20, 0.05), wrong).error > 0.1)
+    True
+    """
+    raw = float(doubt.mean())
+    some = np.sort(doubt)[np.linspace(0, len(doubt) - 1, min(len(doubt), MOST_DOUBTS)).astype(np.int64)]
+    likelihood = []
+    for slope in SLOPES:
+        job = expit(SHIFTS[:, None] + slope * _logit(some)).mean(axis=1)
+        shift = np.interp(COARSE, logit(job), SHIFTS)
+        turned = np.where(wrong, 1.0, -1.0) * (shift[:, None] + slope * _logit(checked))
+        likelihood.append(log_expit(turned).sum(axis=1) - 0.5 * (np.log(slope) / SLOPE_SPREAD) ** 2)
+    smooth = np.interp(GRID, COARSE, logsumexp(likelihood, axis=0))
+    return _limit(raw, law, smooth, int(wrong.sum()), len(wrong), confidence)
+
+
+def _limit(raw: float, law: Law, likelihood: FloatArray, wrong: int, known: int, confidence: float) -> Limit:
+    """Weigh the law's distribution by the likelihood (of GRID) of what known items have shown."""
+    centre = law.bias + law.slope * float(_logit(np.float64(raw)))
+    student = -(law.freedom + 1) / 2 * np.log1p(((GRID - centre) / law.spread) ** 2 / law.freedom)  # but for a constant
+    weights = np.exp(student + likelihood - (student + likelihood).max())
     total = np.cumsum(weights) / weights.sum()
+    errors = expit(GRID)
     middle, high = (float(errors[min(int(np.searchsorted(total, level)), len(errors) - 1)]) for level in (0.5, confidence))
     return Limit(middle, high, raw, known, wrong)
+
+
+def _logit(share: FloatArray | np.float64) -> FloatArray:
+    return np.asarray(logit(np.clip(share, LEAST_ERROR, 1 - LEAST_ERROR)))
+
+
+def known_needed(
+    limit: Limit, law: Law, *, target: float | None = None, most: int = KNOWN_TRIED[-1]
+) -> tuple[int, float] | None:
+    """Return how many further known items would bring the upper limit to a target, and to what; None if none up to ``most``.
+
+    They are taken to be labelled as well as estimated. Without a target the limit is to be at most half above the estimate.
+
+    >>> law = Law(0.0, 1.0, 0.5, 30.0, 31)
+    >>> n, high = known_needed(limit_of(0.05, law), law, target=0.08)
+    >>> n, high <= 0.08
+    (150, True)
+    """
+    wanted = CLOSE * limit.error if target is None else target
+    for more in KNOWN_TRIED:
+        if more > most:
+            break
+        wrong = round((limit.known + more) * limit.error)  # those known by now may be harder or easier than others
+        high = limit_of(limit.raw, law, wrong=wrong, known=limit.known + more).high
+        if high <= wanted:
+            return more, high
+    return None
 
 
 def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -> Law:
@@ -103,7 +189,7 @@ def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -
     """
     groups = [row["group"] for row in records]
     weight = np.array([1 / groups.count(group) for group in groups])
-    x = np.array([logit(np.clip(row["estimated"], LEAST, 1 - LEAST)) for row in records])
+    x = np.array([logit(np.clip(row["estimated"], LEAST_ERROR, 1 - LEAST_ERROR)) for row in records])
     y = np.array([logit((row["error"] * row["items"] + 0.5) / (row["items"] + 1)) for row in records])
     design = np.column_stack([np.ones_like(x), x]) * np.sqrt(weight)[:, None]
     bias, slope = np.linalg.lstsq(design, y * np.sqrt(weight), rcond=None)[0]
@@ -113,7 +199,7 @@ def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -
     level = np.cumsum(weight[order]) / n_groups
     place = min(int(np.searchsorted(level, min(confidence * (1 + 1 / n_groups), 1.0))), len(order) - 1)
     freedom = float(max(n_groups - 2, 1))
-    spread = float(residual[order[place]] / student.ppf(confidence, freedom))
+    spread = float(residual[order[place]] / stdtrit(freedom, confidence))
     return Law(round(float(bias), 4), round(float(slope), 4), round(spread, 4), freedom, n_groups)
 
 

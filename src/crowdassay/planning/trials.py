@@ -39,8 +39,9 @@ def trials(
     if not len(settled):
         new = []
     for worker, cost in new:
-        size = min(TRIAL, capacity[worker], len(settled))
-        if budget - left + size * cost > MOST_TRIALS * budget + 1e-9:
+        room = int((MOST_TRIALS * budget - (budget - left)) / cost + 1e-9)
+        size = min(TRIAL, capacity[worker], len(settled), room)
+        if size < 1:
             break
         tried += 1
         for item in sorted(generator.choice(settled, size, replace=False).tolist()):
@@ -51,8 +52,12 @@ def trials(
     notes = []
     if tried:
         notes.append(
-            f"{tried:,} of {len(new):,} workers who have not been seen are asked about up to {TRIAL} settled items each, to "
-            "get to know them."
+            f"Workers who have not been seen and get up to {TRIAL} settled items each, to get to know them: {tried:,}."
+        )
+    if waiting := len(new) - tried:
+        notes.append(
+            f"Workers who have not been seen and have to wait: {waiting:,}; getting to know them takes at most "
+            f"{MOST_TRIALS:.0%} of a budget."
         )
     for worker, _ in new[tried:]:
         capacity[worker] = 0

@@ -8,7 +8,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+from scipy.special import expit, logit
+
 FILE = "constants.json"
+MOST_WRONG = 0.05  # of the labels that are called settled
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,6 @@ class Constants:
         How strongly what known items teach is held back: the weights of the pool, a class, a worker.
     scale : float
         The share of a scale's mean that comes from the pool; the rest from the labels' weighted mean.
-    settled : float
-        Probability from which a label is called settled, so that at most 5 % of those are wrong.
     spread : float
         Standard deviation, between datasets, of the logit of the real error around the estimated one.
     """
@@ -59,12 +61,36 @@ class Constants:
     ridge_class: float
     ridge_worker: float
     scale: float
-    settled: float
     spread: float
+
+    @property
+    def settled(self) -> float:
+        """Probability from which a label is called settled."""
+        return settled_from(self.spread)
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers by name."""
         return asdict(self)
+
+
+def settled_from(spread: float) -> float:
+    r"""Return the least probability p at which a label is called settled, for a ``spread`` between datasets.
+
+    .. math::  \operatorname{E}_z\, \operatorname{expit}\big(\operatorname{logit}(1 - p) + \sigma z\big) = 0.05, \qquad
+               z \sim \operatorname{N}(0, 1)
+
+    All probabilities of a dataset may be off together, by a shift that is known only by its spread; averaged over it, a label
+    that is just settled is wrong with a probability of 5 %. Rounded up to a thousandth.
+
+    >>> [round(settled_from(spread), 3) for spread in (0.0, 0.7)]
+    [0.95, 0.96]
+    """
+    place, weight = np.polynomial.hermite_e.hermegauss(40)
+    weight = weight / weight.sum()
+
+    p = np.arange(500, 1000) / 1000
+    wrong = weight @ expit(logit(1 - p) + spread * place[:, None])
+    return float(p[min(int(np.searchsorted(-wrong, -MOST_WRONG - 1e-9)), len(p) - 1)])
 
 
 @cache

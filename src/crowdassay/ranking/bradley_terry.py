@@ -8,24 +8,24 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, NotFittedError, ParameterError
 from crowdassay.io.frames import to_frame
-from crowdassay.io.values import counted, listed
+from crowdassay.io.values import listed
 from crowdassay.ranking import apart
-from crowdassay.ranking.fit import DENSE, TIES, Fit, Rows, fit_pairs, make_rows
-from crowdassay.ranking.intervals import ENOUGH, bootstrap, model_covariance, sandwich
+from crowdassay.ranking.fit import TIES, Fit, fit_pairs
+from crowdassay.ranking.intervals import ENOUGH_WORKERS, bootstrap, model_covariance, sandwich
+from crowdassay.ranking.linked import find_parts, refuse_infinite
 from crowdassay.ranking.next_pairs import MOST as MOST_TO_CHOOSE
 from crowdassay.ranking.next_pairs import choose_pairs
+from crowdassay.ranking.notes import notes
 from crowdassay.ranking.outcomes import LEFT, RIGHT, TIE
 from crowdassay.ranking.pairs import Pairs, read_pairs
+from crowdassay.ranking.rows import Rows, make_rows
 
 INTERVALS = ("sandwich", "bootstrap", "model")
-FEW = 10  # comparisons below which an item's place is called a guess
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -106,10 +106,10 @@ class BradleyTerry:
         for name in ("_covariance", "_above"):
             self.__dict__.pop(name, None)
         if self.prior is None:
-            _refuse_infinite(pairs)
+            refuse_infinite(pairs)
         used = len(np.unique(pairs.worker[pairs.worker >= 0]))
         self._effects = self.reliability and used >= 2
-        self._by_worker = used >= ENOUGH
+        self._by_worker = used >= ENOUGH_WORKERS
         self._rows = make_rows(pairs, ties=self.ties, by_worker=self._effects)
         self._fit = fit_pairs(
             self._rows, ties=self.ties, position=self.position, prior=self.prior, max_iter=self.max_iter, tol=self.tol
@@ -121,7 +121,7 @@ class BradleyTerry:
         if not self._effects:
             self.spread_ |= {"reliability": 0.0, "bias": 0.0}
         self.log_likelihood_, self.converged_, self.n_iter_ = fit.log_likelihood, fit.converged, fit.n_iter
-        self.notes_ = list(self._notes())
+        self.notes_ = list(notes(self))
         return self
 
     def _check(self) -> None:
@@ -222,7 +222,7 @@ class BradleyTerry:
                 "wins": wins[0],
                 "losses": wins[1],
                 "ties": wins[2],
-                "part": self._parts(),
+                "part": find_parts(pairs),
             }
         )
         return table.take(pa.array(order))
@@ -323,61 +323,6 @@ class BradleyTerry:
         ]
         return to_frame(pa.Table.from_pylist(rows), pairs.frame)
 
-    def _parts(self) -> IntArray:
-        """Return which connected part each item belongs to, the largest 0; shape (n_items,)."""
-        pairs = self._fitted()
-        shape = (pairs.n_items, pairs.n_items)
-        graph = sparse.coo_array((np.ones(pairs.n_pairs, np.int8), (pairs.left, pairs.right)), shape=shape)
-        label = connected_components(graph, directed=False)[1]
-        order = np.argsort(-np.bincount(label), kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        return np.asarray(place[label])
-
-    def _notes(self) -> Any:
-        pairs, fit = self._fitted(), self._fit
-        yield from pairs.notes
-        for reason, count in pairs.dropped.items():
-            yield f"{counted(count, 'row')} left out: {reason}."
-        parts = np.bincount(self._parts())
-        if len(parts) > 1:
-            largest = ", ".join(f"{size:,}" for size in np.sort(parts)[::-1][:4]) + (" ..." if len(parts) > 4 else "")
-            yield (
-                f"The items fall into {len(parts):,} parts of {largest} items that were "
-                "never compared with one another. Only ranks within a part mean anything (column part)."
-            )
-        met = np.bincount(np.concatenate([pairs.left, pairs.right]), minlength=pairs.n_items)
-        few = int((met < FEW).sum())
-        if few:
-            yield f"{few:,} of {counted(pairs.n_items, 'item')} have fewer than {FEW} comparisons; their place is a guess."
-        used = len(np.unique(pairs.worker[pairs.worker >= 0]))
-        unknown = int((pairs.worker < 0).sum())
-        if used and unknown:
-            yield f"{unknown:,} comparisons name no worker; they count as made by an average one."
-        if self.reliability and used == 1:
-            yield "There is one worker only, so that nothing can be said about reliability."
-        if self._few:
-            yield (
-                f"There are {counted(used, 'worker')}, and a sandwich over workers needs {ENOUGH}; intervals are those of the "
-                "model."
-            )
-        elif used and not self._by_worker and self.intervals != "model":
-            yield (
-                f"There are {counted(used, 'worker')}, fewer than {ENOUGH}; intervals take comparisons as independent and say "
-                "nothing about other workers."
-            )
-        if pairs.n_items + 2 > DENSE:
-            yield (
-                f"There are {pairs.n_items:,} items; intervals take the other scores as known and are a little too narrow, and "
-                "groups are not looked for."
-            )
-        if self.position and abs(fit.point[pairs.n_items]) > 0.2:
-            side = "left" if fit.point[pairs.n_items] > 0 else "right"
-            share = 1 / (1 + np.exp(-abs(fit.point[pairs.n_items])))
-            yield f"The {side} side is favoured: of two equals it wins {share:.0%} of decided comparisons. Scores allow for it."
-        if not self.converged_:
-            yield f"Not converged after {self.n_iter_} steps: the scores are usable but not final; raise --max-iter."
-
     def _fitted(self) -> Pairs:
         if "_pairs" not in self.__dict__:
             raise NotFittedError("This BradleyTerry has not been fitted; call fit(pairs) first.")
@@ -390,19 +335,3 @@ class BradleyTerry:
 
 def _count(pairs: Pairs, side: IntArray, outcome: int, size: int) -> IntArray:
     return np.bincount(side[pairs.outcome == outcome], minlength=size)
-
-
-def _refuse_infinite(pairs: Pairs) -> None:
-    """Refuse comparisons in which some items were never beaten by the rest: their maximum likelihood scores are infinite."""
-    winner = np.concatenate([pairs.left[pairs.outcome != RIGHT], pairs.right[pairs.outcome != LEFT]])
-    loser = np.concatenate([pairs.right[pairs.outcome != RIGHT], pairs.left[pairs.outcome != LEFT]])
-    shape = (pairs.n_items, pairs.n_items)
-    graph = sparse.coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=shape)
-    n_parts, label = connected_components(graph, directed=True, connection="strong")
-    if n_parts > 1:
-        small = np.argsort(np.bincount(label), kind="stable")[0]
-        names = listed(pairs.items.filter(pa.array(label == small)).to_pylist(), limit=3)
-        raise DataError(
-            f"The items {names} always won against the rest, or always lost, or never met them, so that their scores are "
-            "infinite without a population; leave prior='estimated'."
-        )

@@ -3,8 +3,8 @@ r"""How uncertain scores are: a sandwich over workers or comparisons, a bootstra
 .. math::  V = H^{-1} (J + \Lambda) H^{-1}, \qquad H = I + \Lambda
 
 I is the information, :math:`\Lambda` what the population of scores adds, and J the sum of squared scores of the likelihood:
-over workers where at least `ENOUGH` are known, since comparisons by one worker are alike, else over comparisons. (With fewer
-workers who differ, the model's own V is taken.) Where the model holds, J is I and V is the inverse of H.
+over workers where at least `ENOUGH_WORKERS` are known, since comparisons by one worker are alike, else over comparisons. (With
+fewer workers who differ, the model's own V is taken.) Where the model holds, J is I and V is the inverse of H.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.ranking.fit import Fit, Problem, Rows, fit_pairs, lock_matrix, make_rows
+from crowdassay.ranking.fit import Fit, fit_pairs
+from crowdassay.ranking.linear import lock_matrix
 from crowdassay.ranking.pairs import Pairs
+from crowdassay.ranking.problem import Problem
+from crowdassay.ranking.rows import Rows, make_rows
 
-ENOUGH = 30  # workers from which to sum by worker
+ENOUGH_WORKERS = 30  # workers from which to sum by worker
 
 
 def model_covariance(fit: Fit) -> FloatArray:
@@ -29,6 +32,7 @@ def model_covariance(fit: Fit) -> FloatArray:
 def sandwich(rows: Rows, fit: Fit, *, ties: str, position: bool, by_worker: bool) -> FloatArray:
     """Return the covariance of the parameters, shape (n_parameters, n_parameters)."""
     problem = Problem(rows, ties=ties, position=position, effects=_effects(rows, fit))
+    problem.centre = fit.centre
     _, _, _, meat = problem.evaluate(fit.point, fit.variances, 1 if by_worker else 2)
     used = int((np.diff(rows.starts[: rows.known + 1]) > 0).sum()) if by_worker else rows.weight.sum()
     meat = meat * used / max(used - 1, 1) + np.diag(fit.precision)

@@ -11,6 +11,7 @@ _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 DAVIDSON, RAO_KUPPER = 0, 1
 LEFT, RIGHT, TIE = 0, 1, 2
+LEAST_PART = 0.1  # of the expected curvature that the observed one must have to be used
 CLOSE = 0.5  # steps of the effects up to which one is taken on the way
 
 
@@ -85,6 +86,20 @@ def rows_of_worker(  # type: ignore[no-untyped-def]
 
 
 @_jit
+def add_square(left, right, a, out, c, style, n, n_items, meat):  # type: ignore[no-untyped-def]
+    """Add the outer product of one comparison's slopes to ``meat``."""
+    size = 4 + style.shape[1]
+    at, by = np.empty(size, np.int64), np.empty(size)
+    at[0], at[1], at[2], at[3] = left, right, n_items, n_items + 1
+    by[0], by[1], by[2], by[3] = a * out[1], -a * out[1], out[1], out[2]
+    for m in range(style.shape[1]):
+        at[4 + m], by[4 + m] = n_items + 2 + m, a * style[n, m] * out[1]
+    for j in range(size):
+        for i in range(size):
+            meat[at[j], at[i]] += c * by[j] * by[i]
+
+
+@_jit
 def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
     begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, precision, free, ties, dense,
     gradient, matrix, spread, clusters, meat, near,
@@ -96,114 +111,164 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
     starts : (n_workers + 1,), where each worker's comparisons begin
     point : scores, position bias, log tie propensity, styles
     effects : (n_workers, 2), log reliability and own bias of each; where to begin and, afterwards, the mode
-    precision : (2,), of the population of effects; ``free`` (n_workers,), whether a worker has effects at all
+    precision : (3,), of the population of effects, and where its log reliability is centred
+    free : (n_workers,), whether a worker has effects at all
     spread : (n_workers, 3), variances of the effects given the comparisons, and the log determinant of their information
-    near : whether the effects are near their modes already, so that one step of Newton's method, taken on the way, will do
+    near : whether the effects are near their modes already, so that one step of Newton's method will do
     clusters : 0 to leave ``meat`` alone, 1 to add the outer product of each worker's score, 2 that of each comparison
     """
     n_parameters, n_styles = len(point), style.shape[1]
     out, place = np.empty(6), np.full(n_parameters, -1, np.int64)
     value, nu = 0.0, math.exp(point[n_items + 1])
+    centre = precision[2]
+    tied = nu > 1e-15 or ties == RAO_KUPPER
+    couple = np.zeros((n_items, n_items) if dense else (1, 1))  # curvature by two items, each comparison written once
     for w in range(begin, end):
         first, last = starts[w], starts[w + 1]
         if first == last:
             continue
         rho, bias = effects[w, 0], effects[w, 1]
-        if free[w] and not near:
+        if free[w]:
             now = rows_of_worker(
                 first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out
             )
             for _ in range(25):
-                fit = now[0] - 0.5 * (precision[0] * rho * rho + precision[1] * bias * bias)
-                g0, g1 = now[1] - precision[0] * rho, now[2] - precision[1] * bias
+                fit = now[0] - 0.5 * (precision[0] * (rho - centre) ** 2 + precision[1] * bias * bias)
+                g0, g1 = now[1] - precision[0] * (rho - centre), now[2] - precision[1] * bias
                 h00, h01, h11 = now[3] + precision[0], now[4], now[5] + precision[1]
+                if (h00 - now[1]) * h11 - h01 * h01 > LEAST_PART * h00 * h11:  # else the expected curvature will do
+                    h00 -= now[1]
                 det = h00 * h11 - h01 * h01
                 s0, s1 = (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
                 s0, s1 = min(max(s0, -1.0), 1.0), min(max(s1, -2.0), 2.0)
                 moved = max(abs(s0), abs(s1))
                 if moved < 1e-7:
                     break
+                if near and moved < CLOSE:
+                    rho, bias = rho + s0, bias + s1
+                    break
                 for _ in range(20):
                     now = rows_of_worker(
                         first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho + s0, bias + s1,
                         ties, out,
                     )  # fmt: skip
-                    ahead = now[0] - 0.5 * (precision[0] * (rho + s0) ** 2 + precision[1] * (bias + s1) ** 2)
+                    ahead = now[0] - 0.5 * (precision[0] * (rho + s0 - centre) ** 2 + precision[1] * (bias + s1) ** 2)
                     if ahead >= fit - 1e-10 * (1 + abs(fit)):
                         break
                     s0 *= 0.5
                     s1 *= 0.5
                 rho, bias = rho + s0, bias + s1
-                if max(abs(s0), abs(s1)) < 1e-5:
+                if max(abs(s0), abs(s1)) < 1e-3:  # the next step will be of its square
                     break
             effects[w, 0], effects[w, 1] = rho, bias
         if free[w]:
-            value -= 0.5 * (precision[0] * rho * rho + precision[1] * bias * bias)
+            value -= 0.5 * (precision[0] * (rho - centre) ** 2 + precision[1] * bias * bias)
         a = math.exp(rho)
         count = 0
-        for n in range(first, last):
-            if place[left[n]] < 0:
-                place[left[n]] = count
-                count += 1
-            if place[right[n]] < 0:
-                place[right[n]] = count
-                count += 1
-        for m in range(n_items, n_parameters):
-            place[m] = count
-            count += 1
+        if last - first >= n_items:  # who has compared so much has met nearly all
+            for m in range(n_items):
+                place[m] = m
+            count = n_items
+        else:
+            for n in range(first, last):
+                for item in (left[n], right[n]):
+                    if place[item] < 0:
+                        place[item] = count
+                        count += 1
+        position, tie, styled = count, count + 1, count + 2
+        count += n_parameters - n_items
         mine = np.empty(count, np.int64)
-        for n in range(first, last):
-            mine[place[left[n]]] = left[n]
-            mine[place[right[n]]] = right[n]
-        for m in range(n_items, n_parameters):
-            mine[place[m]] = m
-        score = np.zeros(count)
+        for m in range(n_styles + 2):
+            mine[position + m] = n_items + m
+        if last - first >= n_items:
+            for m in range(n_items):
+                mine[m] = m
+        else:
+            for n in range(first, last):
+                mine[place[left[n]]] = left[n]
+                mine[place[right[n]]] = right[n]
+        score, own, knot = np.zeros(count), np.zeros(count), np.zeros(count)
         link = np.zeros((count, 2))
-        r00, r01, r11 = precision[0], 0.0, precision[1]
-        left_over0, left_over1 = -precision[0] * rho, -precision[1] * bias  # slopes by the effects, zero at their mode
-        at = np.empty(3 + n_styles + 1, np.int64)
-        by = np.empty(3 + n_styles + 1)
-        size = len(at)
+        r00, r01, r11 = 0.0, 0.0, 0.0
+        slope0, slope1, slope_tie = 0.0, 0.0, 0.0
+        tie0, tie1, tie_curve = 0.0, 0.0, 0.0
         for n in range(first, last):
+            one, two = place[left[n]], place[right[n]]
             d = point[left[n]] - point[right[n]]
             for m in range(n_styles):
                 d += point[n_items + 2 + m] * style[n, m]
             log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
-            c = weight[n]
+            c, ad = weight[n], a * d
+            g, h = c * out[1], -c * out[3]
             value += c * out[0]
-            at[0], at[1], at[2] = place[left[n]], place[right[n]], place[n_items]
-            by[0], by[1], by[2] = a, -a, 1.0
+            score[one] += g * a
+            score[two] -= g * a
+            ha = h * a
+            link[one, 0] += ha * ad
+            link[two, 0] -= ha * ad
+            link[one, 1] += ha
+            link[two, 1] -= ha
+            curve = ha * a
+            own[one] += curve
+            own[two] += curve
+            if dense:
+                couple[left[n], right[n]] += curve
+            r00 += h * ad * ad
+            r01 += h * ad
+            r11 += h
+            slope0 += g * ad
+            slope1 += g
+            if tied:
+                cross = -c * out[4]
+                knot[one] += cross * a
+                knot[two] -= cross * a
+                tie0 += cross * ad
+                tie1 += cross
+                slope_tie += c * out[2]
+                tie_curve -= c * out[5]
             for m in range(n_styles):
-                at[3 + m], by[3 + m] = place[n_items + 2 + m], a * style[n, m]
-            at[size - 1], by[size - 1] = place[n_items + 1], 0.0
-            tie = at[size - 1]
-            for j in range(size - 1):
-                score[at[j]] += c * by[j] * out[1]
-                link[at[j], 0] -= c * out[3] * by[j] * a * d
-                link[at[j], 1] -= c * out[3] * by[j]
-                cross = -c * out[4] * by[j]
+                by = a * style[n, m]
+                score[styled + m] += g * by
+                link[styled + m, 0] += h * by * ad
+                link[styled + m, 1] += h * by
+                own[styled + m] += h * by * by
+                if tied:
+                    knot[styled + m] -= c * out[4] * by
                 if dense:
-                    for i in range(size - 1):
-                        matrix[mine[at[j]], mine[at[i]]] -= c * out[3] * by[j] * by[i]
-                    matrix[mine[at[j]], mine[tie]] += cross
-                    matrix[mine[tie], mine[at[j]]] += cross
-                else:
-                    matrix[mine[at[j]], 0] -= c * out[3] * by[j] * by[j]
-            score[tie] += c * out[2]
-            link[tie, 0] -= c * out[4] * a * d
-            link[tie, 1] -= c * out[4]
-            matrix[mine[tie], mine[tie] if dense else 0] -= c * out[5]
-            r00 -= c * out[3] * a * a * d * d
-            r01 -= c * out[3] * a * d
-            r11 -= c * out[3]
-            left_over0 += c * out[1] * a * d
-            left_over1 += c * out[1]
+                    for i in range(m):
+                        matrix[n_items + 2 + m, n_items + 2 + i] += h * by * a * style[n, i]
+                        matrix[n_items + 2 + i, n_items + 2 + m] += h * by * a * style[n, i]
+                    for item, side in ((left[n], a), (right[n], -a)):
+                        matrix[item, n_items + 2 + m] += h * by * side
+                        matrix[n_items + 2 + m, item] += h * by * side
             if clusters == 2:
-                for j in range(size):
-                    sj = out[2] if j == size - 1 else by[j] * out[1]
-                    for i in range(size):
-                        si = out[2] if i == size - 1 else by[i] * out[1]
-                        meat[mine[at[j]], mine[at[i]]] += c * sj * si
+                add_square(left[n], right[n], a, out, c, style, n, n_items, meat)
+        score[position], score[tie] = slope1, slope_tie
+        link[position, 0], link[position, 1] = r01, r11
+        link[tie, 0], link[tie, 1] = tie0, tie1
+        own[position], own[tie], knot[position] = r11, tie_curve, tie1
+        for j in range(count):
+            at = mine[j]
+            if not dense:
+                matrix[at, 0] += own[j]
+                continue
+            matrix[at, at] += own[j]
+            if j != position:
+                cross = tie1 if j == tie else link[j, 1]
+                matrix[at, n_items] += cross
+                matrix[n_items, at] += cross
+            if j not in (position, tie):
+                matrix[at, n_items + 1] += knot[j]
+                matrix[n_items + 1, at] += knot[j]
+        r00 += precision[0]
+        r11 += precision[1]
+        if near and (r00 - slope0) * r11 - r01 * r01 > LEAST_PART * r00 * r11:  # as observed, not only as expected
+            r00 -= slope0
+            for j in range(count):
+                if j not in (position, tie):
+                    link[j, 0] -= score[j]
+        left_over0 = slope0 - precision[0] * (rho - centre)  # slopes by the effects, zero at their mode
+        left_over1 = slope1 - precision[1] * bias
         for j in range(count):
             gradient[mine[j]] += score[j]
         if clusters == 1:
@@ -228,6 +293,10 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
                     matrix[mine[j], 0] -= u0 * link[j, 0] + u1 * link[j, 1]
         for j in range(count):
             place[mine[j]] = -1
+    if dense:
+        for one in range(n_items):
+            for two in range(n_items):
+                matrix[one, two] -= couple[one, two] + couple[two, one]
     return value
 
 

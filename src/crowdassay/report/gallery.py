@@ -11,7 +11,7 @@ import numpy as np
 from crowdassay.arrays import IntArray
 from crowdassay.data.text import distinct
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.totals import Against
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration
@@ -116,8 +116,6 @@ class Gallery:
         disputed = chart.items()
         if disputed.records:
             found["items"] = disputed
-        if insight.totals.known and insight.connection.identified.any() and not insight.chance and not insight.partial:
-            found["curve"] = chart.curve()
         if len(insight.record.history) > 1:
             found["convergence"] = chart.convergence()
         if insight.record.selection is not None:

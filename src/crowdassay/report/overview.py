@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from crowdassay.data.text import short
 from crowdassay.insight.advice import REMOVE, RETRAIN, TALK
-from crowdassay.insight.describe import Insight
-from crowdassay.insight.money import Money, further_labels
+from crowdassay.insight.insight import Insight
+from crowdassay.insight.money import KNOWN_ITEMS, Money, further_labels, wants_known_items
 from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.insight.totals import Against
 from crowdassay.io.values import counted
@@ -91,10 +91,16 @@ def _cost(insight: Insight, money: Money | None) -> dict[str, str]:
     needed, experts = further_labels(insight)
     title, items = "What will it cost?", counted(experts, "item")
     spent = "" if money is None else _spent(money)
-    if needed:
+    if needed and not wants_known_items(insight):
         value = f"{needed:,} labels" if money is None else f"{money.to_settle:,.2f}"
         expert = f" Show {items} to an expert." if experts else ""
-        return _card(title, value, f"About {needed:,} more labels would settle what labels can settle.{expert}{spent}")
+        settled = counted(max(insight.totals.unsettled - experts, 1), "item")
+        return _card(title, value, f"About {counted(needed, 'more label')} would settle {settled}.{expert}{spent}")
+    if wants_known_items(insight):
+        text = (
+            f"Let an expert answer {KNOWN_ITEMS} items drawn at random. Given as known, they show how far all can be trusted."
+        )
+        return _card(title, f"{KNOWN_ITEMS} known items", text + spent)
     if experts:
         text = f"Further labels like these would hardly settle the rest. Show {'it' if experts == 1 else 'them'} to an expert."
         return _card(title, items, text + spent)
@@ -169,9 +175,15 @@ def _labels_to_ask(insight: Insight, money: Money | None) -> list[str]:
     totals, steps = insight.totals, []
     open_items = f"{counted(totals.unsettled, 'item')} {'is' if totals.unsettled == 1 else 'are'} not certain yet. "
     errors = f"Expect about {totals.wrong:,.0f} errors among all items. "
+    if wants_known_items(insight):
+        return [
+            f"{open_items}{errors}Nothing here says how far these labels can be trusted, so they count like those "
+            "of an average real crowd.",
+            f"Let an expert answer {KNOWN_ITEMS} items drawn at random and give them as known. Then run this again.",
+        ]
     if needed:
         price = "" if money is None else f", at a cost of about {money.to_settle:,.2f},"
-        does = "settle what labels can settle" if experts else "fix most of that"
+        does = f"settle {counted(max(totals.unsettled - experts, 1), 'item')}" if experts else "fix most of that"
         more = f"About {counted(needed, 'more label')}{price} would {does}. The list of items below says where to begin."
         steps.append(open_items + errors + more)
     if experts:

@@ -1,52 +1,87 @@
-"""How results show themselves in a notebook."""
+"""How results show themselves in a notebook: a card with the four answers, two charts, and who needs attention."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from html import escape
 
 import numpy as np
 
 from crowdassay.data.html import table
-from crowdassay.insight.describe import Insight
+from crowdassay.data.text import short
+from crowdassay.errors import CrowdassayError
+from crowdassay.insight.advice import ORDER
+from crowdassay.insight.insight import Insight
 from crowdassay.io.values import counted
+from crowdassay.report.chart import Chart, render_svg
+from crowdassay.report.gallery import Gallery
+from crowdassay.report.overview import cards, worth_knowing
+from crowdassay.report.theme import ACTIONS
 
 ROWS = 8
+WIDTH = 300
+BOX = "border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:.6rem .8rem;flex:1 1 11rem;min-width:11rem"
+SMALL = "font-size:.85em;opacity:.85"
+ITEMS = ("item", "probability", "standing", "label")
 
 
 def result_html(insight: Insight) -> str:
-    """Return what was found in a few lines, with the least sure items and the busiest workers."""
-    labels, found = insight.record.labels, insight
-    totals = insight.totals
-    least = np.argsort(insight.record.probability, kind="stable")[:ROWS]
-    items = [
-        (
-            labels.items[int(j)].as_py(),
-            labels.class_names[int(insight.record.code[j])],
-            f"{insight.record.probability[j]:.1%}",
-            found.standings[j],
-        )
-        for j in least
-    ]
-    n_labels = found.n_labels
-    workers = [
-        (
-            labels.workers[int(i)].as_py(),
-            f"{n_labels[i]:,}",
-            f"{found.accuracy[i]:.1%}" if found.estimable[i] else "unknown",
-            f"{found.low[i]:.1%} to {found.high[i]:.1%}" if found.estimable[i] else "",
-            found.actions[i],
-        )
-        for i in np.argsort(-n_labels, kind="stable")[:ROWS]
-    ]
+    """Return what was found as a card: what is finished, how wrong it is, who needs attention, what it will cost."""
+    labels, totals, method = insight.record.labels, insight.totals, insight.record.method
+    head = (
+        f"<div><b>{escape(method)}</b>: {counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
+        f"{counted(labels.n_workers, 'worker')}</div>"
+    )
+    boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None, None))
+    told = worth_knowing((*insight.record.notes, *insight.notes))
+    notes = "".join(f"<div style='{SMALL}'>{escape(note)}</div>" for note in told)
+    charts = "".join(f"<div style='overflow-x:auto'>{drawing}</div>" for drawing in _drawings(insight))
     return (
-        f"<p><b>{escape(insight.record.method)}</b>: {counted(totals.labels, 'label')} of "
-        f"{counted(totals.items, 'item')} by {counted(labels.n_workers, 'worker')}; "
-        f"{totals.settled / totals.items:.0%} of the items are settled.</p>"
-        f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{table('Least sure items', ITEMS, items)}"
-        f"{table('Busiest workers', WORKERS, workers)}</div>"
-        + "".join(f"<p>{escape(note)}</p>" for note in (*insight.record.notes, *found.notes))
+        f"<div class='crowdassay' style='display:flex;flex-direction:column;gap:.7rem;max-width:64rem'>{head}"
+        f"<div style='display:flex;flex-wrap:wrap;gap:.6rem'>{boxes}</div>"
+        f"{_attention(insight)}<div style='display:flex;flex-wrap:wrap;gap:1rem'>{charts}</div>"
+        f"<details><summary>The {ROWS} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
     )
 
 
-ITEMS = ("item", "label", "probability", "standing")
-WORKERS = ("worker", "labels", "accuracy", "95% interval", "what to do")
+def _box(title: str, value: str, text: str) -> str:
+    return (
+        f"<div style='{BOX}'><div style='{SMALL}'>{escape(title)}</div>"
+        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{SMALL}'>{escape(text)}</div></div>"
+    )
+
+
+def _attention(insight: Insight) -> str:
+    """Return a line for each worker that needs attention: what to do, who, and why."""
+    chosen, workers = insight.attention[:ROWS], insight.record.labels.workers
+    lines = "".join(
+        f"<div><b style='color:{ACTIONS[insight.actions[i]]}'>{insight.actions[i].capitalize()}</b> "
+        f"<bdi>{escape(short(workers[i].as_py()))}</bdi>: {escape(insight.evidence[i])}</div>"
+        for i in sorted(chosen, key=lambda i: ORDER.index(insight.actions[i]))
+    )
+    more = len(insight.attention) - len(chosen)
+    return f"<div>{lines}{f'<div>and {more:,} more.</div>' if more else ''}</div>" if lines else ""
+
+
+def _drawings(insight: Insight) -> list[str]:
+    """Draw the charts of workers and of probabilities; none where what draws them is not installed."""
+    found, gallery = [], Gallery(insight)
+    with suppress(CrowdassayError):
+        shown: list[Chart] = [*([gallery.workers()] if insight.estimable.any() else []), gallery.confidence()]
+        for chart in shown:
+            found.append(render_svg({**chart.spec, "width": WIDTH}))
+    return found
+
+
+def _least_sure(insight: Insight) -> str:
+    record = insight.record
+    rows = [
+        (
+            record.labels.items[int(j)].as_py(),
+            f"{record.probability[j]:.1%}",
+            insight.standings[j],
+            record.labels.class_names[int(record.code[j])],
+        )
+        for j in np.argsort(record.probability, kind="stable")[:ROWS]
+    ]
+    return table("", ITEMS, rows)

@@ -18,7 +18,7 @@ from crowdassay.solvers.outcome import Announce
 from crowdassay.threads import available_cores
 
 Chosen = TypeVar("Chosen", bound=Candidate)
-LOOSE = 1e-6  # scores of candidates differ by far more than fits that stop here
+CANDIDATE_TOLERANCE = 1e-6  # scores of candidates differ by far more than fits that stop here
 
 
 def select(
@@ -31,6 +31,7 @@ def select(
     reading: str = "predictive",
     threads: int | None = None,
     announce: Announce | None = None,
+    **columns: Any,
 ) -> Chosen:
     """Fit the best of several estimators: of other parameters, structures or methods.
 
@@ -47,6 +48,8 @@ def select(
         Folds fitted at the same time; None takes all cores.
     announce : callable, optional
         Called with a sentence after every fit.
+    **columns
+        How to read the labels, as for `crowdassay.as_labels`: ``item_column="task"`` and so on.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def select(
     """
     if not candidates:
         raise ParameterError("There is nothing to choose from: give at least one estimator.")
-    labels = as_labels(data)
+    labels = as_labels(data, **columns)
     names = [repr(candidate) for candidate in candidates]
     truth = None if validation is None else match_truth(labels, validation)[0]
     scores = _score(candidates, names, labels, truth, folds, seed, reading, threads, announce)
@@ -81,7 +84,7 @@ def choose_gamma(
     candidates = grid(estimator, gamma=gammas)
     if estimator.solver != "algorithm1" and estimator.label_entropy:
         for candidate in candidates:
-            candidate.set_params(starts=1, tol=LOOSE)
+            candidate.set_params(starts=1, tol=CANDIDATE_TOLERANCE)
     names = [f"gamma = {gamma:g}" for gamma in gammas]
     scores = _score(
         candidates, names, labels, truth, estimator.folds, estimator.seed, estimator.reading, estimator.threads, announce

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from crowdassay.data.html import table as html_table
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
 from crowdassay.fit.result import Result
+from crowdassay.io.frames import to_frame
+from crowdassay.metrics.scores import score
 from crowdassay.selection.select import Candidate, cross_validate
 from crowdassay.solvers.outcome import Announce
 
-
-class Named(Protocol):
-    """A method by name: `crowdassay.estimators.methods.Method`."""
-
-    @property
-    def name(self) -> str: ...
-
-    def make(self) -> Candidate:
-        """Return its estimator."""
-        ...
+HELD_OUT, ERROR = "heldout_log_likelihood", "error_rate"
+MEASURES = (ERROR, "rmse", "mae")
 
 
-@dataclass(frozen=True, eq=False)
-class MethodComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
     """Fits of several methods to the same labels.
 
     Attributes
@@ -36,13 +33,41 @@ class MethodComparison:
     results : dict of str to Result
     refused : dict of str to str
         Methods that cannot take these labels, and why.
+    truth : ndarray of int, shape (n_items,), optional
+        Known classes to score against, -1 where unknown.
     heldout : dict of str to float
-        Mean log-likelihood of labels held out, where it was asked for.
+        Without a truth: the mean log-likelihood of labels held out.
     """
 
     results: dict[str, Result]
     refused: dict[str, str]
-    heldout: dict[str, float]
+    truth: NDArray[np.integer[Any]] | None = None
+    heldout: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that were fitted."""
+        return next(iter(self.results.values())).labels
+
+    @property
+    def scored_by(self) -> str:
+        """What the methods are ranked by: ``error_rate``, or without a truth ``heldout_log_likelihood``."""
+        return HELD_OUT if self.truth is None else ERROR
+
+    @property
+    def best(self) -> list[str]:
+        """The methods whose score is the best, several where they are as good."""
+        scores = {row["method"]: row[HELD_OUT] if self.truth is None else -row[ERROR] for row in self.rows()}
+        return [name for name, one in scores.items() if one == max(scores.values())]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return for each method its scores, whether it converged, and the seconds it took."""
+        found = []
+        for name, result in self.results.items():
+            scores = {HELD_OUT: self.heldout.get(name)} if self.truth is None else score(result, self.truth)
+            kept = {measure: scores[measure] for measure in (HELD_OUT, *MEASURES) if measure in scores}
+            found.append({"method": name, **kept, "converged": result.converged, "seconds": round(result.seconds, 3)})
+        return found
 
     def agreement(self) -> dict[tuple[str, str], float]:
         """Return the share of items on which each pair of methods gives the same label."""
@@ -53,7 +78,7 @@ class MethodComparison:
         """Return the items on which the methods differ, the most evenly split first, with what each says."""
         codes = np.array([result.code for result in self.results.values()])
         largest = np.max([(codes == c).sum(axis=0) for c in range(int(codes.max()) + 1)], axis=0)
-        labels = next(iter(self.results.values())).labels
+        labels = self.labels
         where = np.flatnonzero(largest < len(codes))
         return [
             {
@@ -63,42 +88,65 @@ class MethodComparison:
             for j in where[np.argsort(largest[where], kind="stable")]
         ]
 
+    @property
+    def scores_(self) -> Any:
+        """Frame of `rows`, of the kind in which the labels came."""
+        return to_frame(pa.Table.from_pylist(self.rows()), self.labels.frame)
 
-def compare(
-    methods: Sequence[Named],
+    @property
+    def disputes_(self) -> Any:
+        """Frame of the items on which the methods differ, with a column of labels for each method."""
+        item = self.labels.report.own_names.get("item", "item")
+        item = item if item not in self.results else "item"
+        rows = [{item: row["item"], **row["methods"]} for row in self.disputes()]
+        fields = [(item, self.labels.items.type), *((name, pa.string()) for name in self.results)]
+        return to_frame(pa.Table.from_pylist(rows, pa.schema(fields)), self.labels.frame)
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.results)}; best by {self.scored_by}: {' and '.join(self.best)})"
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        names = [name for name in rows[0] if name != "converged"]
+        shown = [[f"{value:.4g}" if isinstance(value := row[name], float) else value for name in names] for row in rows]
+        return html_table(repr(self), [name.replace("_", " ") for name in names], shown)
+
+
+def fit_all(
+    candidates: Mapping[str, Candidate],
     labels: Labels,
+    truth: NDArray[np.integer[Any]] | None = None,
     *,
-    heldout: bool = False,
     folds: int = 5,
     seed: int = 0,
     announce: Announce | None = None,
-) -> MethodComparison:
+) -> Comparison:
     """Fit every method; one that cannot take these labels is set aside with its reason.
 
     Parameters
     ----------
-    methods : sequence of Method
+    candidates : mapping of str to estimator
     labels : Labels
-    heldout : bool
-        Cross-validate as well: the log-likelihood of labels held out, ``folds`` more fits a method.
+    truth : ndarray of int, shape (n_items,), optional
+        Without one, labels are held out: ``folds`` more fits a method.
     folds, seed : int
     announce : callable, optional
         Called with a sentence before every fit.
     """
     results: dict[str, Result] = {}
     refused: dict[str, str] = {}
-    scores: dict[str, float] = {}
-    for method in methods:
+    heldout: dict[str, float] = {}
+    for name, candidate in candidates.items():
         if announce is not None:
-            announce(f"Fitting {method.name} ...")
+            announce(f"Fitting {name} ...")
         try:
-            results[method.name] = method.make().fit(labels).result_
-            if heldout:
-                selection = cross_validate([method.make()], labels, names=[method.name], n_folds=folds, seed=seed)
-                scores[method.name] = selection.rows[0]["score"]
+            results[name] = type(candidate)(**candidate.get_params()).fit(labels).result_
+            if truth is None:
+                selection = cross_validate([candidate], labels, names=[name], n_folds=folds, seed=seed)
+                heldout[name] = selection.rows[0]["score"]
         except DataError as error:
-            results.pop(method.name, None)
-            refused[method.name] = error.message
+            results.pop(name, None)
+            refused[name] = error.message
     if not results:
         raise DataError("None of these methods can take these labels: " + " ".join(refused.values()))
-    return MethodComparison(results, refused, scores)
+    return Comparison(results, refused, truth, heldout)

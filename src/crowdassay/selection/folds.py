@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from crowdassay.arrays import IntArray
@@ -18,33 +17,10 @@ def deal(labels: Labels, n_folds: int, generator: np.random.Generator) -> IntArr
     """
     if not 2 <= n_folds <= labels.n_labels:
         raise ParameterError(f"The number of folds must lie between 2 and the number of labels, not {n_folds}.")
+    from crowdassay.kernels.folds import deal as dealt  # noqa: PLC0415  numba loads on first use
+
     order = generator.permutation(labels.n_labels)
-    return _deal(order, labels.label_item, labels.worker, labels.n_items, labels.n_workers, n_folds)
-
-
-@nb.njit(cache=True)
-def _deal(order, item, worker, n_items, n_workers, n_folds):  # type: ignore[no-untyped-def]
-    of_item = np.zeros((n_items, n_folds), np.int32)
-    of_worker = np.zeros((n_workers, n_folds), np.int32)
-    of_all = np.zeros(n_folds, np.int64)
-    fold = np.empty(len(order), np.int64)
-    for n in order:
-        j, i = item[n], worker[n]
-        best = 0
-        for f in range(1, n_folds):
-            if of_item[j, f] != of_item[j, best]:
-                better = of_item[j, f] < of_item[j, best]
-            elif of_worker[i, f] != of_worker[i, best]:
-                better = of_worker[i, f] < of_worker[i, best]
-            else:
-                better = of_all[f] < of_all[best]
-            if better:
-                best = f
-        fold[n] = best
-        of_item[j, best] += 1
-        of_worker[i, best] += 1
-        of_all[best] += 1
-    return fold
+    return np.asarray(dealt(order, labels.label_item, labels.worker, labels.n_items, labels.n_workers, n_folds))
 
 
 def keep(labels: Labels, chosen: np.ndarray) -> Labels:

@@ -12,7 +12,7 @@ from crowdassay.errors import ParameterError
 
 READINGS = ("predictive", "uniform")
 DOUBT = 0.01  # share of guessing in the tables of methods that have no model of a label
-CHUNK = 65536
+LABELS_AT_A_TIME = 65536
 
 
 def heldout_log_likelihood(result: Record, labels: Labels, chosen: np.ndarray, reading: str = "predictive") -> float:
@@ -34,8 +34,8 @@ def heldout_log_likelihood(result: Record, labels: Labels, chosen: np.ndarray, r
     if reading not in READINGS:
         raise ParameterError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}.")
     total, where = 0.0, np.flatnonzero(chosen)
-    for first in range(0, len(where), CHUNK):
-        part = where[first : first + CHUNK]
+    for first in range(0, len(where), LABELS_AT_A_TIME):
+        part = where[first : first + LABELS_AT_A_TIME]
         item, worker, label = labels.label_item[part], labels.worker[part], labels.label[part]
         log_p = _log_tables(result, item, worker)[np.arange(len(part)), :, label]
         weights = result.posterior[item] if reading == "predictive" else np.full(log_p.shape, 1 / labels.n_classes)

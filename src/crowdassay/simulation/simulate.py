@@ -11,8 +11,8 @@ from crowdassay.errors import ParameterError
 from crowdassay.memory import available_memory, shown_size
 from crowdassay.model.structures import resolve
 
-MOST = 10**12  # items or workers; memory ends long before
-STRONGEST = 1000  # in log odds: beyond, chances are 0 or 1 anyway
+MOST_DRAWN = 10**12  # items or workers; memory ends long before
+STRONGEST_LOGIT = 1000  # in log odds: beyond, chances are 0 or 1 anyway
 
 
 def simulate(
@@ -54,8 +54,8 @@ def simulate(
     _check_sizes(n_items, n_workers, n_classes, labels_per_item)
     strengths = {"skill": skill, "spammers": spammers, "worker spread": worker_spread, "item spread": item_spread}
     for name, value in strengths.items():
-        if not isinstance(value, int | float | np.number) or not abs(value) <= STRONGEST:
-            raise ParameterError(f"{name} must be a number of at most {STRONGEST:,}, not {value!r}.")
+        if not isinstance(value, int | float | np.number) or not abs(value) <= STRONGEST_LOGIT:
+            raise ParameterError(f"{name} must be a number of at most {STRONGEST_LOGIT:,}, not {value!r}.")
     if not 0 <= spammers <= 1 or worker_spread < 0 or item_spread < 0:
         raise ParameterError("spammers must be a share between 0 and 1, and the spreads must not be negative.")
     basis = resolve(structure, n_classes).basis()
@@ -84,8 +84,8 @@ def simulate(
 
 def _check_sizes(n_items: int, n_workers: int, n_classes: int, each: int) -> None:
     for name, value, least, most in (
-        ("items", n_items, 1, MOST),
-        ("workers", n_workers, 1, MOST),
+        ("items", n_items, 1, MOST_DRAWN),
+        ("workers", n_workers, 1, MOST_DRAWN),
         ("classes", n_classes, 2, MAX_CLASSES),
         ("labels per item, each by another worker,", each, 1, n_workers),
     ):

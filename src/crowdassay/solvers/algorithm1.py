@@ -12,8 +12,10 @@ from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
-EXACT = 1e-13  # relative change at which the joint M-step counts as solved
-NEAR = 1e-9  # the same where labels are certain: they jump from class to class, and hair's breadths do not matter
+EXACT_CHANGE = 1e-13  # relative change at which the joint M-step counts as solved
+CERTAIN_LABELS_CHANGE = (
+    1e-9  # the same where labels are certain: they jump from class to class, and hair's breadths do not matter
+)
 
 
 def fit_algorithm1(
@@ -56,7 +58,7 @@ def fit_algorithm1(
     engine.restart()
     engine.keep_items()  # an E-step needs the items where the M-step left them
     while not converged and len(history) < max_steps:
-        point, _, _ = problem.maximise(point, weights, NEAR if deterministic else EXACT)
+        point, _, _ = problem.maximise(point, weights, CERTAIN_LABELS_CHANGE if deterministic else EXACT_CHANGE)
         sigma = problem.tables(point)
         sums, posterior = engine.e_step(model, sigma, log_prior)
         value = sums.objective

@@ -17,7 +17,7 @@ from crowdassay.solvers.gamma import digamma
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import BELIEF, USUAL, Population
 
-LEAST = 1e-9  # variance of an answer that is taken for none
+NO_VARIANCE = 1e-9  # variance of an answer that is taken for none
 FIRST_PRECISION = 4.0  # of the items' effects, half a logit: where learning begins
 PRECISIONS = (0.1, 1000.0)  # effects of three logits, and next to none
 
@@ -129,7 +129,7 @@ def fit_anchored(
         if learn_prior:
             seen = to_host(totals) + 1.0
             log_prior = without_absent(digamma(seen) - digamma(seen.sum()), engine)
-        found: ItemSums | None = None
+        integrated: ItemSums | None = None
         if effects is None:
             log_p = population.log_tables(counts, xp) if average else np.log(population.tables(counts, xp))
             sums = engine.count(log_p, log_prior)
@@ -137,8 +137,12 @@ def fit_anchored(
             totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
-            found = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
-            new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
+            integrated = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
+            new_counts, totals, value = (
+                unexplained_counts(p, population.prior, integrated),
+                integrated.totals,
+                integrated.objective,
+            )
         n_iter += 1
         if progress is not None:
             progress(n_iter, value)
@@ -146,11 +150,12 @@ def fit_anchored(
         if converged or n_iter >= max_iter:
             break
         counts = new_counts
-        if found is not None and precision is None:
-            beta = learn_precision(beta, found.spread, n_classes)
-    if found is not None:
+        if integrated is not None and precision is None:
+            beta = learn_precision(beta, integrated.spread, n_classes)
+    if integrated is not None:
         return Anchored(
-            np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, n_iter, converged
+            np.log(p), counts, totals, population, log_prior, anchor, integrated.posterior, value, effects, beta, n_iter,
+            converged,
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
     return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
@@ -176,7 +181,7 @@ def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> flo
     D. J. C. MacKay. Bayesian interpolation. 1992.
     """
     determined = n_classes - precision * float(spread[1])
-    return float(np.clip(determined / max(float(spread[0]), LEAST), *PRECISIONS))
+    return float(np.clip(determined / max(float(spread[0]), NO_VARIANCE), *PRECISIONS))
 
 
 def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> FloatArray:
@@ -197,5 +202,5 @@ def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> Floa
     strength = prior.sum(axis=1)[:, None]
     scaled = p * (sums.observed + prior) / (sums.expected + strength * p)
     scaled /= scaled.sum(axis=2, keepdims=True)
-    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), LEAST), sums.observed.sum(axis=2))
+    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), NO_VARIANCE), sums.observed.sum(axis=2))
     return np.maximum(scaled * (size[:, :, None] + strength) - prior, 0.0)

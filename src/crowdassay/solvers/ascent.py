@@ -10,8 +10,12 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.model.family import Model
-from crowdassay.solvers.lbfgs import climb
+from crowdassay.solvers.lbfgs import climb, memory_for
 
+STAGES = (1e-6, 1e-8)  # relative changes of the objective down to which items are not solved further than sums need
+OF_ITEM = (
+    10.0  # times as much is an item's own tolerance there: items add about ten each, and what they miss is of second order
+)
 SHARE = 0.05  # curvature that a label adds to a coordinate of its worker, on average and roughly
 
 
@@ -84,14 +88,20 @@ class WorkerProblem:
 
         ``tol`` is the relative change of the objective at which to stop; ``step`` hears every accepted objective.
         """
-        point, value, _, _, converged = climb(
-            lambda coordinates: self.evaluate(coordinates, weights),
-            start,
-            self.units(),
-            max_iter=self.max_iter - self.n_iter,
-            tol=tol,
-            step=None if step is None else lambda _, objective: step(objective),
-        )
+        exact, units, pairs = self.item_tol, self.units(), memory_for(start)
+        hear = None if step is None else lambda _, objective: step(objective)
+        loose = STAGES if self.model.item is not None and weights == Weights.FREE else ()
+        point, value, converged = start, -np.inf, False
+        for self.item_tol, goal in [*((OF_ITEM * goal, goal) for goal in loose if goal > tol), (exact, tol)]:
+            point, value, _, _, converged = climb(
+                lambda coordinates: self.evaluate(coordinates, weights),
+                point,
+                units,
+                max_iter=self.max_iter - self.n_iter,
+                tol=goal,
+                step=hear,
+                pairs=pairs,
+            )
         return point, value, converged
 
     def units(self) -> FloatArray:

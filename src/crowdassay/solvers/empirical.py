@@ -13,9 +13,9 @@ from crowdassay.solvers.outcome import Outcome, Progress
 from crowdassay.solvers.profiled import complete, fit_profiled
 
 ROUNDS = 20
-SETTLED = 0.01  # relative change of the penalty, and change of a log probability of the prior, at which to stop
+STOP_CHANGE = 0.01  # relative change of the penalty, and change of a log probability of the prior, at which to stop
 STRONGEST = 1e6  # penalty beyond which workers do not differ
-LEAST = 1e-9
+LEAST_SQUARES = 1e-9  # sum of squared deviations below which workers are taken to be alike
 
 
 def fit_empirical(
@@ -66,7 +66,7 @@ def fit_empirical(
             alpha = learned_penalty(model, outcome, worker_classes(engine, outcome.posterior))
             model = replace(model, alpha=alpha, beta=model.beta * alpha / model.alpha)
         moved = max(abs(np.log(model.alpha / old.alpha)), float(np.abs(np.ptp(log_prior - old_prior))))
-        if moved < SETTLED or n_iter >= max_iter:
+        if moved < STOP_CHANGE or n_iter >= max_iter:
             break
         start = model.worker.coordinates(solution.sigma)
     return replace(outcome, solution=replace(solution, n_iter=n_iter))
@@ -114,4 +114,4 @@ def learned_penalty(model: Model, outcome: Outcome, n: FloatArray) -> float:
         known[:, part] += n[:, c, None] * (p[:, c] @ columns**2 - (p[:, c] @ columns) ** 2)
     deviations = model.deviations(basis.coordinates(outcome.solution.sigma))
     determined = float((known / (model.alpha + known)).sum())
-    return float(np.clip(determined / max(float((deviations**2).sum()), LEAST), VANISHING, STRONGEST))
+    return float(np.clip(determined / max(float((deviations**2).sum()), LEAST_SQUARES), VANISHING, STRONGEST))

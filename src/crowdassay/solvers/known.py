@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
@@ -73,6 +72,8 @@ def objective(theta: FloatArray, lesson: Lesson, ridge: FloatArray) -> tuple[flo
 
 def learn(lesson: Lesson, constants: Constants) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the changes of the pool's parts (n_parts,), the bias of the classes (n_classes,) and the workers' own weights."""
+    from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
+
     n_parts, n_classes = lesson.logits.shape[2], lesson.logits.shape[1]
     sizes = (n_parts, n_classes, lesson.labels.n_workers)
     ridge = np.repeat([constants.ridge_pool, constants.ridge_class, constants.ridge_worker], sizes)

@@ -13,12 +13,12 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 
-MEMORY = 20  # pairs of steps and changes of the gradient remembered
-ROOM = 2**26  # numbers that all pairs together may take, 512 MB
+MEMORY_PAIRS = 20  # pairs of steps and changes of the gradient remembered
+MEMORY_NUMBERS = 2**26  # numbers that all pairs together may take, 512 MB
 
-FLAT = 1e-12  # slopes below this, in natural units, are none
-ENOUGH = 1e-4  # share of the rise that the slope promises with which a step is accepted
-LEAST = 1e-15
+FLAT_SLOPE = 1e-12  # slopes below this, in natural units, are none
+ACCEPTED_SHARE = 1e-4  # share of the rise that the slope promises with which a step is accepted
+ROUNDING = 1e-15  # relative rises below this cannot be seen
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 """A point in, its value and gradient out."""
@@ -35,6 +35,7 @@ def climb(
     max_iter: int,
     tol: float,
     step: Callable[[int, float], None] | None = None,
+    pairs: deque[Pair] | None = None,
 ) -> tuple[FloatArray, float, tuple[float, ...], int, bool]:
     """Maximise a function.
 
@@ -50,6 +51,8 @@ def climb(
         Relative change of the value at which to stop.
     step : callable, optional
         Hears the number of evaluations and the value after every step.
+    pairs : deque, optional
+        What an earlier climb of nearly the same function has learned of its curvature, in the same units; added to.
 
     Returns
     -------
@@ -71,8 +74,8 @@ def climb(
     point, (value, gradient), n_iter = start, function(start), 1
     gradient = gradient * units
     history: list[float] = []
-    pairs: deque[Pair] = deque(maxlen=max(2, min(MEMORY, ROOM // (2 * len(start)))))
-    converged = len(start) == 0 or bool(abs(gradient).max() < FLAT)
+    pairs = memory_for(start) if pairs is None else pairs
+    converged = len(start) == 0 or bool(abs(gradient).max() < FLAT_SLOPE)
     while not converged:
         way = _direction(gradient, pairs)
         slope, length = float(way @ gradient), 1.0
@@ -82,9 +85,9 @@ def climb(
             trial = point + length * (way * units)
             higher, ahead = function(trial)
             n_iter += 1
-            if higher >= value + ENOUGH * length * slope:
+            if higher >= value + ACCEPTED_SHARE * length * slope:
                 break
-            if length * slope <= LEAST * abs(value):  # what is left is below rounding
+            if length * slope <= ROUNDING * abs(value):  # what is left is below rounding
                 return point, value, (*history, value), n_iter, True
             parabola = (
                 0.5 * slope * length**2 / (slope * length - (higher - value))
@@ -92,12 +95,17 @@ def climb(
             length = min(max(parabola, 0.1 * length), 0.5 * length)
         ahead = ahead * units
         _remember(pairs, length * way, gradient - ahead)
-        converged = higher - value <= tol * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT)
+        converged = higher - value <= tol * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT_SLOPE)
         point, value, gradient = trial, higher, ahead
         history.append(value)
         if step is not None:
             step(n_iter, value)
     return point, value, tuple(history) or (value,), n_iter, True
+
+
+def memory_for(start: FloatArray) -> deque[Pair]:
+    """Return an empty memory of steps, as many as there is room for."""
+    return deque(maxlen=max(2, min(MEMORY_PAIRS, MEMORY_NUMBERS // (2 * max(len(start), 1)))))
 
 
 def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:

@@ -166,7 +166,8 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     """
     sample = sample_of(engine)
     present, worker = np.unique(sample.worker, return_inverse=True)
-    local = RandomItemsEngine(replace(sample, worker=worker.astype(np.int32), workers=sample.workers.take(pa.array(present))))
+    fewer = replace(sample, worker=worker.astype(np.int32), workers=sample.workers.take(pa.array(present)))
+    local = RandomItemsEngine(fewer, few=engine.few)
     fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective

@@ -13,8 +13,8 @@ from crowdassay.engines.local import log_softmax
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.lbfgs import climb
 
-ROUGH = 1e-4  # the fit to the vote counts is only a start
-ENOUGH = 1e-5
+START_TOLERANCE = 1e-4  # the fit to the vote counts is only a start
+OPENING_TOLERANCE = 1e-5  # relative rise of the objective at which the opening fit stops
 
 
 def open_without_items(problem: WorkerProblem, step: Callable[[float], None]) -> tuple[FloatArray, float, bool]:
@@ -32,7 +32,7 @@ def open_without_items(problem: WorkerProblem, step: Callable[[float], None]) ->
     point = fit_counts(problem, votes)
     plain = type(problem)(engine, replace(model, item=None), problem.log_prior, problem.max_iter - 1)
     plain.n_iter, plain.curvature = problem.n_iter, problem.curvature
-    point, value, alive = plain.maximise(point, Weights.FREE, ENOUGH, step)
+    point, value, alive = plain.maximise(point, Weights.FREE, OPENING_TOLERANCE, step)
     problem.n_iter = plain.n_iter
     if alive and problem.n_iter < problem.max_iter - 1:
         log_p = log_softmax(plain.tables(point))
@@ -51,4 +51,4 @@ def fit_counts(problem: WorkerProblem, counts: FloatArray) -> FloatArray:
         gradient = problem.flat(problem.pull(counts - mass * np.exp(log_p))) - slope
         return float((counts * log_p).sum()) - penalty, gradient
 
-    return climb(evaluate, problem.origin(), problem.units(), max_iter=100, tol=ROUGH)[0]
+    return climb(evaluate, problem.origin(), problem.units(), max_iter=100, tol=START_TOLERANCE)[0]

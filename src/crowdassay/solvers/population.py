@@ -13,11 +13,11 @@ from crowdassay.solvers.gamma import digamma, trigamma
 BELIEF = 10.0  # answers' worth of belief, for every true class, that its row looks like the others
 USUAL, WIDTH = 4.0, 1.5  # a concentration is within two factors of exp(1.5) of this, nearly always
 DECAYS = np.linspace(0.0, 3.0, 31)
-ENOUGH = 50_000  # cells of worker tables that say all about a population: of more workers every n-th is taken
-STEPS = 4
-LONGEST = 2.0  # that the logarithm of a concentration may move in one step
-UNHEARD = 1e-12  # least weight of a wrong answer, however far away
-FLAT = 1.0  # answers of every kind that a worker has given beforehand where there is no population
+POPULATION_CELLS = 50_000  # cells of worker tables that say all about a population: of more workers every n-th is taken
+NEWTON_STEPS = 4  # each time that a population is learned from counts
+LONGEST_STEP = 2.0  # that the logarithm of a concentration may move in one step
+LEAST_ANSWER_WEIGHT = 1e-12  # least weight of a wrong answer, however far away
+FLAT_ANSWERS = 1.0  # answers of every kind that a worker has given beforehand where there is no population
 
 
 class Population:
@@ -62,7 +62,7 @@ class Population:
     ) -> None:
         self.decay, self.shared, self.ordered, self.belief, self.usual = 0.0, shared, ordered, belief, usual
         self.mean = _alike(n_classes, 0.7 if shared else 1 / n_classes, 0.0)
-        self.concentration = np.full(n_classes, usual if shared else FLAT * n_classes)
+        self.concentration = np.full(n_classes, usual if shared else FLAT_ANSWERS * n_classes)
 
     @property
     def prior(self) -> FloatArray:
@@ -73,35 +73,35 @@ class Population:
         """Move the population towards what explains the workers' counts (n_workers, n_classes, n_classes) best."""
         if not self.shared:
             return
-        counts = to_host(counts[:: -(-counts.size // ENOUGH)])
+        counts = to_host(counts[:: -(-counts.size // POPULATION_CELLS)])
         rows = counts.sum(axis=2)
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             prior, mean, s = self.prior, self.mean, self.concentration
             own = (digamma(counts + prior) - digamma(prior)).sum(axis=0)
             slope = s * ((mean * own).sum(axis=1) - (digamma(rows + s) - digamma(s)).sum(axis=0))
             bend = (mean**2 * (trigamma(counts + prior) - trigamma(prior)).sum(axis=0)).sum(axis=1)
             bend = slope + s**2 * (bend - (trigamma(rows + s) - trigamma(s)).sum(axis=0)) - 1.0 / WIDTH**2
             slope -= np.log(s / self.usual) / WIDTH**2
-            step = np.where(bend < 0, slope / np.maximum(-bend, 1e-12), LONGEST * np.sign(slope))
-            self.concentration = s * np.exp(np.clip(step, -LONGEST, LONGEST))
+            step = np.where(bend < 0, slope / np.maximum(-bend, 1e-12), LONGEST_STEP * np.sign(slope))
+            self.concentration = s * np.exp(np.clip(step, -LONGEST_STEP, LONGEST_STEP))
             drawn = np.maximum(prior * own, 0.0)
             right = (np.trace(drawn) + 1.0) / (drawn.sum() + 2.0)
             self.decay = _fit_decay(drawn) if self.ordered else 0.0
-            found = drawn + self.belief * _alike(len(drawn), right, self.decay)
-            self.mean = found / found.sum(axis=1, keepdims=True)
+            weights = drawn + self.belief * _alike(len(drawn), right, self.decay)
+            self.mean = weights / weights.sum(axis=1, keepdims=True)
 
     def tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
         r"""Return the workers' mean probabilities, :math:`(n + s m) / (|n| + s)`, of the counts' shape.
 
         ``xp`` is the library whose array the counts are.
         """
-        found = counts + xp.asarray(self.prior)
-        return found / found.sum(axis=-1, keepdims=True)
+        answers = counts + xp.asarray(self.prior)
+        return answers / answers.sum(axis=-1, keepdims=True)
 
     def log_tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
         r"""Return the mean of the workers' log probabilities, :math:`\psi(n + s m) - \psi(|n| + s)`, of the counts' shape."""
-        found = counts + xp.asarray(self.prior)
-        return digamma(found) - digamma(found.sum(axis=-1, keepdims=True))
+        answers = counts + xp.asarray(self.prior)
+        return digamma(answers) - digamma(answers.sum(axis=-1, keepdims=True))
 
 
 def _alike(n_classes: int, right: float, decay: float) -> FloatArray:
@@ -109,7 +109,7 @@ def _alike(n_classes: int, right: float, decay: float) -> FloatArray:
     if n_classes == 1:
         return np.ones((1, 1))
     position = np.arange(n_classes)
-    wrong = np.maximum(np.exp(-decay * (np.abs(position[:, None] - position) - 1.0)), UNHEARD)
+    wrong = np.maximum(np.exp(-decay * (np.abs(position[:, None] - position) - 1.0)), LEAST_ANSWER_WEIGHT)
     np.fill_diagonal(wrong, 0.0)
     rows = (1.0 - right) * wrong / wrong.sum(axis=1, keepdims=True)
     np.fill_diagonal(rows, right)

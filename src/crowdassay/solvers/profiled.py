@@ -17,8 +17,8 @@ from crowdassay.solvers.card import CardProblem
 from crowdassay.solvers.opening import open_without_items
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
-ROUGH = 1e-6  # the fit to the vote shares is only a start
-ITEM_SHARE = 0.1  # of the tolerance of the whole objective, relative, is an item's own: items add about one each
+START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
+ITEM_SHARE = 1.0  # times the tolerance of the whole objective, relative, is an item's own
 
 
 def fit_profiled(
@@ -69,7 +69,7 @@ def fit_profiled(
     if start is None and starts == 1 and not engine.few:
         point, lower, alive = open_without_items(problem, opening.append)
     elif start is None:
-        point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, ROUGH, opening.append)
+        point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, START_TOLERANCE, opening.append)
     else:
         point, lower, alive = problem.point(start), -np.inf, True
     held = Weights.VOTES
@@ -82,7 +82,7 @@ def fit_profiled(
             assert keeper is not None
             _one_step_more(problem, keeper, point, held)
             held, opening = Weights.GIVEN, []
-            point, lower, alive = problem.maximise(point, held, ROUGH, opening.append)
+            point, lower, alive = problem.maximise(point, held, START_TOLERANCE, opening.append)
         history = list(opening)
 
         def step(objective: float, history: list[float] = history) -> None:

@@ -22,12 +22,14 @@ from crowdassay.engines.scaled import ScaledSums
 from crowdassay.solvers.lbfgs import climb
 from crowdassay.solvers.outcome import Progress
 
-ROUGH = 1e-6  # the fit to the vote shares is only a start
-SMALL = 50_000  # labels up to which a second start is worth its time
-CELLS = 10**6  # labels times squared classes up to which it is
+START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
+SECOND_START_LABELS = 50_000  # labels up to which a second start is worth its time
+SECOND_START_CELLS = 10**6  # labels times squared classes up to which it is
 
 Likelihood = Callable[[FloatArray, FloatArray, Weights], ScaledSums]
 """One pass with worker parameters (n_workers, size) and log scales (n_items,); its gradient is by these parameters."""
+Curvature = Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+"""What labels know of every worker parameter (n_workers, size) and log scale (n_items,), given these and a posterior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class ScaledProblem:
         e: prior mean of the log scales.
     pooled : bool
         Whether workers scatter around a population that is itself estimated; otherwise gamma is m.
+    curvature : callable, optional
+        Without, all parameters of a worker are taken to be known alike.
     """
 
     labels: Labels
@@ -51,16 +55,21 @@ class ScaledProblem:
     mean: FloatArray
     easiness: float
     pooled: bool = False
+    curvature: Curvature | None = None
 
     def start(self) -> FloatArray:
         """Return the prior means as one flat vector."""
         return np.concatenate([np.tile(self.mean, self.labels.n_workers), np.full(self.labels.n_items, float(self.easiness))])
 
-    def units(self) -> FloatArray:
+    def units(self, point: FloatArray, weights: Weights) -> FloatArray:
         """Return a step length for every coordinate: what is known of a worker grows with the number of labels.
 
-        In these units L-BFGS needs a third of the passes, or fewer.
+        In these units L-BFGS needs a third of the passes, or fewer; by the curvature where it starts, half of these.
         """
+        if self.curvature is not None:
+            theta, log_scale = self.split(point)
+            known = self.curvature(theta, log_scale, self.likelihood(theta, log_scale, weights).posterior)
+            return 1.0 / np.sqrt(1.0 + np.concatenate([part.ravel() for part in known]))
         counts = np.bincount(self.labels.worker, minlength=self.labels.n_workers)
         return np.concatenate([np.repeat(1.0 / np.sqrt(1.0 + counts / 4.0), len(self.mean)), np.ones(self.labels.n_items)])
 
@@ -114,7 +123,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
     Neither start is better throughout: from the vote shares workers can settle upside down, from the prior means all classes.
     """
     best: Mode | None = None
-    used, units = 0, problem.units()
+    used = 0
 
     def report(n_iter: int, value: float) -> None:
         if progress is not None:
@@ -125,20 +134,20 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
             break
         point = problem.start()
         if from_votes and max_iter > 1:
-            fit = partial(problem.evaluate, weights=Weights.VOTES)
-            point, *_, spent, _ = climb(fit, point, units, max_iter=max_iter - 1, tol=ROUGH)
+            fit, units = partial(problem.evaluate, weights=Weights.VOTES), problem.units(point, Weights.VOTES)
+            point, *_, spent, _ = climb(fit, point, units, max_iter=max_iter - 1, tol=START_TOLERANCE)
             used += spent
-        found, value, history, spent, converged = climb(
+        optimum, value, history, spent, converged = climb(
             partial(problem.evaluate, weights=Weights.FREE),
             point,
-            units,
+            problem.units(point, Weights.FREE),
             max_iter=max_iter - used,
             tol=tol,
             step=report,
         )
         used += spent
         if best is None or value > best.objective:
-            theta, log_scale = problem.split(found)
+            theta, log_scale = problem.split(optimum)
             posterior = problem.likelihood(theta, log_scale, Weights.FREE).posterior
             best = Mode(theta, log_scale, posterior, value, history, used, converged)
     assert best is not None
@@ -147,7 +156,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
 
 def worth_another(labels: Labels) -> bool:
     """Tell whether labels are so few that a second start costs little: a pass takes a table of squared classes each."""
-    return labels.n_labels <= SMALL and labels.n_labels * labels.n_classes**2 <= CELLS
+    return labels.n_labels <= SECOND_START_LABELS and labels.n_labels * labels.n_classes**2 <= SECOND_START_CELLS
 
 
 def judge_items(likelihood: Likelihood, theta: FloatArray, easiness: float, n_items: int) -> FloatArray:

@@ -67,13 +67,14 @@ def encode(
     """Return the labels with known classes, and known classes that no worker gave."""
     import pyarrow as pa  # noqa: PLC0415
 
-    from crowdassay import as_labels  # noqa: PLC0415
+    from crowdassay.io.frames import take_labels  # noqa: PLC0415
+    from crowdassay.read_options import ReadOptions  # noqa: PLC0415
 
     columns = tuple(
         pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(book, pa.string())).dictionary_decode()
         for codes, book in zip((item, worker, label), names, strict=True)
     )
-    labels = as_labels(columns)
+    labels = take_labels(columns, ReadOptions())
     places = {name: place for place, name in enumerate(map(str, labels.items.to_pylist()))}
     codes = {name: code for code, name in enumerate(labels.class_names)}
     gold = np.full(labels.n_items, -1, np.int64)

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from crowdassay.errors import ParameterError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.files import read_labels
 from exports import csv_text, json_lines, rows_of, write
 
@@ -208,3 +208,187 @@ def test_reward_bench(tmp_path):
         ("b", "claude", "1"),
         ("b", "gpt-4", "0"),
     ]
+
+
+def test_promptfoo_errors_are_no_verdicts(tmp_path):
+    """Errors of the provider (failureReason 2) and of the grader are counted; sets of assertions are read part by part."""
+    fine = graded(0, "m", ("contains", True, {}))
+    fine["gradingResult"]["componentResults"] = [
+        {"pass": False, "score": 0, "assertion": None, "componentResults": [
+            {"pass": True, "score": 1, "assertion": {"type": "equals"}},
+            {"pass": False, "score": 0, "assertion": {"type": "llm-rubric"}},
+        ]},
+        {"pass": True, "score": 1, "assertion": {"type": "human", "value": "Thumbs up"}},
+    ]  # fmt: skip
+    grader = graded(1, "m", ("llm-rubric", False, {}))
+    grader["gradingResult"]["componentResults"][0]["metadata"] = {"graderError": True}
+    broken = {**graded(2, "m", success=False), "failureReason": 2, "error": "429", "response": {"error": "429"}}
+    failed = {**graded(3, "m", ("equals", False, {}), success=False), "failureReason": 1, "error": "no match"}
+    results = [fine, grader, broken, failed]
+    path = write(tmp_path / "results.json", json.dumps({"results": {"version": 3, "results": results}}))
+    labels = read_labels(path)
+    assert rows_of(labels) == [
+        ("m / prompt 0 / test 0", "equals", "pass"),
+        ("m / prompt 0 / test 0", "human", "pass"),
+        ("m / prompt 0 / test 0", "llm-rubric", "fail"),
+        ("m / prompt 0 / test 3", "equals", "fail"),
+    ]
+    assert labels.report.dropped == {"error": 2}
+    path = write(tmp_path / "first.json", json.dumps({"version": 1, "results": results, "stats": {}}))
+    assert read_labels(path).n_labels == 4  # the first versions have the list at the top
+
+
+def test_inspect_logs_that_broke_off_or_are_old(tmp_path):
+    header = {"version": 2, "eval": {"task": "t", "model": "m"}}
+    path = tmp_path / "broken.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_journal/start.json", json.dumps(header))
+        archive.writestr("samples/1_epoch_1.json", json.dumps(sample(1, judge="C")))
+        archive.writestr("samples/2_epoch_1.json", json.dumps(sample(2, judge="N")))
+        archive.writestr("samples/3_epoch_1.json", json.dumps({**sample(3, judge="I"), "invalidation": {"reason": "r"}}))
+        archive.writestr("samples/4_epoch_1.json", json.dumps({**sample(4), "scores": {"judge": {"explanation": "none"}}}))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("1", "judge", "C"), ("2", "judge", "N")]
+    assert labels.report.dropped == {"invalidated": 1, "no answer": 1}
+    assert any("status is started" in note for note in labels.report.notes)
+    old = {"id": 1, "epoch": 1, "input": "q", "target": "t", "score": {"value": "I"}}
+    path = tmp_path / "old.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("start.json", json.dumps(header))
+        archive.writestr("results.json", json.dumps({"status": "success"}))
+        archive.writestr("samples/1_epoch_1.json", json.dumps(old))
+        archive.writestr("samples/2_epoch_1.json", json.dumps({**old, "id": 2, "score": {"value": "C"}}))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("1", "score", "I"), ("2", "score", "C")]
+    assert not any("status" in note for note in labels.report.notes)
+    log = {**header, "status": "success", "samples": [sample(1, judge=float("nan")), sample(2, judge=0.5), sample(3, judge=1)]}
+    labels = read_labels(write(tmp_path / "log.json", json.dumps(log)))  # not a number stands for "not scored"
+    assert (labels.n_labels, labels.report.dropped) == (2, {"no answer": 1})
+
+
+def test_lm_evaluation_harness_filters_metrics_and_old_files(tmp_path):
+    common = {"doc": {}, "target": "4", "arguments": {"gen_args_0": {"arg_0": "x"}}, "resps": [["4"]], "filtered_resps": ["4"]}
+    records = [
+        {"doc_id": n, **common, "filter": name, "metrics": ["exact_match"], "doc_hash": "h", "prompt_hash": "p",
+         "target_hash": "t", "exact_match": float(name == "flexible-extract")}
+        for n in range(2) for name in ("strict-match", "flexible-extract")
+    ]  # fmt: skip
+    (tmp_path / "org__model").mkdir()
+    path = write(tmp_path / "org__model" / "samples_gsm8k_2025-01-02T03-04-05.678901.jsonl", json_lines(records))
+    assert rows_of(read_labels(path))[:2] == [
+        ("gsm8k / 0", "org__model (flexible-extract)", "1.0"),
+        ("gsm8k / 0", "org__model (strict-match)", "0.0"),
+    ]
+    old = [{"doc_id": n, **common, "acc": 1.0, "acc_norm": 0.0, "perplexity": [1, 2]} for n in range(2)]
+    path = write(tmp_path / "old.jsonl", json_lines(old))
+    with pytest.raises(ParameterError, match="'acc', 'acc_norm'"):
+        read_labels(path)
+    assert read_labels(path, question="acc_norm").class_names == ("0.0",)
+    path = write(tmp_path / "none.jsonl", json_lines([{"doc_id": 0, **common, "metrics": ["bleu"], "bleu": ["a", "b"]}]))
+    with pytest.raises(DataError, match="no metric that is one number"):
+        read_labels(path)
+
+
+def test_deepeval_latest_run_cache_and_names(tmp_path):
+    """Cases that pytest names alike stay apart, and a metric without a verdict has not failed."""
+    metrics = [{"name": "Bias", "score": 0.2, "threshold": 0.5}, {"name": "Relevancy", "success": True, "score": 1.0}]
+    cases = [{"name": "test_answers", "order": n, "success": True, "metricsData": metrics} for n in range(2)]
+    latest = {"testRunData": {"testCases": cases, "conversationalTestCases": []}, "testRunLink": None}
+    path = write(tmp_path / "latest_test_run.json", json.dumps(latest))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("test_answers 0", "Relevancy", "pass"), ("test_answers 1", "Relevancy", "pass")]
+    assert labels.report.dropped == {"no answer": 2}
+    cached = {
+        json.dumps({"input": f"q{n}", "actual_output": "a", "model": None}): {
+            "cached_metrics_data": [
+                {"metric_data": {"name": "Bias", "success": n == 0, "score": 0.1, "evaluationModel": "gpt-4o"},
+                 "metric_configuration": {"threshold": 0.5}}
+            ]
+        }
+        for n in range(2)
+    }  # fmt: skip
+    path = write(tmp_path / "deepeval-cache.json", json.dumps({"test_cases_lookup_map": cached}))
+    assert rows_of(read_labels(path)) == [("test case 0", "Bias (gpt-4o)", "pass"), ("test case 1", "Bias (gpt-4o)", "fail")]
+    assert rows_of(read_labels(path, item_column="input"))[0] == ("q0", "Bias (gpt-4o)", "pass")
+
+
+def test_openai_evals_graded_by_a_model(tmp_path):
+    """Graders name their metrics as they like; what could not be parsed stays, and errors are counted."""
+    events = [{"spec": {"completion_fns": ["gpt-4", "gpt-4o"], "eval_name": "joke.dev", "base_eval": "joke", "run_id": "r"}}]
+    for n, choice in enumerate(["Yes", "No", "__invalid__", None, "error"]):
+        common = {"run_id": "r", "event_id": n, "sample_id": f"joke.dev.{n}", "created_by": "", "created_at": "2024-05-01"}
+        events.append({**common, "type": "sampling", "data": {"prompt": [], "sampled": ["x"]}})
+        if choice == "error":
+            events.append({**common, "type": "error", "data": {"type": "RateLimitError", "message": "m"}})
+        elif choice:
+            events.append({**common, "type": "metrics", "data": {"funny": choice, "sampled": [1]}})
+    labels = read_labels(write(tmp_path / "log.jsonl", json_lines([*events, {"final_report": {"counts/funny/Yes": 1}}])))
+    assert rows_of(labels) == [
+        ("joke.dev.0", "gpt-4 + gpt-4o", "Yes"),
+        ("joke.dev.1", "gpt-4 + gpt-4o", "No"),
+        ("joke.dev.2", "gpt-4 + gpt-4o", "__invalid__"),
+    ]
+    assert labels.report.dropped == {"error": 1, "no verdict": 1}
+    assert labels.report.question == "funny"
+    assert any("__invalid__" in note for note in labels.report.notes)
+
+
+def test_mlflow_three(tmp_path):
+    table = [
+        {"trace_id": f"tr-{n}", "correctness/value": "yes", "correctness/rationale": "r", "own/value": 3, "state": "OK"}
+        for n in range(2)
+    ]
+    labels = read_labels(write(tmp_path / "results.json", json.dumps(table)))
+    assert rows_of(labels) == [("tr-0", "correctness", "yes"), ("tr-1", "correctness", "yes")]
+    given = {"source": {"source_type": "LLM_JUDGE", "source_id": "gpt-4"}, "assessment_name": "safe", "trace_id": "t"}
+    assessments = [
+        {**given, "feedback": {"value": "no"}, "valid": False},
+        {**given, "feedback": {"value": "yes"}, "valid": True, "overrides": "a-1"},
+        {**given, "feedback": {"error": {"error_code": "RATE_LIMIT"}}, "source": {"source_type": "CODE", "source_id": "f"}},
+    ]
+    trace = {"info": {"trace_id": "tr-9", "assessments": assessments}, "data": {"spans": []}}
+    labels = read_labels(write(tmp_path / "traces.json", json.dumps([trace])))
+    assert rows_of(labels) == [("tr-9", "gpt-4", "yes")]
+    assert labels.report.dropped == {"replaced by a later assessment": 1, "error": 1}
+
+
+def test_langfuse_blobs_pages_and_sessions(tmp_path):
+    common = {"timestamp": "2024-05-29 13:46:19.963000", "environment": "default", "comment": None}
+    scores = [
+        {"id": "1", "trace_id": "t1", "session_id": None, "observation_id": None, "name": "ok", "value": 1.0,
+         "string_value": "True", "data_type": "BOOLEAN", "source": "EVAL", **common},
+        {"id": "2", "trace_id": "t1", "session_id": None, "observation_id": None, "name": "ok", "value": 0.0,
+         "string_value": "False", "data_type": "BOOLEAN", "source": "ANNOTATION", **common},
+        {"id": "3", "trace_id": None, "session_id": "s1", "observation_id": None, "name": "ok", "value": 1.0,
+         "string_value": "True", "data_type": "BOOLEAN", "source": "API", **common},
+        {"id": "4", "trace_id": "t1", "session_id": None, "observation_id": None, "name": "output", "value": 0.0,
+         "string_value": "a better answer", "data_type": "CORRECTION", "source": "ANNOTATION", **common},
+    ]  # fmt: skip
+    expected = [("s1", "API", "True"), ("t1", "ANNOTATION", "False"), ("t1", "EVAL", "True")]
+    for text in (json_lines(scores), json.dumps({"data": scores, "meta": {"page": 1}})):
+        labels = read_labels(write(tmp_path / "scores.json", text))
+        assert sorted(rows_of(labels)) == expected
+        assert labels.report.dropped == {"a text, no score": 1}
+        assert any("do not say by whom" in note for note in labels.report.notes)
+
+
+def test_reward_bench_ties_are_told(tmp_path):
+    record = {
+        "id": ["1", "2", "3"], "subset": ["chat"] * 3, "text_chosen": ["x"] * 3, "text_rejected": ["y"] * 3,
+        "results": [1, 0, 0.5], "model": "judge", "model_type": "Generative", "chat_template": "tokenizer",
+    }  # fmt: skip
+    labels = read_labels(write(tmp_path / "judge.json", json.dumps(record)))
+    assert rows_of(labels) == [("1", "judge", "1"), ("2", "judge", "0"), ("3", "judge", "0.5")]
+    assert any("1 verdict of 0.5" in note for note in labels.report.notes)
+
+
+def test_an_archive_packed_in_another_way_is_refused_by_name(tmp_path):
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", "{}")
+    data = path.read_bytes().replace(
+        b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x5d\x00"
+    )
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="packed by method 93"):
+        read_labels(path)

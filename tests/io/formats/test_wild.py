@@ -386,3 +386,152 @@ def test_a_column_that_only_sounds_like_the_item_is_pointed_out(tmp_path):
     assert "if 'task' is not what tells items apart" in labels.report.notes[0]
     right = read_labels(path, item_column="orig")
     assert (right.n_items, right.report.repeats, right.report.notes) == (4, 0, ())
+
+
+def test_numbers_inside_names_of_inputs(tmp_path):
+    inputs = ["list", "item_1_condition", "field_1_1", "item_2_condition", "field_2_1"]
+    rows = [("H1", w, "7", "c1", "s1", "c2", "s2", *given, "", "en") for w, given in (("ann", "35"), ("bob", "46"))]
+    path = mturk_file(tmp_path / "a.csv", rows, inputs, ["Choice1", "Choice2", "Sample", "english"])
+    with pytest.raises(ParameterError, match=r"`item_column` HITId.*'item_\*_condition', 'field_\*_1'"):
+        read_labels(path)
+    labels = read_labels(path, item_column="field_*_1")
+    assert rows_of(labels) == [("s1", "ann", "3"), ("s1", "bob", "4"), ("s2", "ann", "5"), ("s2", "bob", "6")]
+    assert labels.report.columns == {"item": "Input.field_*_1", "worker": "WorkerId", "label": "Answer.Choice"}
+    assert rows_of(read_labels(path, question="Choice2")) == [("H1", "ann", "5"), ("H1", "bob", "6")]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_blank_after_every_separator_is_no_part_of_a_cell(tmp_path, quote):
+    label = "a, b" if quote else "a b"
+    lines = [("item", "worker", "label"), ("i1", "ann", label), ("i1", "bob", ""), ("i2", "ann", "c")]
+    text = "".join(", ".join(f"{quote}{cell}{quote}" for cell in line) + "\n" for line in lines)
+    assert rows_of(read_labels(write(tmp_path / "a.csv", text))) == [("i1", "ann", label), ("i2", "ann", "c")]
+
+
+def test_a_blank_that_begins_some_cells_belongs_to_them(tmp_path):
+    path = write(tmp_path / "a.csv", "item,worker,label\ni1,ann, a\ni1,bob,a\n")
+    assert [label for *_, label in rows_of(read_labels(path))] == [" a", "a"]
+
+
+def test_names_in_the_first_column_are_no_labels(tmp_path):
+    rows = [(who, str(n % 3), str(n % 2), str(n % 3)) for n in range(12) for who in ("Alex", "Paul")]
+    path = write(tmp_path / "spans.csv", "".join(",".join(row) + "\n" for row in rows))
+    with pytest.raises(ColumnError, match="None of the columns"):
+        read_labels(path)
+
+
+def test_lines_of_three_without_a_header_are_told_what_reads_them(tmp_path):
+    path = write(tmp_path / "input.txt", "".join(f"worker{n % 3}\turl{n // 3}\t{'ab'[n % 2]}\n" for n in range(9)))
+    with pytest.raises(ColumnError, match=r"worker, item, label without a header, say .*nltk"):
+        read_labels(path)
+    assert len(rows_of(read_labels(path, format="nltk"))) == 9
+
+
+JUDGED = [("7", "ann", "x"), ("7", "bob", "y"), ("8", "ann", "y"), ("8", "bob", "y")]
+GIVEN = {i: [(w, c) for j, w, c in JUDGED if i == j] for i in "78"}
+VOTES = {i: [{"annotator_id": w, "label": c, "target": ["z"]} for w, c in given] for i, given in GIVEN.items()}
+LABELS = {i: [c for _, c in given] for i, given in GIVEN.items()}
+NESTED = {
+    "a list of judgements": [{"id": i, "text": "t", "votes": votes} for i, votes in VOTES.items()],
+    "objects by item": {i: {"annotators": votes, "tokens": ["a"]} for i, votes in VOTES.items()},
+    "two lists": [{"uid": i, "annotators": ["ann", "bob"], "annotations": labels} for i, labels in LABELS.items()],
+    "two texts": {
+        i: {"text": "t", "annotators": "ann,bob", "annotations": ",".join(labels), "soft_label": {"x": "0.5"}}
+        for i, labels in LABELS.items()
+    },
+    "scores": [{"uid": i, "x": "t", "ratings": [{"rater": w, "score": c} for w, c in given]} for i, given in GIVEN.items()],
+}
+
+
+@pytest.mark.parametrize("shape", NESTED)
+def test_judgements_inside_items(tmp_path, shape):
+    labels = read_labels(write(tmp_path / "a.json", json.dumps(NESTED[shape])))
+    assert rows_of(labels) == JUDGED
+    assert labels.report.format == "nested"
+
+
+def test_judgements_inside_items_with_another_question_and_item(tmp_path):
+    path = write(tmp_path / "a.json", json.dumps(NESTED["a list of judgements"]))
+    assert {label for *_, label in rows_of(read_labels(path, question="target"))} == {"z"}
+    assert {item for item, *_ in rows_of(read_labels(path, item_column="text"))} == {"t"}
+    with pytest.raises(ColumnError, match="no key 'x' for the item"):
+        read_labels(path, item_column="x")
+    same = write(tmp_path / "b.json", json.dumps([{"text": "t", "votes": [{"user": "a", "vote": 1}]}] * 2))
+    with pytest.raises(ColumnError, match="tells items apart"):
+        read_labels(same)
+
+
+def test_labels_whose_workers_are_not_known_are_refused_by_name(tmp_path):
+    path = write(tmp_path / "snli.jsonl", json_lines([{"pairID": "p1", "annotator_labels": ["a", "b"]}]))
+    with pytest.raises(DataError, match="'annotator_labels' list labels without saying who gave which"):
+        read_labels(path)
+
+
+def xml_of(**answers):
+    inside = "".join(
+        f"<Answer><QuestionIdentifier>{name}</QuestionIdentifier><FreeText>{text}</FreeText></Answer>"
+        for name, text in answers.items()
+    )
+    return f'<?xml version="1.0"?>\n<QuestionFormAnswers xmlns="http://x">{inside}</QuestionFormAnswers>'
+
+
+@pytest.mark.parametrize("shape", ["table", "list", "response"])
+def test_assignments_with_answers_in_xml(tmp_path, shape):
+    given = [("H1", "ann", "R&amp;B", "Approved"), ("H1", "bob", "folk", "Submitted"), ("H1", "cy", "folk", "Rejected")]
+    answers = [xml_of(tone=tone, note="") for *_, tone, _ in given]
+    found = [
+        {"HITId": h, "WorkerId": w, "AssignmentStatus": s, "Answer": a} for (h, w, _, s), a in zip(given, answers, strict=True)
+    ]
+    if shape == "table":
+        path = write(tmp_path / "a.csv", csv_text(list(found[0]), [list(row.values()) for row in found]))
+    else:
+        path = write(tmp_path / "a.json", json.dumps(found if shape == "list" else {"NextToken": "t", "Assignments": found}))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("H1", "ann", "R&B"), ("H1", "bob", "folk")]
+    assert labels.report.dropped == {"rejected": 1}
+    assert labels.report.columns["label"] == "Answer.tone"
+
+
+def test_forms_inside_answers_in_xml(tmp_path):
+    form = json.dumps([{"tone": {"warm": True, "cold": False}}])
+    row = ["H1", "ann", xml_of(taskAnswers=form)]
+    assert rows_of(read_labels(write(tmp_path / "a.csv", csv_text(["HITId", "WorkerId", "Answer"], [row])))) == [
+        ("H1", "ann", "warm")
+    ]
+
+
+def test_results_of_the_command_line_tools_keep_their_extension(tmp_path):
+    names = ["hitid", "annotation", "workerid", "assignmentstatus", "Answer.1"]
+    rows = [["H1", "i1", w, "Submitted", c] for w, c in (("ann", "x"), ("bob", "y"))]
+    path = write(tmp_path / "a.results", csv_text(names, rows, "\t"))
+    assert rows_of(read_labels(path)) == [("H1", "ann", "x"), ("H1", "bob", "y")]
+
+
+@pytest.mark.parametrize("wrap", [lambda tasks: {"id": 1, "tasks": tasks}, lambda tasks: {"projects": [{"tasks": tasks}]}])
+def test_tasks_inside_projects(tmp_path, wrap):
+    tasks = [exports.task("7", exports.annotation("ann", ["x"]), exports.annotation("bob", ["y"]))]
+    labels = read_labels(write(tmp_path / "a.json", json.dumps(wrap(tasks))))
+    assert rows_of(labels) == [("7", "ann", "x"), ("7", "bob", "y")]
+    assert labels.report.format == "label-studio"
+
+
+def test_answers_that_are_left_out_name_what_keeps_them(tmp_path):
+    rows = [("H1", w, "u1", c) for w, c in (("ann", "x"), ("bob", "y"), ("cy", "x|y"))]
+    labels = read_labels(mturk_file(tmp_path / "a.csv", rows, ["url"], ["tone"]))
+    assert labels.report.dropped == {"more than one choice": 1}
+    assert "To keep answers with more than one choice, say --options each, or --options set." in labels.report.notes
+
+
+def test_sessions_inside_what_was_reviewed(tmp_path):
+    versions = [{"accept": ["a"], "sessions": ["ann", "bob"]}, {"accept": ["b"], "answer": "accept", "sessions": ["cy"]}]
+    record = {"text": "t", "_input_hash": 5, "_task_hash": 6, "options": [{"id": "a"}], "versions": versions, "accept": ["b"]}
+    path = write(tmp_path / "a.jsonl", json_lines([{**record, "answer": "accept", "_view_id": "review", "_session_id": None}]))
+    assert rows_of(read_labels(path)) == [("5", "ann", "a"), ("5", "bob", "a"), ("5", "cy", "b")]
+
+
+@pytest.mark.parametrize("names", [("Evaluator 1", "Evaluator 2"), ("expert_A", "expert_B"), ("grader1", "grader2")])
+def test_more_names_of_those_who_judge(tmp_path, names):
+    lines = [["id", "text", *names, "Average"], *([f"i{n}", f"t {n}", "ab"[n % 2], "b", "x"] for n in range(12))]
+    path = write(tmp_path / "a.csv", "".join(",".join(line) + "\n" for line in lines))
+    given = [(f"i{n}", worker, label) for n in range(12) for worker, label in zip(names, ("ab"[n % 2], "b"), strict=True)]
+    assert rows_of(read_labels(path)) == sorted(given)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from crowdassay.errors import DataError
+from crowdassay.io.columns import WORDS
 from crowdassay.io.kinds import kind_of
-from crowdassay.io.look import Look
+from crowdassay.io.look import Look, is_named
 from crowdassay.io.raw import opened
-from crowdassay.io.values import mapping, shown_file
+from crowdassay.io.values import mapping, shown, shown_file
 
 TABLE = "a table with one row per judgement: item, worker, label"
 START = 1 << 12  # bytes of other files that are looked at
@@ -39,6 +41,24 @@ def _records(seen: Look) -> tuple[str, str] | None:
         return "an export of INCEpTION (UIMA CAS)", f"{SPANS}. For document labels, write {TABLE}"
     if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(seen)):
         return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {TABLE}"
+    if (named := _lists_labels(mapping(seen.first))) is not None:
+        return f"a file whose {shown(named)} list labels without saying who gave which", f"give {TABLE}"
+    return None
+
+
+def _lists_labels(record: dict[str, Any]) -> str | None:
+    """Return the key of several labels whose workers are not known.
+
+    >>> _lists_labels({"id": "1", "annotator_labels": ["yes", "no"]}), _lists_labels({"user": "ann", "labels": ["a", "b"]})
+    ('annotator_labels', None)
+    """
+    if any(is_named(name, "worker") for name in record):
+        return None
+    plurals = tuple(f"{word}s" for word in WORDS["label"])
+    for name, value in record.items():
+        several = isinstance(value, list) and len(value) > 1 and not any(isinstance(one, list | dict) for one in value)
+        if several and name.lower().endswith(plurals):
+            return name
     return None
 
 

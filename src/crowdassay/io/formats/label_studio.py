@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
@@ -32,7 +33,8 @@ def recognise(seen: Look) -> bool:
         return True
     if not isinstance(seen.first, dict) or not all(name.endswith(".json") for name in seen.names):
         return False
-    tasks = seen.has("data") and any(isinstance(seen.first.get(name), list) for name in ("annotations", "completions"))
+    first = next(_tasks(seen.first), {})
+    tasks = "data" in first and any(isinstance(first.get(name), list) for name in ("annotations", "completions"))
     return tasks or (seen.has("result", "completed_by") and isinstance(seen.first.get("task"), dict))
 
 
@@ -42,7 +44,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         return _read_small(seen, wanted)
     by_file = wanted.worker_from_filename  # everybody is number 1 where each has a Label Studio of their own
     rows = Rows({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
-    for name, record in records(seen):
+    for name, record in ((name, task) for name, outer in records(seen) for task in _tasks(outer)):
         task, annotations = record, record.get("annotations", record.get("completions"))
         if annotations is None and isinstance(record.get("task"), dict):  # one annotation per file, its task inside
             task, annotations = record["task"], [record]
@@ -55,7 +57,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
                 continue
             answers = _answers(annotation, wanted.question)
             times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
-            worker = _annotator(annotation.get("completed_by", annotation.get("created_username")))
+            worker = annotator_of(annotation.get("completed_by", annotation.get("created_username")))
             rows.add(item, file_stem(name) if by_file else worker, answers, **times)
             if annotation.get("ground_truth"):
                 rows.add_gold(item, answers)
@@ -63,6 +65,19 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         for prediction in objects(task.get("predictions")):
             rows.add_prediction(item, prediction.get("model_version"), _answers(prediction, wanted.question))
     return rows
+
+
+def _tasks(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a task as it is, or the tasks of a project or of several.
+
+    >>> list(_tasks({"projects": [{"tasks": [{"id": 1}, {"id": 2}]}]}))
+    [{'id': 1}, {'id': 2}]
+    """
+    inside = objects(record.get("projects")) or objects(record.get("tasks"))
+    if not inside:
+        yield record
+    for one in inside:
+        yield from _tasks(one)
 
 
 def choices(value: Any) -> list[Any]:
@@ -94,7 +109,8 @@ def _answers(annotation: dict[str, Any], question: str | None) -> dict[str, list
     return answers
 
 
-def _annotator(completed_by: Any) -> Any:
+def annotator_of(completed_by: Any) -> Any:
+    """Return who annotated: the email if it is there, else the id."""
     if isinstance(completed_by, dict):
         return completed_by.get("email") or completed_by.get("id")
     return completed_by
@@ -140,7 +156,7 @@ def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
             continue
         answers = {name: choices(parsed(record.get(name))) for name in tags}
         times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
-        rows.add(record.get(item), file_stem(source) if by_file else _annotator(record["annotator"]), answers, **times)
+        rows.add(record.get(item), file_stem(source) if by_file else annotator_of(record["annotator"]), answers, **times)
     return rows
 
 

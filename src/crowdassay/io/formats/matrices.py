@@ -70,7 +70,7 @@ def read_matrix(seen: Look, wanted: ReadOptions) -> Import:
     unique = pc.unique(label)
     plain = pa.array([number_key(text.strip()) or text for text in unique.to_pylist()], pa.string())
     label = plain.take(pc.index_in(label, value_set=unique))  # 1.0 and 1.000e+00, as pandas and NumPy write, are 1
-    _check_abstentions(label, wanted, seen)
+    check_abstentions(label, wanted, shown_file(seen.path.name))
     if wanted.missing:  # no judgement at all, like an empty cell
         none = pa.array([number_key(text) or text for text in wanted.missing], label.type)
         given = pc.invert(pc.is_in(label, value_set=none))
@@ -92,7 +92,7 @@ def read_triples(seen: Look, wanted: ReadOptions) -> Import:
                 f"Row {number} of {shown_file(seen.path.name)} has {len(triple)} values; each needs coder, item and label."
             )
     worker, item, label = (text_column(map(as_name, part), seen.path.name) for part in zip(*triples, strict=True))
-    _check_abstentions(label, wanted, seen)
+    check_abstentions(label, wanted, shown_file(seen.path.name))
     note = "Each row was taken as coder, item and label, the order that nltk uses."
     return Import(item, worker, label, {"item": "second", "worker": "first", "label": "third"}, notes=(note,))
 
@@ -109,11 +109,13 @@ class Wide:
     cells: pa.Array | None = None
 
 
-def _check_abstentions(label: pa.Array, wanted: ReadOptions, seen: Look) -> None:
-    if not wanted.missing and pc.any(pc.equal(label, ABSTAIN)).as_py():
+def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, source: str) -> None:
+    """Refuse labels of -1 of which nobody has said what they mean."""
+    values = pc.unique(label.cast(label.type.value_type) if pa.types.is_dictionary(label.type) else label)
+    if not wanted.missing and any(number_key(str(value)) == ABSTAIN for value in values.to_pylist() if value is not None):
         raise ParameterError(
-            f"{shown_file(seen.path.name)} holds -1, which is a label in some data and means that none was given in others; "
-            "say --missing -1 if it means none, or --missing none if it is a label."
+            f"{source[:1].upper()}{source[1:]} holds -1, which is a label in some data and means that none was given in "
+            "others; say --missing -1 if it means none, or --missing none if it is a label."
         )
 
 
@@ -212,8 +214,21 @@ def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
     cells = sum(not _is_nothing(cell) for row in body for cell in row)
     if not given or not given <= below or len(below) > min(FEW, cells / 2) or len(first) < 2:
         return False
+    if _is_apart(rows):
+        return False
     gaps = any(_is_nothing(cell) for row in rows for cell in row)
     return gaps or len(first) > 3  # three full columns may well be item, worker and label
+
+
+def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether some column of several values shares none with the others: names, not a worker's labels.
+
+    >>> _is_apart([["Alex", "1", "2"], ["Paul", "2", "1"], ["Alex", "1", "1"]]), _is_apart([["a", "b"], ["b", "a"]])
+    (True, False)
+    """
+    width = min(map(len, rows))
+    held = [{row[n].strip() for row in rows if not _is_nothing(row[n])} for n in range(width)]
+    return any(len(own) > 1 and not any(own & held[m] for m in range(width) if m != n) for n, own in enumerate(held))
 
 
 def _lists(seen: Look) -> list[Sequence[Any]]:
@@ -241,7 +256,9 @@ def _cells(seen: Look, limit: int | None = None) -> list[list[str]]:
         return [line.split() for line in text.splitlines() if line.strip()]
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
     try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+        spaced = seen.dialect is not None and seen.dialect.spaced
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
+        return [row for row in reader if row]
     except csv.Error:
         raise DataError(f"{shown_file(seen.path.name)} is not a table of separated values; export it again.") from None
 

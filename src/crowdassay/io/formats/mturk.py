@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from crowdassay.errors import ParameterError
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.io.formats import mturk_api
 from crowdassay.io.formats.answers import answers_in, parsed
 from crowdassay.io.formats.record import Rows
 from crowdassay.io.formats.table import each_row, is_filled, item_column, read_columns
@@ -16,7 +17,7 @@ from crowdassay.io.values import listed, shown_file
 from crowdassay.read_options import ReadOptions
 
 INPUT, ANSWER, JSON = "Input.", "Answer.", "taskAnswers"
-NUMBERED = re.compile(r"(.*?)(\d+)")
+NUMBER = re.compile(r"\d+")
 BOOLEANS = {"true": True, "false": False, "": False, "on": True}
 NOTHING = frozenset({"", "{}", "[]"})  # how a question without an answer may look
 BUTTONS = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
@@ -37,11 +38,18 @@ ZONES = {"PST": "-08:00", "PDT": "-07:00"}  # whatever else it writes is UTC
 def recognise(seen: Look) -> bool:
     """Tell whether the header has HITs, workers and answers."""
     named = {name.lower() for name in seen.header}  # the command line tools wrote them in lower case
-    return {"hitid", "workerid"} <= named and any(name.startswith(ANSWER) for name in seen.header)
+    batch = {"hitid", "workerid"} <= named and any(name.startswith(ANSWER) for name in seen.header)
+    return batch or mturk_api.recognise(seen)
 
 
 def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the answers to all questions; rejected assignments are left out."""
+    if mturk_api.recognise(seen):
+        return mturk_api.read(seen, wanted)
+    if seen.kind == "records":
+        raise DataError(
+            f"{shown_file(seen.path.name)} holds no assignments of Mechanical Turk with HITId, WorkerId and Answer."
+        )
     answer_names = [name for name in seen.header if name.startswith(ANSWER)]
     input_names = [name for name in seen.header if name.startswith(INPUT)]
     named = {name.lower(): name for name in reversed(seen.header)}
@@ -53,7 +61,10 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     extra = {known: named[name] for known, names in MORE.items() for name in names if name in named}
     rows = Rows({"item": one_item or hit, "worker": who, "label": f"{ANSWER}*"})
     answer_names = _asked(answer_names, wanted.question)
-    several = [name for name in input_names if one_item is None or (wanted.item_column is None and _stem(name) in numbered)]
+    parts = {name for columns in numbered.values() for name in columns.values()}
+    several = [
+        name for name in input_names if name.removeprefix(INPUT) in parts and (one_item is None or wanted.item_column is None)
+    ]
     names = list(dict.fromkeys([hit, who, *extra.values(), *([one_item] if one_item else []), *several, *answer_names]))
     columns = read_columns(seen, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
     found = list(each_row(columns))
@@ -64,27 +75,26 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         answer_names = [name for name in answer_names if not _is_button(name, columns[name])] or answer_names
     radios = _radios(columns, answer_names)
     flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in found]
-    unpivoted = None
-    if stem in numbered or wanted.item_column is None:
-        unpivoted = _unpivot(numbered, {question for answers in flat for question in answers}, stem, seen)
+    unpivoted: dict[str, tuple[str, dict[str, str]]] = {}
+    questions = {question for answers in flat for question in answers}
+    if stem in numbered or (wanted.item_column is None and (wanted.question or "").removeprefix(ANSWER) not in questions):
+        stem, unpivoted = _unpivot(numbered, _numbered(questions), stem, seen)
     for row, answers in zip(found, flat, strict=True):
         known = {name: row[column] for name, column in extra.items()}
         facts = {"time": _time(known.get("time")), "duration": known.get("duration")}
         if _rejected(known):
             rows.drop("rejected")
         elif unpivoted:
-            for number in unpivoted[1]:
-                item = row[f"{INPUT}{unpivoted[0]}{number}"]
-                asked = {
-                    question.removesuffix(number): value for question, value in answers.items() if _number(question) == number
-                }
-                if item is None and not any(asked.values()):
+            for item_name, asked in unpivoted.values():
+                item, given = row[INPUT + item_name], {kind: answers.get(name, []) for kind, name in asked.items()}
+                if item is None and not any(given.values()):
                     continue  # the last HIT of a batch may be half full
-                rows.add(item, row[who], asked, **facts)
+                rows.add(item, row[who], given, **facts)
         else:
             rows.add(row[one_item or hit], row[who], answers, **facts)
     if unpivoted:
-        rows.columns["item"] = f"{INPUT}{unpivoted[0]}1..."
+        first = next(iter(unpivoted.values()))[0]
+        rows.columns["item"] = INPUT + (str(stem) if "*" in str(stem) else f"{first}...")  # a pattern, or the first
         rows.note("Every HIT asks about several items: inputs and answers of the same number were taken together.")
     elif one_item == hit and len(input_names) > 1 and wanted.item_column is None:
         rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(input_names)}.")
@@ -97,11 +107,6 @@ def _asked(names: list[str], question: str | None) -> list[str]:
         return names
     start = ANSWER + question.removeprefix(ANSWER)
     return [name for name in names if name.startswith(start) or name == ANSWER + JSON] or names
-
-
-def _stem(name: str) -> str:
-    found = NUMBERED.fullmatch(name.removeprefix(INPUT))
-    return found.group(1) if found else name
 
 
 def _is_shared(found: Sequence[Mapping[str, str | None]], item: str, hit: str, who: str) -> bool:
@@ -181,30 +186,43 @@ def _time(text: str | None) -> str | None:
     return f"{found[5]}-{MONTHS.index(found[1]) + 1:02}-{int(found[2]):02}T{found[3]}{ZONES.get(found[4], '+00:00')}"
 
 
-def _number(name: str) -> str | None:
-    found = NUMBERED.fullmatch(name)
-    return found.group(2) if found else None
+def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Group names that differ in one number: by what they have in common, each name by its number.
 
-
-def _numbered(names: Iterable[str]) -> dict[str, set[str]]:
-    stems: dict[str, set[str]] = defaultdict(set)
+    >>> _numbered(["q1", "q2", "note", "field_1_1", "field_2_1"])
+    {'q': {'1': 'q1', '2': 'q2'}, 'field_*_1': {'1': 'field_1_1', '2': 'field_2_1'}}
+    """
+    groups: dict[str, dict[str, str]] = defaultdict(dict)
     for name in names:
-        if found := NUMBERED.fullmatch(name):
-            stems[found.group(1)].add(found.group(2))
-    return {stem: numbers for stem, numbers in stems.items() if len(numbers) > 1}
+        for found in NUMBER.finditer(name):
+            rest = name[found.end() :]
+            groups[name[: found.start()] + (f"*{rest}" if rest else "")][found.group()] = name
+    return {common: columns for common, columns in groups.items() if len(columns) > 1}
 
 
 def _unpivot(
-    inputs: Mapping[str, set[str]], questions: set[str], wanted: str | None, seen: Look
-) -> tuple[str, list[str]] | None:
-    """Find inputs ``x1, x2...`` whose numbers are those of answers ``q1, q2...``: several items in one HIT."""
-    answered = _numbered(questions)
-    stems = [stem for stem, numbers in inputs.items() if any(numbers == found for found in answered.values())]
-    if wanted is not None:
-        stems = [stem for stem in stems if stem == wanted]
+    inputs: Mapping[str, Mapping[str, str]], answers: Mapping[str, Mapping[str, str]], wanted: str | None, seen: Look
+) -> tuple[str | None, dict[str, tuple[str, dict[str, str]]]]:
+    """Find inputs ``x1, x2...`` whose numbers are those of answers ``q1, q2...``: several items in one HIT.
+
+    Returns
+    -------
+    stem : str
+        What the inputs have in common.
+    items : dict
+        By number, the input that tells the item, and the columns of its answers by question; none if a HIT is one item.
+    """
+    numbers = [columns.keys() for columns in answers.values()]
+    stems = [stem for stem, columns in inputs.items() if columns.keys() in numbers and wanted in {None, stem}]
     if len(stems) > 1:
         raise ParameterError(
             f"The inputs and answers in {shown_file(seen.path.name)} are numbered. If a HIT asks about one item, say "
             f"--item-column HITId; if it asks about several, name what tells them with --item-column: {listed(stems)}."
         )
-    return (stems[0], sorted(inputs[stems[0]], key=int)) if stems else None
+    if not stems:
+        return wanted, {}
+    asked = {
+        number: (name, {kind: columns[number] for kind, columns in answers.items() if number in columns})
+        for number, name in sorted(inputs[stems[0]].items(), key=lambda pair: int(pair[0]))
+    }
+    return stems[0], asked

@@ -150,6 +150,8 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
         if not found:
             dropped[SEVERAL if choices else NO_ANSWER] += 1
         kept += [(item, as_name(judgement.worker), label, judgement.time, judgement.duration) for item, label in found]
+    if dropped[SEVERAL]:
+        notes.append(f"To keep answers with {SEVERAL}, say --options each, or --options set.")
     known = [
         pair
         for part in parts
@@ -163,14 +165,14 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
         )
     item, worker, label, time, duration = (list(column) for column in zip(*kept, strict=True)) if kept else ([],) * 5
     texts = {name: text for part in parts for name, text in part.texts.items()}
-    columns = {role: name.replace("*", question) for role, name in parts[0].columns.items()}
+    columns = {**parts[0].columns, "label": parts[0].columns["label"].replace("*", question)}
     return Import(
         text_column(item, source),
         text_column(worker, source),
         text_column(label, source),
         columns,
         question,
-        dict(dropped),
+        {reason: count for reason, count in dropped.items() if count},
         gold_table(known, source),
         tuple(notes),
         time=_column(time, source),

@@ -19,6 +19,7 @@ from crowdassay.io.formats import (
     matrices,
     mlflow,
     mturk,
+    nested,
     openai_evals,
     pairs,
     prodigy,
@@ -72,7 +73,9 @@ FORMATS = {
     "labelbox": Format("Labelbox: NDJSON (v2), JSON or CSV (v1)", JSON + TABLE, labelbox.recognise, labelbox.read),
     "sagemaker": Format("SageMaker Ground Truth: worker-response folder", JSON + ARCHIVES, sagemaker.recognise, sagemaker.read),
     "doccano": Format("doccano: zip with one file per user", JSON + ARCHIVES, doccano.recognise, doccano.read),
-    "mturk": Format("Mechanical Turk or Turkle: batch results CSV", TABLE, mturk.recognise, mturk.read),
+    "mturk": Format(
+        "Mechanical Turk or Turkle: batch results CSV, or assignments as JSON", JSON + TABLE, mturk.recognise, mturk.read
+    ),
     "toloka": Format("Toloka: assignments TSV", TABLE, toloka.recognise, toloka.read),
     "appen": Format("Appen or Figure Eight: full report as CSV or JSON", JSON + TABLE, appen.recognise, appen.read),
     "zooniverse": Format("Zooniverse: classifications CSV", TABLE, zooniverse.recognise, zooniverse.read),
@@ -84,6 +87,7 @@ FORMATS = {
     "mlflow": Format("MLflow: evaluation table or traces as JSON", JSON, mlflow.recognise, mlflow.read),
     "langfuse": Format("Langfuse: scores as CSV, JSON or JSONL", JSON + TABLE, langfuse.recognise, langfuse.read),
     "reward-bench": Format("RewardBench: verdicts on pairs as JSON", JSON, reward_bench.recognise, reward_bench.read),
+    "nested": Format("JSON with an object per item that holds its judgements", JSON, nested.recognise, nested.read),
     "pairs": Format("a table with a row per item and a pair of columns per judgement", TABLE, pairs.recognise, pairs.read),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it",

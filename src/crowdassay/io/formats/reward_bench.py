@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crowdassay.io.formats.record import Rows
+from crowdassay.io.formats.record import Rows, as_list, as_name
 from crowdassay.io.look import Look, records
+from crowdassay.io.values import counted
 from crowdassay.read_options import ReadOptions
 
 SCORES = ("scores_chosen", "scores_rejected")
+HALF = "0.5"
 NAMES = ("model", "judge", "model_name")
 
 
@@ -22,12 +24,16 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read verdicts: an item is a pair, a worker is the judge, named in the file or else after it."""
     rows = Rows({"item": "id", "worker": "model", "label": "results"})
     stem = seen.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    halves = 0
     for _, record in records(seen):
         for number, pair in enumerate(_pairs(record)):
             item = pair.get("id")
             worker = next((pair[name] for name in NAMES if pair.get(name) is not None), stem)
             verdict = pair.get("results")
-            rows.add(f"pair {number}" if item is None else item, worker, {"results": [] if verdict is None else [verdict]})
+            halves += as_name(verdict) == HALF
+            rows.add(f"pair {number}" if item is None else item, worker, {"results": as_list(verdict)})
+    if halves:
+        rows.note(f"{counted(halves, 'verdict')} of {HALF}: a tie, or an answer of the judge that could not be read.")
     return rows
 
 

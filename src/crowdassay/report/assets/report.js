@@ -11,7 +11,12 @@ for (const [id, spec] of Object.entries(JSON.parse(document.getElementById("char
 for (const table of document.querySelectorAll("table.sortable")) {
   table.querySelectorAll("th").forEach((heading, column) => {
     if (!heading.dataset.by) return;
-    const button = document.createElement("button");
+    const button = document.createElement("span"); // paper repeats headings on every page, but not the buttons in them
+    button.setAttribute("role", "button");
+    button.tabIndex = 0;
+    button.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); button.click(); }
+    });
     button.append(...heading.childNodes);
     heading.append(button);
     const value = (row) => {

@@ -1,0 +1,126 @@
+"""JSON with an object per item that holds its judgements: a list of them, or one list of workers and one of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from crowdassay.errors import ColumnError
+from crowdassay.io.columns import LAST, WORDS, _best, plain_name
+from crowdassay.io.formats.record import Rows, as_list, mapping, objects
+from crowdassay.io.look import Look, records
+from crowdassay.io.values import listed, shown, shown_file
+from crowdassay.read_options import ReadOptions
+
+KEY = "key"  # what tells items in an object of objects
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether the first object, or the first of an object of objects, holds judgements with their workers."""
+    return seen.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(seen.first)))
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read every judgement of every item."""
+    found = [pair for _, outer in records(seen) for pair in _within(outer)]
+    item = _item(found, wanted, seen)
+    where = next(filter(None, (_where(record) for _, record in found)), (KEY,))
+    rows = Rows({"item": item, "worker": where[0], "label": "*"})
+    for key, record in found:
+        name = key if item == KEY else record.get(item)
+        rows.add_text(name, record.get("text"))
+        for worker, answers in _judgements(record, wanted.question):
+            rows.add(name, worker, answers)
+    return rows
+
+
+def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Yield an object by itself, or the objects that it holds, with their keys, where it holds nothing else."""
+    if outer and all(isinstance(value, dict) for value in outer.values()):
+        yield from outer.items()
+    else:
+        yield None, outer
+
+
+def _where(record: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the key of the list of judgements, or the keys of the lists of workers and labels; None if there are none.
+
+    >>> _where({"id": 1, "votes": [{"rater": "ann", "score": 3}]})
+    ('votes',)
+    >>> _where({"annotators": "Ann1,Ann2", "annotations": "0,1"})
+    ('annotators', 'annotations')
+    """
+    for name, value in record.items():
+        inside = objects(value)
+        if inside and _worker(inside[0]) and _questions(inside, None):
+            return (name,)
+    workers = [name for name in record if _is(name, "worker", "s")]
+    labels = [name for name in record if _is(name, "label", "s")]
+    if len(workers) == len(labels) == 1 and (given := _parts(record[workers[0]])) and not isinstance(given[0], dict | list):
+        return (workers[0], labels[0]) if len(given) == len(_parts(record[labels[0]])) else None
+    return None
+
+
+def _judgements(record: Mapping[str, Any], question: str | None) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
+    where = _where(record)
+    if where is not None and len(where) == 1:
+        inside = objects(record[where[0]])
+        asked = _questions(inside, question)
+        for judgement in inside:
+            worker = _worker(judgement)
+            yield (judgement[worker] if worker else None), {name: as_list(judgement.get(name)) for name in asked}
+    elif where is not None:
+        workers, labels = (_parts(record[name]) for name in where)
+        for worker, label in zip(workers, labels, strict=True):
+            yield worker, {where[1]: as_list(label)}
+
+
+def _questions(inside: Sequence[Mapping[str, Any]], wanted: str | None) -> list[str]:
+    """Return the keys that hold labels: the one that was asked for, else those that are named like labels."""
+    keys = list(dict.fromkeys(key for judgement in inside for key in judgement))
+    if wanted in keys:
+        return [wanted]
+    return [key for key in keys if _is(key, "label")] or [key for key in keys if _is(key, "label", last=True)]
+
+
+def _worker(judgement: Mapping[str, Any]) -> str | None:
+    named = (name for ending in ("", "id", "name", "email") for name in judgement if _is(name, "worker", ending))
+    return next((name for name in named if not isinstance(judgement[name], dict | list)), None)
+
+
+def _is(name: str, role: str, ending: str = "", *, last: bool = False) -> bool:
+    plain = plain_name(name)
+    return plain.endswith(ending) and plain.removesuffix(ending) in (LAST if last else WORDS)[role]
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return a list, or what commas separate.
+
+    >>> _parts("0,1"), _parts(["a"]), _parts(None)
+    (['0', '1'], ['a'], [])
+    """
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else as_list(value)
+
+
+def _item(found: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, seen: Look) -> str:
+    keys = list(dict.fromkeys(key for _, record in found for key in record))
+    if wanted.item_column is not None:
+        if wanted.item_column not in keys and wanted.item_column != KEY:
+            raise ColumnError(
+                f"{shown_file(seen.path.name)} has no key {shown(wanted.item_column)} for the item, only {listed(keys)}."
+            )
+        return wanted.item_column
+    if found and found[0][0] is not None:
+        return KEY
+    # Every object is an item of its own, so that only what is different in all of them can tell items.
+    every = [key for key in keys if len({_told(record.get(key)) for _, record in found} - {None}) == len(found)]
+    ids = [key for key in every if key.lower().endswith("id")]
+    if named := ids[:1] or _best("item", every):
+        return named[0]
+    raise ColumnError(
+        f"Nothing among the keys {listed(keys)} of {shown_file(seen.path.name)} tells items apart; name one with --item-column."
+    )
+
+
+def _told(value: Any) -> Any:
+    return None if isinstance(value, dict | list) else value

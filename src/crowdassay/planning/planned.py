@@ -1,0 +1,198 @@
+"""`plan`: what to label next, by whom, and when to stop, for a fitted method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.data.labels import Labels
+from crowdassay.data.record import Record
+from crowdassay.errors import ParameterError
+from crowdassay.planning.assign import Plan, assign, check_plan
+from crowdassay.planning.job import Standing, assess, curve_records, items_table
+from crowdassay.planning.offer import EXPERT
+from crowdassay.planning.prices import People, make_offer
+from crowdassay.planning.state import State
+from crowdassay.planning.stop import known_needed, shipped_law
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan with all it rests on.
+
+    Attributes
+    ----------
+    state : State
+        Where the job stood.
+    plan : Plan
+        Who labels what; nothing where the upper limit of the error is within the target.
+    standing : Standing
+        How wrong the job is, with an upper limit, and the curve of the expected error.
+    price : float
+        Of a label, the mean over those who can be asked.
+    target : float or None
+    max_per_item : int or None
+    notes : list of str
+    """
+
+    state: State
+    plan: Plan
+    standing: Standing
+    price: float
+    target: float | None
+    max_per_item: int | None
+    notes: list[str]
+
+    def assignments(self) -> pa.Table:
+        """Tabulate batch, item, worker, cost, gain and reason; an expert's rows have no worker."""
+        return self.plan.table(self.state)
+
+    def decisions(self) -> pa.Table:
+        """Tabulate what to do with every item: stop, label, expert, or wait."""
+        return items_table(self.state, self.plan, max_per_item=self.max_per_item)
+
+    def curve(self) -> list[dict[str, Any]]:
+        """Return the expected error, and its upper limit, against further labels and what they cost."""
+        return curve_records(self.standing, cost=self.price)
+
+    def says(self) -> str:
+        """Return a sentence: the estimated error and its upper limit; with a target whether to stop."""
+        return self.standing.limit.says(self.target)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the plan in plain values: where the job stands, what is asked for, and what that is expected to bring."""
+        state, made, limit, curve = self.state, self.plan, self.standing.limit, self.standing.curve
+        expert = made.worker == EXPERT
+        asked, unknown = int((~made.trial & ~expert).sum()), max(int((~state.known).sum()), 1)
+        solved = float((1 - state.probability[made.item[expert]]).sum()) / unknown
+        after = max(float(np.interp(asked, curve.labels, curve.error)) - solved * self.standing.factor, 0.0)
+        needed = None if self.target is None else curve.labels_for(self.target)
+        known = known_needed(limit, shipped_law(), target=self.target, most=unknown)
+        return {
+            "items": state.labels.n_items,
+            "labels": state.labels.n_labels,
+            "items_settled": int((state.known | (state.probability >= state.settled)).sum()),
+            "known_items": limit.known,
+            "known_items_wrong": limit.wrong,
+            "estimated_error": limit.error,
+            "upper_limit": limit.high,
+            "target_error": self.target,
+            "says": self.says(),
+            "stop": self.target is not None and limit.high <= self.target,
+            "known_items_advised": None if known is None else known[0],
+            "upper_limit_with_these": None if known is None else known[1],
+            "planned_labels": asked,
+            "planned_trials": int(made.trial.sum()),
+            "planned_experts": int(expert.sum()),
+            "batches": int(made.batch.max(initial=0)),
+            "spend": float(made.cost.sum()),
+            "expected_error_after": after,
+            "labels_for_target": needed,
+            "spend_for_target": None if needed is None else needed * self.price,
+        }
+
+
+def plan(
+    fitted: Any,
+    budget: float,
+    *,
+    target_error: float | None = None,
+    workers: Iterable[str] | Mapping[str, int] | None = None,
+    label_cost: float = 1.0,
+    worker_costs: Mapping[str, float] | None = None,
+    expert_cost: float | None = None,
+    error_cost: float | None = None,
+    max_per_item: int | None = None,
+    batch_size: int | None = None,
+    rate: str | None = None,
+    seed: int = 0,
+) -> Planned:
+    """Plan what to label next, by whom, and say when to stop; the same as ``crowdassay plan``.
+
+    Parameters
+    ----------
+    fitted : Estimator or Result
+        A fitted method. Known items can check the limit only with an estimator, which is fitted again without them.
+    budget : float
+        Money to spend, in the unit of the costs.
+    target_error : float, optional
+        Nothing is planned once the upper limit of the error is at most this.
+    workers : iterable of str, or mapping of str to int, optional
+        Who can be asked; a mapping says how many labels each will still give. By default all who have given labels.
+    label_cost : float
+        Price of a label of whoever is not in ``worker_costs``.
+    worker_costs : mapping of str to float, optional
+        Price of a label of each worker.
+    expert_cost : float, optional
+        What it costs to know an item's class for certain; without, no expert is asked.
+    error_cost : float, optional
+        What a wrong label costs: nothing is asked for that is worth less.
+    max_per_item : int, optional
+        Labels that an item may have, those given included.
+    batch_size : int, optional
+        Labels that are asked for at a time.
+    rate : str, optional
+        Plan for the share of this class among the items instead of the error.
+    seed : int
+
+    Examples
+    --------
+    >>> from crowdassay import Assay, simulate
+    >>> labels, _ = simulate(np.random.default_rng(0), n_items=50)
+    >>> made = plan(Assay().fit(labels), 10)
+    >>> made.assignments().num_rows, made.summary()["spend"]
+    (10, 10.0)
+    """
+    check_numbers(budget, target_error, error_cost, max_per_item, batch_size)
+    result, fit = _result_and_fit(fitted)
+    state = State.of_result(result)
+    people = None
+    if workers is not None:
+        capacity = {str(name): int(size) for name, size in workers.items()} if isinstance(workers, Mapping) else {}
+        people = People(list(dict.fromkeys(map(str, workers))), {}, capacity)
+    prices = None if worker_costs is None else People(list(worker_costs), dict(worker_costs), {})
+    state, offer, notes = make_offer(state, available=people, prices=prices, label_cost=label_cost, expert=expert_cost)
+    code = class_code(state, rate)
+    standing = assess(state, method=result.method, fit=fit, seed=seed)
+    made = Plan.nothing()
+    if target_error is None or standing.limit.high > target_error:
+        least = 0.0 if error_cost is None else 1 / error_cost
+        made = assign(
+            state, budget, offer=offer, max_per_item=max_per_item, batch_size=batch_size, rate=code, least=least, seed=seed
+        )
+    price = float(offer.cost.mean()) if len(offer.cost) else label_cost
+    notes = [*notes, *standing.notes, *made.notes]
+    return Planned(state, made, standing, price, target_error, max_per_item, notes)
+
+
+def check_numbers(
+    budget: float, target_error: float | None, error_cost: float | None, max_per_item: int | None, batch_size: int | None
+) -> None:
+    """Refuse what makes no sense."""
+    check_plan(budget, max_per_item, batch_size)
+    if target_error is not None and not 0 < target_error < 1:
+        raise ParameterError(f"--target-error must lie between 0 and 1, such as 0.05, not {target_error:g}.")
+    if error_cost is not None and not (np.isfinite(error_cost) and error_cost > 0):
+        raise ParameterError(f"--error-cost must be a positive number, not {error_cost:g}.")
+
+
+def class_code(state: State, name: str | None) -> int | None:
+    """Return the code of a class."""
+    if name is None:
+        return None
+    if name not in state.labels.class_names:
+        raise ParameterError(f"--rate takes one of the classes ({', '.join(state.labels.class_names[:12])}), not '{name}'.")
+    return state.labels.class_names.index(name)
+
+
+def _result_and_fit(fitted: Any) -> tuple[Any, Callable[[Labels], Record] | None]:
+    """Return the result of whatever was given, and what fits other labels in the same way."""
+    if isinstance(fitted, Record):
+        return fitted, None
+    if not hasattr(fitted, "result_"):
+        raise ParameterError("A plan is made for a fitted estimator, or for its result; call fit first.")
+    return fitted.result_, lambda labels: type(fitted)(**fitted.get_params()).fit(labels).result_

@@ -1,0 +1,30 @@
+"""A small file is answered without a wait for a compiler, and without libraries that nothing here needs."""
+
+import subprocess
+import sys
+
+CODE = """
+import sys
+from crowdassay.cli.start import main
+heavy = ("numba", "pandas", "scipy.stats", "scipy.optimize", "pyspark")
+for method in ("assay", "majority", "dawid-skene"):
+    report = ["--report", "report.html"] if method == "assay" else []
+    sys.argv = ["crowdassay", "aggregate", "--method", method, "--json", *report, sys.argv[-1]]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, end.code
+    loaded = [name for name in heavy if name in sys.modules]
+    assert not loaded, (method, loaded)
+"""
+
+
+def test_few_labels_need_no_compiler(tmp_path):
+    rows = [
+        f"i{j},w{i},{'yes' if (j + (i == 3 and j % 4 == 0)) % 2 else 'no'}" for j in range(60) for i in range(5) if (i + j) % 3
+    ]
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(["item,worker,label", *rows]), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-c", CODE, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count('"method"') == 3
