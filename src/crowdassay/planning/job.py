@@ -17,7 +17,7 @@ from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.offer import EXPERT
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST_LABELS, Limit, limit_from_items, shipped_law
+from crowdassay.planning.stop import CONFIDENCE, FEWEST_LABELS, Limit, limit_from_items, population, shipped_law
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 
@@ -64,6 +64,12 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
         notes.append(
             f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
             "there are many known items."
+        )
+    if len(checked) and unknown.any() and np.median(checked) > np.quantile(now, 0.75):
+        held = population()["limit"]["coverage"]["held_of_replays"]["hardest"]
+        notes.append(
+            f"Most known items are harder than the others. Where only hard ones were known, the limit held in {held:.0%} of "
+            f"replays, not {CONFIDENCE:.0%}; know some items taken at random."
         )
     if state.posterior.shape[1] < 2:
         notes.append("All labels name the same class, so that none can be seen to be wrong; if there are others, name all.")
