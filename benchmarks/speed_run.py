@@ -71,7 +71,7 @@ def ours(method: str, threads: int) -> Callable[[pd.DataFrame, float], dict[str,
         ended = time.perf_counter()
         result = estimator.result_
         return {
-            "labels": pd.Series(chosen["label"].to_numpy(), index=pd.Index(chosen["item"])),
+            "labels": pd.Series(chosen["label"].to_numpy(), index=pd.Index(chosen["task"])),
             "seconds": ended - started,
             "encode": encoded - started,
             "fit": fitted - encoded,

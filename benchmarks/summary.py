@@ -12,6 +12,7 @@ from crowdassay.report.charts import SCHEMA
 RESAMPLES = 2000
 TRUTHS_TO_COUNT = 100  # from which a dataset counts among the worst
 SETTLED_TO_COUNT = 20  # settled labels from which a group has a share of wrong ones worth the name
+MOST_WRONG = 5  # percent of the settled labels, as promised
 SCALE_ONLY = ("assay --ordered", "rounded mean of the labels")
 KINDS = {"all": None, "people": True, "language models": False}
 SCORES = ("error", "log_loss", "brier", "calibration", "confidence")
@@ -92,6 +93,7 @@ def promises(rows: list[Row]) -> list[str]:
         "number of errors in its interval",
     ]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    kept: dict[str, list[str]] = {reading: [] for reading in head[2:5]}
     for name, people in KINDS.items():
         own = [row for row in of_kind(rows, people) if row["method"] == "assay" and "settled" in row]
         if not own:
@@ -101,13 +103,24 @@ def promises(rows: list[Row]) -> list[str]:
             totals[row["group"]] = totals.get(row["group"], 0) + np.array([row["settled_wrong"], row["settled"]])
         counts = np.array(list(totals.values()))
         share = grouped(own, lambda row: row["settled"] / row["truths"])
-        cells = [f"{share.mean():.1%}", f"{counts[:, 0].sum() / max(counts[:, 1].sum(), 1):.1%}"]
+        pooled = 100 * counts[:, 0].sum() / max(counts[:, 1].sum(), 1)
+        cells, readings = [f"{share.mean():.1%}", f"{pooled:.1f} %"], [pooled]
         for least in (SETTLED_TO_COUNT, 1):
             some = counts[counts[:, 1] >= least]
             wrong = 100 * some[:, 0] / some[:, 1]
+            readings.append(wrong.mean() if len(some) else np.nan)
             cells.append(f"{_with_interval(wrong, '{:.1f}', '{:.1f}')} %, {len(some)} groups" if len(some) else "–")
+        for reading, value in zip(kept, readings, strict=True):
+            if value <= MOST_WRONG:
+                kept[reading].append(name)
         cells.append(f"{np.mean([row['inside'] for row in own]):.0%} of {len(own)} datasets")
         lines.append("| " + " | ".join([name, *cells]) + " |")
+    lines += ["", f"Is at most {MOST_WRONG} % of the settled labels wrong?", ""]
+    for reading, names in kept.items():
+        yes, no = ", ".join(names), ", ".join(name for name in KINDS if name not in names)
+        lines.append(f"- {reading.replace('wrong among them, ', 'over ')}: " + "; ".join(
+            f"{word} for {which}" for word, which in (("yes", yes), ("no", no)) if which
+        ))  # fmt: skip
     return lines
 
 
@@ -117,8 +130,10 @@ def broken(rows: list[Row]) -> list[str]:
     for row in rows:
         if row["method"] == "assay" and "settled" in row:
             totals[row["group"]] = totals.get(row["group"], 0) + np.array([row["settled_wrong"], row["settled"]])
-    bad = sorted((-wrong / count, group, wrong, count) for group, (wrong, count) in totals.items() if wrong > 0.05 * count)
-    return ["More than 5 % of the settled labels are wrong in: "
+    bad = sorted(
+        (-wrong / count, group, wrong, count) for group, (wrong, count) in totals.items() if wrong > MOST_WRONG / 100 * count
+    )
+    return [f"More than {MOST_WRONG} % of the settled labels are wrong in: "
             + ", ".join(f"{group} ({wrong} of {count})" for _, group, wrong, count in bad) + "."] if bad else []  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,15 @@ def real() -> Callable[[str], tuple[Labels, np.ndarray]]:
         return labels, match_truth(labels, folder / "truth.csv", what="truth")[0]
 
     return load
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[str]:
+    """The URL of a PostgreSQL server, one for all tests; skips where the wheel that brings one is missing."""
+    from databases import postgres
+
+    with postgres() as url:
+        yield url
 
 
 @pytest.fixture

@@ -148,3 +148,22 @@ def test_rank_refuses(run, pairs, options, code, words):
     found, said, error = run("rank", pairs, *options)
     assert (found, said) == (code, "")
     assert words in error
+
+
+def test_conditions_end_a_run_with_exit_code_one(run, ratings, pairs, tmp_path):
+    code, said, error = run("rank", pairs, "--fail-if", "m3.rank > 1", "--fail-if", "m0.worst_rank > 3", "--json")
+    assert code == 1
+    assert "Failed: m3.rank > 1 (it is 4)." in error
+    gates = json.loads(said)["gate"]
+    assert [gate["failed"] for gate in gates] == [True, False]
+    assert run("rank", pairs, "--fail-if", "n_parts > 1")[0] == 0
+    code, _, error = run("measure", ratings, "--facets", "rater,task", "--fail-if", "rater.reliability > 10%")
+    assert (code, "Failed: rater.reliability > 10%" in error) == (1, True)
+    page = tmp_path / "page.html"
+    for command, bad, message in (
+        (("rank", pairs), "m9.rank > 1", "there is no 'm9.rank'"),
+        (("rank", pairs), "m1 good", "write it like 'model-x.worst_rank > 3'"),
+        (("measure", ratings, "--facets", "rater,task"), "judge.sd > 1", "there is no 'judge.sd'"),
+    ):
+        code, _, error = run(*command, "--fail-if", bad, "--report", page)
+        assert (code, message in error, page.exists()) == (2, True, False)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay import Assay, DawidSkene, MinimaxEntropy
+from crowdassay import Assay
 from crowdassay.data.labels import Labels
 from crowdassay.engines import gpu, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
@@ -12,14 +12,10 @@ from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.gpu import GpuEngine
 from crowdassay.engines.local import LocalEngine
 from crowdassay.fit.judges import ByPool
-from crowdassay.fit.run import fit
-from crowdassay.holders.card import Card
-from crowdassay.holders.memory import Memory
 from crowdassay.kernels import reference
 from crowdassay.model.family import Model
 from crowdassay.model.structures import nominal, reference_sets, resolve
 from crowdassay.pool.judge import Pool
-from crowdassay.simulation.simulate import simulate
 from engines.simulator import simulated_card
 from problems import random_labels
 
@@ -260,15 +256,6 @@ def test_extreme_tables_stay_finite():
     assert np.isfinite(sums.objective)
     assert np.isfinite(sums.gradient).all()
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize("make", [lambda **options: MinimaxEntropy(starts=1, **options), DawidSkene])
-def test_a_fit_equals_the_local_one(make):
-    labels, _ = simulate(np.random.default_rng(0), n_items=12, n_workers=5, labels_per_item=4)
-    local, card = (fit(make(max_iter=6), holder(labels), few=0) for holder in (Memory, Card))
-    assert card.objective == pytest.approx(local.objective, rel=1e-6)
-    np.testing.assert_allclose(card.posterior, local.posterior, atol=1e-3)
-    np.testing.assert_array_equal(card.code, local.code)
 
 
 @pytest.mark.parametrize("streamed", [False, True])

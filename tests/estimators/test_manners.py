@@ -10,7 +10,18 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
-from crowdassay import Assay, CrowdassayWarning, DawidSkene, MajorityVote, as_labels, compare, select, simulate
+from crowdassay import (
+    Assay,
+    CrowdassayWarning,
+    DawidSkene,
+    MajorityVote,
+    aggregate,
+    agreement,
+    as_labels,
+    compare,
+    select,
+    simulate,
+)
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.io.files import table_of
 
@@ -95,7 +106,11 @@ def test_scikit_learns_model_selection_over_items():
 
 def test_score_takes_a_truth_by_item_and_refuses_one_that_does_not_fit():
     fitted = DawidSkene(smoothing=0.1).fit(LONG)
-    assert fitted.score(LONG, CLASS) == pytest.approx(1 - fitted.result_.score(CLASS)["error_rate"])
+    expected = pytest.approx(1 - fitted.result_.score(CLASS)["error_rate"])
+    rows = {"item": list(CLASS), "label": list(CLASS.values())}
+    assert [fitted.score(LONG, truth) for truth in (CLASS, pd.DataFrame(rows), pl.DataFrame(rows), pa.table(rows))] == [
+        expected
+    ] * 4
     with pytest.raises(DataError, match="3 true classes for 60 rows"):
         DawidSkene(smoothing=0.1).fit(WIDE).score(WIDE, TRUE[:3])
     with pytest.raises(DataError, match="different labels"):
@@ -149,6 +164,15 @@ def test_select_answers_in_the_callers_kind_of_frame():
     assert isinstance(best.labels_, pl.DataFrame)
     assert isinstance(best.next_, pl.DataFrame)
     assert best.next_.columns[0] == "task"
+
+
+def test_columns_are_named_in_every_call():
+    odd = LONG.rename(columns={"task": "a", "annotator": "b", "answer": "c"})
+    names = {"item_column": "a", "worker_column": "b", "label_column": "c"}
+    found = aggregate(odd, **names).labels_
+    assert list(found)[:2] == ["a", "c"]
+    assert select([MajorityVote()], odd, folds=2, **names).labels_["a"].tolist() == found["a"].tolist()
+    assert agreement(odd, resamples=0, **names).overall.equals(agreement(LONG, resamples=0).overall)
 
 
 def test_a_fitted_model_shows_itself_as_a_card_with_charts():

@@ -145,7 +145,7 @@ def test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said(run, hidden):
 def test_several_starts_are_for_few_cells_and_long_fits_are_announced(monkeypatch):
     """A pass goes through n_labels x n_classes^2 cells: with many classes few labels make a long fit."""
     small, large, huge = (
-        simulate(np.random.default_rng(0), n_items=n, n_workers=9, n_classes=k)[0] for n, k in ((60, 3), (100, 60), (60, 300))
+        simulate(np.random.default_rng(0), n_items=n, n_workers=9, n_classes=k)[0] for n, k in ((60, 3), (400, 24), (60, 300))
     )
     assert cells(small) <= FEW_CELLS < cells(large) <= LONG_PASS_CELLS < cells(huge)
     assert worth_another(small)

@@ -12,6 +12,6 @@ def test_the_page_lists_the_tests():
 
 def test_every_row_has_a_test_or_a_reason():
     found = FAULTS["tests"]()
-    assert sorted(FAULTS["ROWS"]) == list(range(1, 36))
+    assert sorted(FAULTS["ROWS"]) == list(range(1, 36 + len(FAULTS["BROKEN_ON_PURPOSE"])))
     assert {row for row in FAULTS["ROWS"] if row not in found} <= set(FAULTS["NOT_YET"])
     assert not set(found) & set(FAULTS["NOT_YET"]), "a row that is tested needs no excuse"

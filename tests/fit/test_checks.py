@@ -90,7 +90,7 @@ def test_what_is_no_number_is_refused():
 @pytest.mark.parametrize(("name", "method", "error"), [("labelme", "minimax", 0.25), ("reuters", "dawid-skene", 0.35)])
 def test_real_fits_that_collapsed(real, name, method, error):
     labels, truth = real(name)
-    options = {"prior": "uniform"} if method == "dawid-skene" else {}
+    options = {"prior": "uniform"} if method == "dawid-skene" else {"gamma": 0.25}  # the default is smaller, and stands
     result = METHODS[method].make(**options).fit(labels).result_
     assert "It was left for" in result.notes[0]
     assert result.score(truth)["error_rate"] < error

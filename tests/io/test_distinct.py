@@ -17,10 +17,17 @@ TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), min_size=1,
 
 
 @settings(deadline=None)  # the first example may compile
-@given(TEXTS, st.integers(0, 60), st.sampled_from([pa.string(), pa.large_string()]), st.sampled_from([0, 8, distinct.FEW]))
-def test_numbers_texts_as_arrow_does(texts, cut, kind, few):
+@given(
+    TEXTS,
+    st.integers(0, 60),
+    st.sampled_from([pa.string(), pa.large_string()]),
+    st.sampled_from([0, 8, distinct.FEW]),
+    st.sampled_from([0, distinct.LONG_TEXT]),
+)
+def test_numbers_texts_as_arrow_does(texts, cut, kind, few, long):
     column = pa.chunked_array([texts[:cut], texts[cut:]], kind)
-    with mock.patch.object(distinct, "FEW", few):  # with 8, the sample may promise few and a slice hold too many
+    # With 8, the sample may promise few and a slice hold too many.
+    with mock.patch.object(distinct, "FEW", few), mock.patch.object(distinct, "LONG_TEXT", long):
         codes, different = number_texts(column)
     expected = pa.array(texts, kind).dictionary_encode()
     assert different.equals(expected.dictionary)

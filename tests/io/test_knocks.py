@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import zipfile
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError
-from crowdassay.io import look
+from crowdassay.io import delimited, look
+from crowdassay.io.database import ask
 from crowdassay.io.files import read_labels
 from crowdassay.io.frames import as_labels
 from crowdassay.io.ingest import spool_files
 from crowdassay.io.kinds import find_inputs
+from crowdassay.io.named import encode_names
+from crowdassay.io.source import open_source
 from crowdassay.io.to_parquet import as_parquet
 from crowdassay.io.workspace import workspace
 from crowdassay.io.write import csv_lines
@@ -181,6 +185,11 @@ def test_s4_nul_is_refused_everywhere(tmp_path, spooled):
             message = refusal(lambda read=read, path=path: read(path))
             assert "NUL" in message, role
             assert role in message
+
+
+def test_s4_nul_is_refused_in_pairs_and_ratings():
+    message = refusal(lambda: encode_names(pa.array(["a", "b\0"]), "rater"))
+    assert message == "The rater 'b\\x00' holds a NUL byte; remove it or re-save the file as UTF-8."
 
 
 BROKEN = {
@@ -359,3 +368,25 @@ def test_zip_of_text_and_a_bad_member(tmp_path):
         archive.writestr("labels.csv", HEAD + "a,u,x\na,v\n")
     with pytest.raises(DataError, match=r"Line 3 of 'labels\.csv' has 2 fields"):
         read_labels(tmp_path / "b.zip")
+
+
+def test_c6_what_duckdb_refuses_is_still_read_little_by_little(tmp_path, spooled, monkeypatch):
+    monkeypatch.setattr(delimited, "BATCH", 50)
+    lines = [f"i{n // 3},w{n % 3},{'xy'[n % 2]}\n" for n in range(3000)]
+    path = tmp_path / "mixed.csv"
+    path.write_bytes("".join([HEAD, *lines[:1500], "i0,w9,x\r\n", *lines[1500:]]).encode())
+    source = open_source(look.look(path), ("item", "worker", "label"), {})
+    assert ask(source.query, path, lambda relation: relation.fetchall()) is None  # DuckDB refuses it
+    opened = []
+
+    @contextmanager
+    def watched():
+        with path.open("rb", buffering=0) as stream:
+            opened.append(stream)
+            yield stream
+
+    batches = delimited.read_slowly(watched, path, source.seen.dialect, [0, 1, 2])
+    assert len(next(batches)) == 50
+    assert opened[0].tell() < path.stat().st_size / 2  # most of the file has not been read yet
+    assert max(len(batch) for batch in batches) == 50
+    assert len(spooled(path).label) == 3001

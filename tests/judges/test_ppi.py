@@ -96,13 +96,13 @@ def test_few_labels_get_an_exact_interval_without_the_prediction():
 def test_intervals_hold_as_often_as_they_say(n, rate):
     generator = np.random.default_rng(n)
     held, narrower = [], []
-    for _ in range(1500):
+    for _ in range(700):
         truth, predicted, seen = draw(generator, 400, n, rate)
         sample = sample_of(truth[seen], predicted[seen], predicted)
         found, alone = estimate_rate(sample), estimate_rate(sample, powered=False)
         held.append(found.low <= truth.mean() <= found.high)
         narrower.append(found.width / alone.width)
-    assert 0.93 <= np.mean(held) <= 0.975
+    assert 0.93 <= np.mean(held) <= 0.975  # the standard deviation of the share is 0.008
     assert max(narrower) <= 1.05 + 1e-9
     assert np.mean(narrower) < 1
 

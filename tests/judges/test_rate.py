@@ -11,6 +11,7 @@ from crowdassay.judges.people import gather_people
 from crowdassay.judges.proxy import predict_people
 from crowdassay.judges.rate import default_panel, rate
 from crowdassay.judges.rates import Evidence, find_rates
+from crowdassay.judges.sentences import about_help
 from crowdassay.judges.strata import choose_strata, disputed_strata
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
 from panels import judged, word
@@ -18,15 +19,22 @@ from panels import judged, word
 PANELS = ("css_stance", "judgebench", "css_misinfo")
 
 
-@pytest.mark.parametrize("size", [20, 100])
-def test_coverage_on_real_panels(real, size):
-    held, widths = [], []
+@pytest.fixture(scope="module")
+def panels(real):
+    """Return real panels with the truth of all items, and the default's probabilities; fitted once."""
+    found = []
     for name in PANELS:
         labels, truth = real(name)
-        whole = split_verdicts(
-            labels, gold={str(i): labels.class_names[c] for i, c in zip(labels.items, truth, strict=True) if c >= 0}
-        )
-        panel = default_panel(whole)
+        known = {str(i): labels.class_names[c] for i, c in zip(labels.items, truth, strict=True) if c >= 0}
+        whole = split_verdicts(labels, gold=known)
+        found.append((whole, default_panel(whole)))
+    return found
+
+
+@pytest.mark.parametrize("size", [20, 100])
+def test_coverage_on_real_panels(panels, size):
+    held, widths = [], []
+    for whole, panel in panels:
         generator = np.random.default_rng(size)
         share = np.bincount(whole.gold, minlength=whole.n_classes) / len(whole.gold)
         for _ in range(30):
@@ -212,7 +220,7 @@ def test_allocation_is_neymans_and_never_more_than_there_is():
         ([("a", "m", "pass"), ("b", "m", "fail")], {"gold": {"a": "x"}, "classes": ["pass", "fail"]}, "none of 'pass', 'fail'"),
         ([("a", "m", "pass"), ("b", "ann", "fail")], {"people": ["ann"], "confidence": 2}, "between 0 and 1"),
         ([("a", "m", "pass"), ("b", "ann", "fail")], {"people": ["ann"], "pair": ["1", "2"]}, "--pair goes with --by"),
-        ([("a", "m", "pass"), ("b", "ann", "fail")], {"people": ["ann"], "cost": {"x": 1.0}}, "who are no judges here"),
+        ([("a", "m", "pass"), ("b", "ann", "fail")], {"people": ["ann"], "cost": {"x": 1.0}}, "who gave no verdict here"),
         ([("a", "m", "pass"), ("b", "ann", "fail")], {"people": ["ann"], "cost": {"m": -1.0}}, "numbers above 0"),
     ],
 )
@@ -220,6 +228,20 @@ def test_bad_input_is_one_sentence(rows, options, message):
     with pytest.raises(CrowdassayError) as stopped:
         rate(tuple(zip(*rows, strict=True)), **options)
     assert message in stopped.value.message
+
+
+def test_peoples_costs_say_what_the_judges_save():
+    labels, _ = judged(np.random.default_rng(9), 400, (0.9, 0.9), n_seen=80)
+    prices = dict.fromkeys(rate(labels, people=["person0"]).verdicts.judges, 0.5)
+    assert rate(labels, people=["person0"], cost=prices).as_dict()["cost"] is None
+    found = rate(labels, people=["person0"], cost={**prices, "person0": 10.0})
+    facts = found.as_dict()["cost"]
+    assert (facts["judges"], facts["people"]) == (400.0, 800.0)
+    assert facts["people_alone"] == pytest.approx(800 * found.rates[0].effective / found.alone[0].effective, abs=1e-3)
+    assert "more than the judges, who cost 400.00" in about_help(found)
+    both, _ = judged(np.random.default_rng(9), 200, (0.9, 0.9), n_seen=40, people=(1.0, 1.0))
+    with pytest.raises(CrowdassayError, match="not for 'person1'"):
+        rate(both, people=["person0", "person1"], cost={**prices, "person0": 10.0})
 
 
 def test_few_labels_and_one_class_are_told_and_not_precise():

@@ -138,3 +138,15 @@ def both(monkeypatch, run, labels, *arguments):
 def test_it_loads_no_compiler():
     code = "import sys, crowdassay.kernels.small; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_blocks_add_up_to_the_whole(labels, monkeypatch):
+    generator = np.random.default_rng(7)
+    n_classes = labels.n_classes
+    habit, crowd = generator.dirichlet(np.ones(n_classes), size=labels.n_workers), tables(labels, generator)[0]
+    log_p, log_prior = np.log(tables(labels, generator)), np.zeros(n_classes)
+    whole = passes.compare_with_others(labels, np.ones(labels.n_labels, bool), log_p, log_prior, habit, crowd)
+    monkeypatch.setattr(passes, "LEAST_BLOCK", 30)
+    parts = passes.compare_with_others(labels, np.ones(labels.n_labels, bool), log_p, log_prior, habit, crowd)
+    for one, other in zip(parts, whole, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -268,3 +268,17 @@ def test_unknown_items_cannot_be_predicted():
     pairs, _ = draw(np.random.default_rng(15), n=100)
     with pytest.raises(DataError, match="does not know 'zz'"):
         BradleyTerry().fit(pairs).predict_proba(pa.table({"left": ["zz"], "right": ["m001"], "winner": ["left"]}))
+
+
+@pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
+@pytest.mark.parametrize("said", ["tie", "left"])
+def test_one_answer_for_all_stays_finite(said, ties):
+    """Nothing but ties, or but the left side: the propensity has no finite maximum, and the items cannot be told apart."""
+    table = pa.table(
+        {"left": list("abca") * 6, "right": list("bcab") * 6, "winner": [said] * 24, "worker": [f"w{n % 4}" for n in range(24)]}
+    )
+    model = BradleyTerry(ties=ties).fit(table)
+    assert model.converged_
+    assert np.isfinite(model.ranking_["standard_error"].to_numpy()).all()
+    assert set(model.ranking_["group"].to_pylist()) == {"a"}
+    assert abs(model.position_bias_) < 15

@@ -14,17 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from databases import PYTHON, environment, fresh_schema, postgres
+from databases import PYTHON, environment, fresh_schema
 from service import RUN
 
 ROWS = [(f"i{j:03d}", f"w{i}", "yes" if (i + j) % 4 else "no") for j in range(30) for i in range(4)]
 CSV = "\n".join(["item,worker,label", *(",".join(row) for row in ROWS)]) + "\n"
-
-
-@pytest.fixture(scope="module")
-def server():
-    with postgres() as url:
-        yield url
 
 
 def facts(out):
@@ -115,12 +109,12 @@ def test_a_store_is_read_and_nothing_in_it_changed(run, tmp_path):
     assert (code, facts(out)) == (0, (30, 4, 120))
 
 
-def test_postgresql(run, server):
+def test_postgresql(run, database):
     import psycopg
 
-    url = fresh_schema(server)
+    url = fresh_schema(database)
     schema = url.rpartition("=")[2]
-    with psycopg.connect(server, autocommit=True) as connection:
+    with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(f"CREATE TABLE {schema}.answers (item BIGINT, worker TEXT, label BOOLEAN)")
         rows = [(j % 30, worker, label == "yes") for j, (_, worker, label) in enumerate(ROWS)]
         connection.cursor().executemany(f"INSERT INTO {schema}.answers VALUES (%s, %s, %s)", rows)
@@ -176,7 +170,7 @@ def test_http(run, tmp_path):
 def test_results_go_into_tables_once(run, tmp_path, home, request):
     labels = tmp_path / "labels.csv"
     labels.write_text(CSV)
-    url = f"sqlite:///{tmp_path}/out.db" if home == "sqlite" else fresh_schema(request.getfixturevalue("server"))
+    url = f"sqlite:///{tmp_path}/out.db" if home == "sqlite" else fresh_schema(request.getfixturevalue("database"))
     command = ("aggregate", labels, "--method", "majority", "--out", url)
 
     def rows(sql):

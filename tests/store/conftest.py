@@ -2,13 +2,7 @@
 
 import pytest
 
-from databases import fresh_schema, postgres
-
-
-@pytest.fixture(scope="session")
-def server():
-    with postgres() as url:
-        yield url
+from databases import fresh_schema
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -16,4 +10,4 @@ def place(request, tmp_path):
     """A path or URL for a new store."""
     if request.param == "sqlite":
         return str(tmp_path / "job.db")
-    return fresh_schema(request.getfixturevalue("server"))
+    return fresh_schema(request.getfixturevalue("database"))

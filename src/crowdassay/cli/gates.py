@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from crowdassay.errors import ParameterError
+from crowdassay.judges.gate import SIGNS, Condition, parse_condition
 
-SIGNS = {">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt}
 FIGURES = {
     "estimated_error": "expected share of wrong labels",
     "error_rate": "share of wrong labels against --truth",
@@ -22,43 +19,22 @@ FIGURES = {
     "labels_per_item": "mean number of labels",
     "not_converged": "1 if the fit did not converge",
 }
-PATTERN = re.compile(r"\s*([a-z_]+)\s*(>=|<=|==|!=|>|<)\s*([0-9.eE+-]+)\s*(%?)\s*")
 
 
-@dataclass(frozen=True)
-class Gate:
-    """A condition: the figure, the sign and the limit, and how it was written."""
-
-    figure: str
-    sign: str
-    limit: float
-    text: str
-
-    def failure(self, figures: dict[str, float | None]) -> str | None:
-        """Return a sentence if the condition holds, or cannot be told; None if the run passes."""
-        value = figures[self.figure]
-        if value is None:
-            return f"{self.figure} is unknown, so that '{self.text}' cannot be told."
-        if not SIGNS[self.sign](value, self.limit):
-            return None
-        return f"{self.figure} is {value:.4g}, and the run fails if {self.text}."
-
-
-def read_gates(texts: Sequence[str], *, truth: bool) -> list[Gate]:
+def read_gates(texts: Sequence[str], *, truth: bool) -> list[Condition]:
     """Return the conditions that were given, or say what is wrong with one."""
     gates = []
     for text in texts:
-        found = PATTERN.fullmatch(text)
         try:
-            limit = float(found[3]) / (100 if found[4] else 1) if found else None
-        except ValueError:
-            limit = None
-        if found is None or limit is None or found[1] not in FIGURES:
+            gate = parse_condition(text)
+        except ParameterError:
+            gate = None
+        if gate is None or gate.name not in FIGURES:
             names = ", ".join(FIGURES)
             raise ParameterError(f"--fail-if takes a condition such as 'estimated_error > 5%', not '{text}'; figures: {names}.")
-        if found[1] == "error_rate" and not truth:
+        if gate.name == "error_rate" and not truth:
             raise ParameterError("--fail-if error_rate needs --truth to compare with; estimated_error does not.")
-        gates.append(Gate(found[1], found[2], limit, text.strip()))
+        gates.append(gate)
     return gates
 
 
@@ -79,7 +55,13 @@ def figures(summary: dict[str, Any]) -> dict[str, float | None]:
     }
 
 
-def failures(gates: Sequence[Gate], summary: dict[str, Any]) -> list[str]:
-    """Return a sentence for every condition that fails the run."""
-    known = figures(summary)
-    return [words for words in (gate.failure(known) for gate in gates) if words is not None]
+def failures(gates: Sequence[Condition], summary: dict[str, Any]) -> list[str]:
+    """Return a sentence for every condition that holds, or cannot be told, and so fails the run."""
+    known, words = figures(summary), []
+    for gate in gates:
+        value = known[gate.name]
+        if value is None:
+            words.append(f"{gate.name} is unknown, so that '{gate.text}' cannot be told.")
+        elif SIGNS[gate.sign](value, gate.limit):
+            words.append(f"{gate.name} is {value:.4g}, and the run fails if {gate.text}.")
+    return words

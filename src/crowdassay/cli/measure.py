@@ -17,6 +17,7 @@ FILES = (
     "group_shifts.csv", "drift.csv", "summary.json",
 )  # fmt: skip
 SHOWN = 8
+MISFIT = 1.5  # infit or outfit above which ratings are called noisier than the model
 CERTAIN = 0.05
 
 
@@ -47,17 +48,23 @@ CERTAIN = 0.05
 @click.option("--report", type=click.Path(path_type=Path), help="A page with the variable map and all tables (.html).")
 @click.option("--chart", type=click.Path(path_type=Path), help="The variable map as a picture (.svg or .png).")
 @click.option("--report-title", help="Title of the page.")
+@click.option(
+    "--fail-if", multiple=True, help="End with exit code 1 if this holds, such as 'rater.reliability < 0.8'; again for more."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def measure(ratings: Path, as_json: bool, **options: Any) -> None:
+def measure(ratings: Path, as_json: bool, **options: Any) -> int:
     """Place raters, tasks and other facets of RATINGS on one scale, with errors, fit, bias between facets, groups and drift."""
+    from crowdassay.cli.fail_if import check_conditions, read_conditions, tell_failures
     from crowdassay.cli.paths import refuse_inputs
+    from crowdassay.cli.progress import working
     from crowdassay.io.folder import check_free, replacing_folder
     from crowdassay.io.write import check_writable, write_json, write_table
     from crowdassay.measurement.facets import ManyFacet
 
     out, report, chart = options["out"], options["report"], options["chart"]
+    conditions = read_conditions(options["fail_if"], "rater.reliability < 0.8")
     refuse_inputs([ratings], [report, chart])
-    _check_outputs(out, report, chart)
+    check_outputs(out, report, chart)
     if out is not None:
         check_writable(out)
         check_free(out, FILES, FILES[-1])
@@ -71,15 +78,17 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> None:
         correct=options["correct"],
         max_iter=options["max_iter"],
     )
-    model.fit(
-        ratings,
-        score_column=options["score_column"],
-        group_column=options["group"],
-        time_column=options["time"],
-        allow_drops=options["allow_drops"],
-    )
-    tables = gather(model, pairs)
-    summary = summarise(model)
+    with working("Measuring ...", quiet=as_json):
+        model.fit(
+            ratings,
+            score_column=options["score_column"],
+            group_column=options["group"],
+            time_column=options["time"],
+            allow_drops=options["allow_drops"],
+        )
+        tables = gather(model, pairs)
+    gates = check_conditions(conditions, figures(model, tables))
+    summary = summarise(model) | ({"gate": gates} if gates else {})
     if out is not None:
         with replacing_folder(out, FILES, FILES[-1]) as fresh:
             for name, table in tables.items():
@@ -90,12 +99,13 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> None:
     if as_json:
         import json
 
-        from crowdassay.io.write import _finite
+        from crowdassay.io.write import finite
 
         body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items()}}
-        click.echo(json.dumps(_finite(body), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(finite(body), indent=2, ensure_ascii=False))
     else:
         show(model, tables, options)
+    return tell_failures(gates)
 
 
 def split(text: str | None) -> list[str]:
@@ -112,7 +122,7 @@ def _two(text: str, facets: list[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _check_outputs(out: Path | None, report: Path | None, chart: Path | None) -> None:
+def check_outputs(out: Path | None, report: Path | None, chart: Path | None) -> None:
     """Refuse what cannot be written before there is anything to write."""
     if report is not None:
         from crowdassay.report.build import check_report
@@ -125,7 +135,8 @@ def _check_outputs(out: Path | None, report: Path | None, chart: Path | None) ->
 
 
 def _draw(model: ManyFacet, pairs: list[tuple[str, str]], report: Path | None, chart: Path | None, title: str | None) -> None:
-    from crowdassay.measurement.page import measuring_page, wright_map
+    from crowdassay.measurement.charts import wright_map
+    from crowdassay.measurement.page import measuring_page
     from crowdassay.report.findings import write_findings
 
     if chart is not None:
@@ -166,6 +177,26 @@ def gather(model: ManyFacet, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     if model._ratings.time is not None:
         tables["drift"] = model.drift_
     return tables
+
+
+def figures(model: ManyFacet, tables: dict[str, Any]) -> dict[str, float | None]:
+    """Return what conditions may ask about: the whole, then the figures of each facet."""
+    import math
+
+    found: dict[str, float | None] = {
+        "not_converged": float(not model.converged_),
+        "not_connected": float(not model.connected_),
+        "disordered": float(sum(bool(row["disordered"]) for row in tables["thresholds"].to_pylist())),
+    }
+    for row in tables["facets"].to_pylist():
+        for name in ("reliability", "separation", "sd"):
+            known = row[name] is not None and not math.isnan(row[name])
+            found[f"{row['facet']}.{name}"] = float(row[name]) if known else None
+    for row in tables["measures"].to_pylist():
+        worst = max(row["infit"], row["outfit"])  # not a number for extreme elements, which is above nothing
+        place = f"{row['facet']}.misfits"
+        found[place] = (found.get(place) or 0.0) + float(worst > MISFIT)
+    return found
 
 
 def summarise(model: ManyFacet) -> dict[str, Any]:

@@ -66,20 +66,25 @@ LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its ow
 @click.option("--report", type=click.Path(path_type=Path), help="A page with the ranking and who beats whom (.html).")
 @click.option("--chart", type=click.Path(path_type=Path), help="The ranking as a picture (.svg or .png).")
 @click.option("--report-title", help="Title of the page.")
+@click.option(
+    "--fail-if", multiple=True, help="End with exit code 1 if this holds, such as 'model-x.worst_rank > 3'; again for more."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def rank(pairs: Path, as_json: bool, **options: Any) -> None:
+def rank(pairs: Path, as_json: bool, **options: Any) -> int:
     """Rank what was compared two at a time in PAIRS: scores with intervals, ties, and how reliable each worker is."""
-    from crowdassay.cli.measure import _check_outputs
+    from crowdassay.cli.fail_if import check_conditions, read_conditions, tell_failures
+    from crowdassay.cli.measure import check_outputs
     from crowdassay.cli.paths import refuse_inputs
+    from crowdassay.cli.progress import working
     from crowdassay.errors import ParameterError
     from crowdassay.io.folder import check_free, replacing_folder
     from crowdassay.io.write import check_writable, write_json, write_table
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.ranking.pairs import read_pairs
 
-    out = options["out"]
+    out, conditions = options["out"], read_conditions(options["fail_if"], "model-x.worst_rank > 3")
     refuse_inputs([pairs], [options["report"], options["chart"]])
-    _check_outputs(out, options["report"], options["chart"])
+    check_outputs(out, options["report"], options["chart"])
     if out is not None:
         check_writable(out)
         check_free(out, FILES, FILES[-1])
@@ -96,10 +101,12 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> None:
     data = read_pairs(
         pairs, group_column=options["group"], style=split(options["style"]), **{name: options[name] for name in names}
     )
-    model.fit(data)
-    grouped = rankings_by_group(model)
-    tables = gather(model, grouped, options["next_pairs"])
-    summary = summarise(model)
+    with working(f"Ranking {data.n_pairs:,} comparisons ...", quiet=as_json):
+        model.fit(data)
+        grouped = rankings_by_group(model)
+        tables = gather(model, grouped, options["next_pairs"])
+    gates = check_conditions(conditions, figures(model, tables["ranking"]))
+    summary = summarise(model) | ({"gate": gates} if gates else {})
     if out is not None:
         with replacing_folder(out, FILES, FILES[-1]) as fresh:
             for name, table in tables.items():
@@ -118,12 +125,13 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> None:
     if as_json:
         import json
 
-        from crowdassay.io.write import _finite
+        from crowdassay.io.write import finite
 
         body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items() if name != "wins"}}
-        click.echo(json.dumps(_finite(body), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(finite(body), indent=2, ensure_ascii=False))
     else:
         show(model, tables, grouped, options)
+    return tell_failures(gates)
 
 
 def _prior(given: str | None) -> float | str | None:
@@ -186,6 +194,17 @@ def gather(model: BradleyTerry, grouped: list[tuple[str, Any, list[str]]], count
     if count is not None:
         tables["next"] = model.next_pairs(count)
     return tables
+
+
+def figures(model: BradleyTerry, ranking: Any) -> dict[str, float | None]:
+    """Return what conditions may ask about: the whole, then each item's figures."""
+    names = ("rank", "best_rank", "worst_rank", "score", "low", "high", "win_rate")
+    whole = {
+        "not_converged": float(not model.converged_),
+        "n_parts": float(len(set(ranking["part"].to_pylist()))),
+        "position_bias": model.position_bias_,
+    }
+    return whole | {f"{row['item']}.{name}": float(row[name]) for row in ranking.to_pylist() for name in names}
 
 
 def summarise(model: BradleyTerry) -> dict[str, Any]:

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 )
 @click.option("--strata", help="Column that names the stratum in which items were drawn for people.")
 @click.option("--order-column", help="Column that says in which order choices were shown to a judge.")
-@click.option("--cost", type=click.Path(path_type=Path), help="CSV file with columns judge and cost: which judges to drop.")
+@click.option(
+    "--cost",
+    type=click.Path(path_type=Path),
+    help="CSV file with columns judge and cost: which judges to drop; with people's costs, what the judges save.",
+)
 @click.option("--beyond", is_flag=True, help="Rate the system that gave these answers, not these answers alone.")
 @click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same result.")
@@ -47,12 +51,14 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     VERDICTS has a row for each verdict: item, worker and label, judges and people together. Judges may answer other things than
     the classes: scores, "unsure", refusals, several votes.
     """
+    from crowdassay.cli.progress import working
     from crowdassay.judges.gate import check_condition, parse_condition
 
     conditions = [parse_condition(text) for text in options["fail_if"]]
     check_outputs(labels, options)
     data = read(labels, {**options, "classes": None})
-    found = find(data, labels, options)
+    with working(f"Rating {data.n_labels:,} verdicts ...", quiet=options["as_json"]):
+        found = find(data, labels, options)
     facts = {**found.as_dict(), "read": data.report.as_dict()}
     if options["against"] is not None:
         facts["against"] = compare(data, options)
@@ -127,7 +133,10 @@ def compare(data: Labels, options: dict[str, Any]) -> dict[str, Any]:
 
     people = people_named(options["people"])
     if not people:
-        raise ParameterError("--against needs people who judged both systems: name them with --people.")
+        raise ParameterError(
+            "--against needs people who judged both systems: name them with --people. (What --gold knows of one system's "
+            "answers says nothing about the other's.)"
+        )
     other = read([options["against"]], {**options, "classes": None})
     chosen = {name: options[name] for name in ("beyond", "confidence", "seed")}
     return rate_against(data, other, people=people, classes=read_options(options).classes, **chosen)

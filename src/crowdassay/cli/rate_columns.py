@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowdassay.errors import DataError, FileError, ParameterError
+from crowdassay.errors import ColumnError, DataError, FileError, ParameterError
 from crowdassay.io.values import shown, shown_file
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ def item_column(labels: Labels, path: Path, column: str | None, option: str) -> 
 
     if labels.report.format != "plain" or "item" not in labels.report.columns:
         raise ParameterError(f"--{option} names a column, and goes with plain tables.")
-    table = read_truth(path, item_column=labels.report.columns["item"], label_column=column)
+    try:
+        table = read_truth(path, item_column=labels.report.columns["item"], label_column=column)
+    except ColumnError as error:
+        raise ColumnError(error.message.replace("for the truth", f"for --{option}")) from None
     found: dict[str, str] = {}
     for item, value in zip(table["item"].to_pylist(), table["label"].to_pylist(), strict=True):
         if found.setdefault(item, value) != value:
@@ -89,7 +92,7 @@ def read_gold(path: Path | None) -> dict[str, str] | None:
 
 
 def read_costs(path: Path | None) -> dict[str, float] | None:
-    """Return the cost of a verdict by each judge, from a CSV file with columns judge and cost."""
+    """Return the cost of a verdict by each judge, and by people, from a CSV file with columns judge and cost."""
     if path is None:
         return None
     try:

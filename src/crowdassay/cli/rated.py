@@ -76,7 +76,8 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
     if "against" in facts:
         one = facts["against"]
         points = _points(one["difference"][name])
-        console.print(f"VERDICTS less the other system, {shown(name)}: {points}, in {one['pairs']:,} pairs of items.")
+        text = f"VERDICTS less the other system, {shown(name)}: {points}, in {one['pairs']:,} pairs of items."
+        console.print(text, soft_wrap=True)
 
 
 def show_judges(console: Console, found: Rated) -> None:
@@ -101,19 +102,10 @@ def show_judges(console: Console, found: Rated) -> None:
 
 def sentences(found: Rated) -> list[str]:
     """Say what the judges are worth, who errs alike, who can be dropped and what to do next."""
-    from crowdassay.io.values import counted
-    from crowdassay.judges.sentences import about_order, about_people, about_replacing, about_worth, to_do, to_drop
+    from crowdassay.judges.sentences import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
 
-    said = [about_worth(found), *about_replacing(found), *about_order(found), about_people(found), to_drop(found)]
-    said.append(to_do(found) if len(found.ahead.item) else "")
-    if found.rates[0].effective > 0 and len(found.people.item) >= 10:
-        gains = sorted(one.effective / max(alone.effective, 1e-9) for one, alone in zip(found.rates, found.alone, strict=True))
-        gain = gains[len(gains) // 2]  # of the class in the middle
-        if 1.02 < gain < float("inf"):
-            more = gain * len(found.people.item)
-            said.insert(
-                0, f"The judges help: people alone would have to see {counted(round(more), 'item')} for as narrow an interval."
-            )
+    said = [about_help(found), about_worth(found), *about_replacing(found), *about_order(found), about_people(found)]
+    said += [to_drop(found), to_do(found) if len(found.ahead.item) else ""]
     return [sentence for sentence in said if sentence]
 
 

@@ -81,20 +81,20 @@ def code_frame(data: Any, true_labels: Any = None, classes: Any = None, *, sort:
     data = three_columns(data)
     item, tasks = pd.factorize(data["task"], sort=sort)
     worker, workers = pd.factorize(data["worker"])
-    found = pd.Index(data["label"].unique())
+    values = pd.Index(data["label"].unique())
     for more in (classes, None if true_labels is None else pd.Index(true_labels[true_labels.index.isin(tasks)].unique())):
         if more is not None:
-            found = found.append(more.difference(found)) if len(more.difference(found)) else found
+            values = values.append(more.difference(values)) if len(more.difference(values)) else values
     if sort:
-        found = _sorted(found)
+        values = _sorted(values)
     labels = Labels.from_codes(
-        item, worker, found.get_indexer(data["label"]), items=_words(tasks), workers=_words(workers), classes=_words(found)
+        item, worker, values.get_indexer(data["label"]), items=_words(tasks), workers=_words(workers), classes=_words(values)
     )
     if true_labels is not None:
         known = true_labels[~true_labels.index.duplicated()].reindex(tasks)
-        gold = np.where(known.notna(), found.get_indexer(known), -1)
+        gold = np.where(known.notna(), values.get_indexer(known), -1)
         labels = labels.with_gold(gold)
-    return Coded(labels, pd.Index(tasks, name="task"), pd.Index(workers, name="worker"), found)
+    return Coded(labels, pd.Index(tasks, name="task"), pd.Index(workers, name="worker"), values)
 
 
 def share_right(data: Any, truth: Any) -> Any:

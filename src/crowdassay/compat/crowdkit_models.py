@@ -234,7 +234,7 @@ class MACE(_Plain):
         n_workers, n_classes = coded.labels.n_workers, coded.labels.n_classes
         # crowd-kit ignores its argument and takes this; its default here means the same, any other value is taken.
         self.smoothing_ = 0.01 / n_classes if self.smoothing == 0.1 else self.smoothing
-        found = mace.MACE(
+        fitted = mace.MACE(
             inference="vb" if self.method == "vb" else "em",
             alpha=self.alpha,
             beta=self.beta,
@@ -243,13 +243,13 @@ class MACE(_Plain):
             max_iter=max(self.n_iter, 1),
             seed=self.random_state,
         ).fit(coded.labels)
-        self._keep(coded, found.result_.posterior)
+        self._keep(coded, fitted.result_.posterior)
         self.probas_ = self.probas_.rename_axis(columns=None)  # crowd-kit names the columns of the other models only
-        knows = getattr(found, "competence_", np.ones(n_workers))  # of a single class nothing is learned
+        knows = getattr(fitted, "competence_", np.ones(n_workers))  # of a single class nothing is learned
         self.spamming_ = np.column_stack([1.0 - knows, knows])
-        habits = getattr(found, "habits_", np.ones((n_workers, 1)))
+        habits = getattr(fitted, "habits_", np.ones((n_workers, 1)))
         self.thetas_ = habits[:, coded.classes.get_indexer(data["label"].unique())]
         if self.method == "vb":
             self.theta_priors_ = np.tile([self.alpha, self.beta], (n_workers, 1))
-            self.strategy_priors_ = np.full((n_workers, n_classes), found.strategy)
+            self.strategy_priors_ = np.full((n_workers, n_classes), fitted.strategy)
         return self

@@ -141,13 +141,15 @@ class ZeroBasedSkill(_SelfSkilledVote):
         if self.n_iter < 1:
             self.skills_ = coded.series(1.0 / len(coded.classes) + self.eps, coded.workers, "skill")
             return self
-        found = _FirstOfTies(
+        fitted = _FirstOfTies(
             rate=self.lr_init,
             rate_steps=self.lr_steps_to_reduce,
             rate_factor=self.lr_reduce_factor,
             max_iter=self.n_iter,
         ).fit(coded.labels)
-        self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill").sort_index()  # none where all agree
+        self.skills_ = coded.series(
+            getattr(fitted, "skills_", 1.0), coded.workers, "skill"
+        ).sort_index()  # none where all agree
         return self
 
 
@@ -180,9 +182,9 @@ class MMSR:
     def fit(self, data: Any) -> Self:
         """Find the skills."""
         coded = code_frame(data)
-        found = mmsr.MMSR(max_iter=max(self.n_iter, 1), tol=self.tol).fit(coded.labels)
-        self.skills_ = coded.series(getattr(found, "skills_", 1.0), coded.workers, "skill")  # none where all agree
-        self.loss_history_ = list(getattr(found, "changes_", ()))
+        fitted = mmsr.MMSR(max_iter=max(self.n_iter, 1), tol=self.tol).fit(coded.labels)
+        self.skills_ = coded.series(getattr(fitted, "skills_", 1.0), coded.workers, "skill")  # none where all agree
+        self.loss_history_ = list(getattr(fitted, "changes_", ()))
         return self
 
     def _apply(self, data: Any) -> Self:

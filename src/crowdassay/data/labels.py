@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -218,15 +219,12 @@ class Labels:
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         """Classes as text, in order."""
-        return tuple(str(value) for value in self.classes.to_pylist())
+        return names_of(self.classes)
 
     @cached_property
     def numeric(self) -> bool:
         """Whether every class is a number, so that the classes stand in numeric order."""
-        try:  # Python reads digits of any script, and underscores between them, which are sorted as text
-            return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in self.class_names)
-        except ValueError:
-            return False
+        return are_numbers(self.class_names)
 
     @cached_property
     def label_item(self) -> IntArray:
@@ -247,6 +245,19 @@ class Labels:
             f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
             f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
         )
+
+
+def names_of(classes: pa.Array) -> tuple[str, ...]:
+    """Return classes as text, in order."""
+    return tuple(str(value) for value in classes.to_pylist())
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Tell whether every class is a number, so that the classes stand in numeric order."""
+    try:  # Python reads digits of any script, and underscores between them, which are sorted as text
+        return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in names)
+    except ValueError:
+        return False
 
 
 def _check_codes(name: str, codes: NDArray[np.integer[Any]], size: int, least: int = 0) -> None:

@@ -25,6 +25,6 @@ def gold_votes(labels: Labels) -> Votes:
 def shares(votes: Votes) -> FloatArray:
     """Divide votes by their sum; an item without votes gets a uniform distribution."""
     total = row_sum(votes)
-    found = votes / np.maximum(total, 1)[:, None]
-    found[total == 0] = 1.0 / votes.shape[1]
-    return found
+    share = votes / np.maximum(total, 1)[:, None]
+    share[total == 0] = 1.0 / votes.shape[1]
+    return share

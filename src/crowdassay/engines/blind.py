@@ -59,15 +59,15 @@ class Blind:
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
         """Run an E-step with worker tables of log probabilities."""
-        found = self.engine.count(log_p, log_prior, weights)
+        counted = self.engine.count(log_p, log_prior, weights)
         if not self._pair:
-            return Counts(found.objective, found.counts, found.totals)
+            return Counts(counted.objective, counted.counts, counted.totals)
         from crowdassay.engines.gpu_card import to_host  # noqa: PLC0415  only with known items
 
         free, told = (one.count(to_host(log_p), to_host(log_prior), weights) for one in self._pair)
         change, place = free.counts - told.counts, self.xp.asarray
         return Counts(
-            found.objective + free.objective - told.objective,
-            self.xp.maximum(found.counts + place(change), 0.0),
-            self.xp.maximum(found.totals + place(free.totals - told.totals), 0.0),
+            counted.objective + free.objective - told.objective,
+            self.xp.maximum(counted.counts + place(change), 0.0),
+            self.xp.maximum(counted.totals + place(free.totals - told.totals), 0.0),
         )

@@ -148,17 +148,17 @@ def encode_frame(
     n_partitions = partitions or default_partitions(n_labels, int(spark.conf.get("spark.sql.shuffle.partitions")))
     coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)
     class_counts = np.bincount(class_of, counts, len(class_values)).astype(np.int64)
-    found: dict[str, dict[str, int]] = {}
+    matched: dict[str, dict[str, int]] = {}
     for what, source_of in (("gold", gold), ("truth", truth)):
         if source_of is None:
             coded = coded.selectExpr("*", f"-1 as {what}")
             continue
-        known, found[what], by_class = known_classes(spark, source_of, class_values, kept, what)
+        known, matched[what], by_class = known_classes(spark, source_of, class_values, kept, what)
         class_counts += by_class if what == "gold" else 0
         coded = coded.selectExpr("*", "cast(item as string) as known_item").join(known, "known_item", "left")
         coded = coded.drop("known_item").na.fill({what: -1})
     for reason in ("unknown_items", "unknown_labels"):
-        if count := found.get("gold", {}).get(reason, 0):
+        if count := matched.get("gold", {}).get(reason, 0):
             notes.append(f"Gold items left out, {'without labels' if reason == 'unknown_items' else 'of no class'}: {count:,}.")
     coded = coded.select(*ROLES, "gold", "truth")
     packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
@@ -188,7 +188,7 @@ def encode_frame(
         item_type=schema["item"],
         label_type="string" if is_text(class_values.type) else schema["label"],
         report=report,
-        truth=found.get("truth"),
+        truth=matched.get("truth"),
         folder=folder,
     )
 

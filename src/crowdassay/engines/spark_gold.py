@@ -48,14 +48,14 @@ def known_classes(spark: Any, given: Any, classes: pa.Array, kept: Any, what: st
     items = kept.selectExpr("cast(item as string) as known_item")
     matched = known.join(items, "known_item", "left_semi").dropDuplicates(["known_item"])
     by_class = run(lambda: matched.groupBy("label").count().toArrow()).to_pylist()
-    found = sum(row["count"] for row in by_class if row["label"] >= 0)
+    n_matched = sum(row["count"] for row in by_class if row["label"] >= 0)
     strange = sum(row["count"] for row in by_class if row["label"] < 0)
-    if not found:
+    if not n_matched:
         raise DataError(f"None of the {what} items appears in the labels with a class; are the ids written the same way?")
     if strange and what == "truth":
         raise DataError(f"The truth of {strange:,} items is not among the classes; give all classes with --classes.")
     n_known = run(lambda: known.select("known_item").distinct().count())
-    counts = {"items": found, "unknown_items": n_known - found - strange, "unknown_labels": strange}
+    counts = {"items": n_matched, "unknown_items": n_known - n_matched - strange, "unknown_labels": strange}
     sizes = np.zeros(len(classes), np.int64)
     for row in by_class:
         if row["label"] >= 0:

@@ -74,11 +74,11 @@ class Sweep:
             engine = BlockEngine(block_labels(row, n_workers, n_classes), light=self.light, threads=1)
             if self.model is None:
                 counted = engine.count(self.tables, self.log_prior, self.weights)
-                found, table, classes = counted.objective, counted.counts, counted.totals
+                value, table, classes = counted.objective, counted.counts, counted.totals
             else:
                 swept = engine.sweep(self.model, self.tables, self.log_prior, self.weights, self.item_tol)
-                found, table, classes = swept.objective, swept.gradient, swept.totals
-            objective += found
+                value, table, classes = swept.objective, swept.gradient, swept.totals
+            objective += value
             totals += classes
             sums += table
         if first is not None:
@@ -262,6 +262,6 @@ def rows_of(batches: Batches) -> Iterator[dict[str, Any]]:
 def _total(rows: list[dict[str, Any]], name: str) -> FloatArray:
     total = array(rows[0][name], np.float64).copy()
     for row in rows[1:]:
-        if len(found := array(row[name], np.float64)):
-            total += found
+        if len(part := array(row[name], np.float64)):
+            total += part
     return total

@@ -6,6 +6,7 @@ from typing import Any
 
 from crowdassay.estimators.assay import Assay
 from crowdassay.estimators.base import Estimator
+from crowdassay.read_options import OPTIONS
 
 
 def aggregate(data: Any, *, gold: Any = None, **options: Any) -> Estimator:
@@ -17,7 +18,7 @@ def aggregate(data: Any, *, gold: Any = None, **options: Any) -> Estimator:
     gold : frame, mapping or path, optional
         Items whose class is known.
     **options
-        Parameters of `Assay`.
+        Parameters of `Assay`, and how to read the labels, as for `crowdassay.as_labels`: ``item_column="task"`` and so on.
 
     Examples
     --------
@@ -25,4 +26,5 @@ def aggregate(data: Any, *, gold: Any = None, **options: Any) -> Estimator:
     >>> fitted.labels_["label"].to_pylist()
     ['no', 'yes']
     """
-    return Assay(**options).fit(data, gold=gold)
+    reading = {name: options.pop(name) for name in OPTIONS if name in options}
+    return Assay(**options).fit(data, gold=gold, **reading)

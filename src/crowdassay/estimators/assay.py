@@ -134,4 +134,4 @@ def _say_effects(pool: Pool) -> tuple[str, ...]:
     """Say whether items have effects of their own, where that is worth a word."""
     if pool.items is None or pool.items.gate < 0.1:
         return ()
-    return (f"Some items mislead most workers; a model of that counts for {pool.items.gate:.0%} of what it could.",)
+    return (f"Some items seem to mislead most workers. That was taken into account, with a weight of {pool.items.gate:.0%}.",)

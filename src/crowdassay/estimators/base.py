@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.base import Engine
 from crowdassay.engines.spark_session import is_spark
-from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.estimators.rows import row_truth
 from crowdassay.fit.parameters import check_types, match_classes
 from crowdassay.fit.result import Result
 from crowdassay.fit.run import fit
 from crowdassay.holders.hold import hold
 from crowdassay.holders.memory import Memory
-from crowdassay.io.frames import as_labels, row_items
-from crowdassay.io.native import sequence_column
+from crowdassay.io.frames import as_labels
 from crowdassay.read_options import ReadOptions
 from crowdassay.solvers.outcome import Announce, Progress, Solution
 
@@ -197,14 +195,7 @@ class Estimator(ABC):
         >>> DawidSkene(smoothing=0.1).fit(labels).score(labels, [0, 0, 1, 1, 1, 1])
         0.6666666666666667
         """
-        truth = y
-        if not isinstance(y, str | Path | Mapping) and getattr(y, "ndim", 1) == 1 and not hasattr(y, "column_names"):
-            items = row_items(data, ReadOptions.of(self._read_alike()))
-            values = sequence_column(y, "label")
-            if items is None or len(items) != len(values):
-                rows = "a file" if items is None else f"{len(items):,} rows"
-                raise DataError(f"There are {len(values):,} true classes for {rows}; give one for each row, or item and label.")
-            truth = pa.table({"item": items, "label": values})
+        truth = row_truth(data, y, ReadOptions.of(self._read_alike()))
         return 1.0 - float(self._predicted(data).score(truth)["error_rate"])
 
     def _frame(self, name: str, data: Any) -> Any:

@@ -246,10 +246,10 @@ class MinimaxEntropy(Estimator):
         if reason := self.needs_memory():
             raise ParameterError(f"{reason}, or take --engine local.")
         model = make_model(self, engine)
-        found = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
-        assert found.sigma is not None
-        average = average_worker(found.sigma, engine.worker_counts)
-        return replace(found, judge=ByFamily(model, found.sigma, found.log_prior, average))
+        solution = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
+        assert solution.sigma is not None
+        average = average_worker(solution.sigma, engine.worker_counts)
+        return replace(solution, judge=ByFamily(model, solution.sigma, solution.log_prior, average))
 
     def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""

@@ -115,9 +115,9 @@ def worker_agreement(labels: Labels) -> scipy.sparse.csr_array:
         return scipy.sparse.csr_array(common.shape)
     share = np.asarray(scipy.sparse.csr_array(same)[row, column]).ravel() / pairs.data[off]
     wrong = max(labels.n_classes - 1, 1)
-    found = scipy.sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)
-    found.sort_indices()
-    return found
+    agreement = scipy.sparse.csr_array(((labels.n_classes * share - 1.0) / wrong, (row, column)), shape=common.shape)
+    agreement.sort_indices()
+    return agreement
 
 
 def complete(

@@ -113,10 +113,10 @@ def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: in
     views = shares[:, complete]
     means, weights = np.empty((3, labels.n_classes, labels.n_classes)), np.empty((3, labels.n_classes))
     for g in range(3):
-        found = group_means(views[(g + 1) % 3], views[(g + 2) % 3], views[g], generator, restarts)
-        if found is None:
+        pair = group_means(views[(g + 1) % 3], views[(g + 2) % 3], views[g], generator, restarts)
+        if pair is None:
             return None
-        means[g], weights[g] = found
+        means[g], weights[g] = pair
     tables = np.empty((labels.n_workers, labels.n_classes, labels.n_classes))
     for g in range(3):
         others = [h for h in range(3) if h != g]

@@ -66,12 +66,12 @@ class WeightedVote(Estimator):
         """Return the skills (n_workers,) and what else there is to say of the fit."""
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        self.skills_, found = self._weigh(labels)
+        self.skills_, facts = self._weigh(labels)
         posterior = weighted_shares(labels, self.skills_)
         confusion, accuracy = confusion_tables(labels, posterior)
         return Result(
             labels, self.method, self.get_params(), posterior, find_winners(posterior), confusion, accuracy,
-            **({"n_iter": 1} | found),
+            **({"n_iter": 1} | facts),
         )  # fmt: skip
 
     def _judge(self, labels: Labels) -> FloatArray:

@@ -77,13 +77,13 @@ class Welinder(Estimator):
         for number in range(starts):
             history: list[float] = []
             start = problem.start(generator, JITTER if number or self.dimension > 1 else 0.0)
-            found = problem.maximise(start, self.max_iter, self.tol, history)
+            optimum = problem.maximise(start, self.max_iter, self.tol, history)
             if progress is not None:
                 progress(number + 1, max(history[-1], best[0]))
             if history[-1] > best[0] + 1e-9 * abs(history[-1]):
-                best = (history[-1], found, history)
-        objective, found, history = best
-        self.positions_, self.directions_, self.thresholds_ = problem.split(found.x)
+                best = (history[-1], optimum, history)
+        objective, optimum, history = best
+        self.positions_, self.directions_, self.thresholds_ = problem.split(optimum.x)
         posterior = two_columns(labels, 2.0 * self.positions_[:, 0])
         confusion, accuracy = self._confusion(labels, posterior)
         return Result(
@@ -100,7 +100,7 @@ class Welinder(Estimator):
             objective=objective,
             history=tuple(history),
             n_iter=len(history),
-            converged=bool(found.success),
+            converged=bool(optimum.success),
         )
 
     def _check(self) -> None:
@@ -132,8 +132,8 @@ class Welinder(Estimator):
         directions = np.where(known[:, None], self.directions_[code], typical)
         thresholds = np.where(known, self.thresholds_[code], 0.0)
         problem = Problem(labels, self.dimension, self.spread, (directions, thresholds))
-        found = problem.maximise(np.zeros(problem.n_free), self.max_iter, 1e-14, [])  # concave and quick
-        return two_columns(labels, 2.0 * problem.split(found.x)[0][:, 0])
+        optimum = problem.maximise(np.zeros(problem.n_free), self.max_iter, 1e-14, [])  # concave and quick
+        return two_columns(labels, 2.0 * problem.split(optimum.x)[0][:, 0])
 
 
 class Problem:
@@ -202,10 +202,10 @@ class Problem:
             history.append(-float(intermediate_result.fun))
 
         options = {"ftol": tol, "gtol": 1e-9, "maxiter": max_steps, "maxfun": 10 * max_steps}
-        found = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
+        optimum = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
         if not history:
-            history.append(-float(found.fun))
-        return found
+            history.append(-float(optimum.fun))
+        return optimum
 
 
 def log_mixture(positions: FloatArray, gold: np.ndarray) -> tuple[float, FloatArray]:

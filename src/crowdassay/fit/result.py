@@ -15,7 +15,8 @@ from crowdassay.errors import ParameterError
 from crowdassay.holders.base import Block, Holder
 from crowdassay.holders.memory import Memory
 from crowdassay.insight.connection import Connection
-from crowdassay.insight.describe import Insight, describe
+from crowdassay.insight.describe import describe
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.items import ItemInsight
 from crowdassay.insight.learn import JudgeBlock, Learnt
 from crowdassay.insight.money import Money, count_money
@@ -118,7 +119,7 @@ class Result(Record):
         return self._table("items")
 
     def workers_table(self) -> pa.Table:
-        """Tabulate the workers: see `crowdassay.insight.describe.Insight.workers_table`."""
+        """Tabulate the workers: see `crowdassay.insight.insight.Insight.workers_table`."""
         return self.insight.workers_table()
 
     def cell_table(self) -> pa.Table | None:
@@ -126,11 +127,11 @@ class Result(Record):
         return self.insight.cell_table()
 
     def parameters_table(self) -> pa.Table:
-        """Tabulate what workers answer to what: see `crowdassay.insight.describe.Insight.confusion_table`."""
+        """Tabulate what workers answer to what: see `crowdassay.insight.insight.Insight.confusion_table`."""
         return self.insight.confusion_table()
 
     def next_table(self) -> pa.Table:
-        """Tabulate the items most worth a label: see `crowdassay.insight.describe.Insight.next_table`."""
+        """Tabulate the items most worth a label: see `crowdassay.insight.insight.Insight.next_table`."""
         return self.insight.next_table()
 
     def frame(self, name: str, *, own_names: bool = True) -> Any:

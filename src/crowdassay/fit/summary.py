@@ -62,8 +62,8 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
 
 def estimated_error(result: Result) -> dict[str, float] | None:
     """Return the expected share of wrong labels with its 90 % limits; None where nothing shows who is right."""
-    found, totals = result.insight, result.insight.totals
-    if not found.connection.identified.any() or found.chance:
+    insight, totals = result.insight, result.insight.totals
+    if not insight.connection.identified.any() or insight.chance:
         return None
     low, high = totals.error_interval(result.spread)
     return {"rate": totals.wrong / totals.items, "low": low / totals.items, "high": high / totals.items}
@@ -71,17 +71,17 @@ def estimated_error(result: Result) -> dict[str, float] | None:
 
 def flagged_workers(result: Result) -> list[dict[str, Any]]:
     """Return the workers that need attention, the most urgent first: what to do about each, and why."""
-    found, workers = result.insight, result.holder.facts.workers
+    insight, workers = result.insight, result.holder.facts.workers
     return [
         {
             "worker": workers[i].as_py(),
-            "action": found.actions[i],
-            "verdict": found.verdicts[i],
-            "n_labels": int(found.n_labels[i]),
-            "accuracy": float(found.accuracy[i]) if found.estimable[i] else None,
-            "accuracy_low": float(found.low[i]) if found.estimable[i] else None,
-            "accuracy_high": float(found.high[i]) if found.estimable[i] else None,
-            "reasons": [reason.words for reason in found.advice.reasons[i]] or [found.evidence[i]],
+            "action": insight.actions[i],
+            "verdict": insight.verdicts[i],
+            "n_labels": int(insight.n_labels[i]),
+            "accuracy": float(insight.accuracy[i]) if insight.estimable[i] else None,
+            "accuracy_low": float(insight.low[i]) if insight.estimable[i] else None,
+            "accuracy_high": float(insight.high[i]) if insight.estimable[i] else None,
+            "reasons": [reason.words for reason in insight.advice.reasons[i]] or [insight.evidence[i]],
         }
-        for i in found.attention
+        for i in insight.attention
     ]

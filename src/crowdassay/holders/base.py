@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.labels import ImportReport, Labels
+from crowdassay.data.labels import ImportReport, Labels, are_numbers, names_of
 from crowdassay.engines.base import Engine
 
 
@@ -97,16 +97,12 @@ class Facts:
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         """Classes as text, in order."""
-        return tuple(str(value) for value in self.classes.to_pylist())
+        return names_of(self.classes)
 
     @cached_property
     def numeric(self) -> bool:
         """Whether every class is a number."""
-        nothing = np.zeros(0, np.int32)
-        empty = Labels(
-            np.zeros(1, np.int64), nothing, nothing.astype(np.int16), pa.nulls(0), pa.nulls(0), self.classes, nothing
-        )
-        return empty.numeric
+        return are_numbers(self.class_names)
 
 
 class Holder(Protocol):

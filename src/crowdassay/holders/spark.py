@@ -157,12 +157,12 @@ class Send:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Run the task on the blocks of one partition."""
-        found: list[tuple[int, Any]] = []
+        joined: list[tuple[int, Any]] = []
         for row in rows_of(batches):
             block = self.read(row)
             part = self.task(block)
-            found = [(found[0][0], found[0][1].join(part))] if found else [(block.number, part)]
-        for first, part in found:
+            joined = [(joined[0][0], joined[0][1].join(part))] if joined else [(block.number, part)]
+        for first, part in joined:
             yield _row(first // SHIFT % SHARDS, first, part)
 
 

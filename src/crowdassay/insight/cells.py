@@ -28,15 +28,15 @@ def cell_table(record: Record, counts: FloatArray) -> pa.Table | None:
     labels = record.labels
     if labels.n_classes <= MOST_CLASSES:
         return None
-    found = np.nonzero(counts >= EXPECTED_LABELS)
-    worker, true, observed = map(pa.array, found)
+    worth = np.nonzero(counts >= EXPECTED_LABELS)
+    worker, true, observed = map(pa.array, worth)
     columns = {
         "worker": labels.workers.take(worker),
         "true": labels.classes.take(true),
         "observed": labels.classes.take(observed),
-        "confusion": record.confusion[found],
+        "confusion": record.confusion[worth],
     }
-    return pa.table(columns if record.sigma is None else {**columns, "sigma": record.sigma[found]})
+    return pa.table(columns if record.sigma is None else {**columns, "sigma": record.sigma[worth]})
 
 
 def cell_notes(n_classes: int) -> tuple[str, ...]:

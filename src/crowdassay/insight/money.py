@@ -12,7 +12,7 @@ from crowdassay.errors import ParameterError
 from crowdassay.insight.advice import REMOVE
 
 if TYPE_CHECKING:
-    from crowdassay.insight.describe import Insight
+    from crowdassay.insight.insight import Insight
 
 KNOWN_ITEMS = 50  # items of known class, from which on they are worth several points of error: docs/accuracy.md
 HIGHEST_PRICE = 1e9  # for a label; more is a mistake

@@ -86,7 +86,7 @@ class Totals:
             labels=labels.n_labels,
             tied=int(record.tied.sum()),
             known=int((labels.gold >= 0).sum()),
-            settled=sum(name in ("settled", "known") for name in insight.standings),
+            settled=insight.standings.count("settled") + insight.standings.count("known"),
             unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
             probability=float(record.probability.sum()),
             wrong=float(wrong.sum()),

@@ -109,19 +109,19 @@ def beyond_chance(votes: Agreements) -> float:
     return 0.0 if variance <= 0 else float((votes.agreed - votes.chance).sum() / np.sqrt(variance))
 
 
-def give_verdicts(found: Agreements, estimable: BoolArray) -> list[str]:
+def give_verdicts(agreements: Agreements, estimable: BoolArray) -> list[str]:
     """Return a verdict for every worker.
 
     adversary: agrees less than by chance. spammer: agrees less than halfway between chance and typical, and not
     significantly more than by chance. weak: less than halfway, yet more than by chance. informative: more than by chance.
     unclear: none of these can be shown. Each of the three tests is one-sided with a false discovery rate of 5 %.
     """
-    judged = estimable & (found.compared >= ANSWERS_TO_JUDGE)
-    room = judged & (found.chance_variance > 1e-9)
-    against = discoveries(ndtr(found.above_chance), room)
-    better = discoveries(ndtr(-found.above_chance), room)
-    below = discoveries(ndtr(found.above_halfway), judged & (found.halfway_variance > 1e-9))
-    chancy = found.above_chance < 1.645
+    judged = estimable & (agreements.compared >= ANSWERS_TO_JUDGE)
+    room = judged & (agreements.chance_variance > 1e-9)
+    against = discoveries(ndtr(agreements.above_chance), room)
+    better = discoveries(ndtr(-agreements.above_chance), room)
+    below = discoveries(ndtr(agreements.above_halfway), judged & (agreements.halfway_variance > 1e-9))
+    chancy = agreements.above_chance < 1.645
     names = np.full(len(judged), UNCLEAR, dtype=object)
     names[better] = INFORMATIVE
     names[below] = WEAK
@@ -141,7 +141,7 @@ def discoveries(p: FloatArray, tested: BoolArray, rate: float = FALSE_VERDICTS) 
     order = np.flatnonzero(tested)
     order = order[np.argsort(p[order], kind="stable")]
     below = np.flatnonzero(p[order] <= rate * np.arange(1, len(order) + 1) / max(len(order), 1))
-    found = np.zeros(len(p), bool)
+    discovered = np.zeros(len(p), bool)
     if len(below):
-        found[order[: below[-1] + 1]] = True
-    return found
+        discovered[order[: below[-1] + 1]] = True
+    return discovered

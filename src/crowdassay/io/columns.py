@@ -26,7 +26,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "worker": (
         "worker", "annotator", "rater", "user", "labeler", "labeller", "coder", "judge", "crowdworker", "assessor",
-        "turker", "contributor", "reviewer", "participant", "username",
+        "turker", "contributor", "reviewer", "participant", "username", "evaluator", "grader", "scorer", "expert", "respondent",
+        "annotatedby", "labeledby", "labelledby", "completedby", "annotationagent",
     ),
     "label": _LABEL,
     "truth": ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABEL),
@@ -142,7 +143,7 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, n
         cells = [(row.get(item), row.get(worker), value) for row in rows if (value := _cell(row.get(name))) is not None]
         few = len({value for *_, value in cells}) <= min(MOST_CLASSES, len(cells) / 2)
         within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
-        if few and all(within) and not any(_plain(name) in words for words in (WORDS["time"], WORDS["duration"])):
+        if few and all(within) and not any(plain_name(name) in words for words in (WORDS["time"], WORDS["duration"])):
             found.append(name)
     return found
 
@@ -151,7 +152,8 @@ def _cell(value: Any) -> str | None:
     return None if value is None or isinstance(value, list | dict) or not str(value).strip() else str(value)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a column's name without blanks, underscores, hyphens and capitals."""
     return re.sub(r"[\s_\-]+", "", name).casefold()
 
 
@@ -163,15 +165,15 @@ def _spellings(role: str) -> list[str]:
 
 def _best(role: str, names: Sequence[str]) -> list[str]:
     for spelling in _spellings(role):
-        if matches := [name for name in names if _plain(name) == spelling]:
+        if matches := [name for name in names if plain_name(name) == spelling]:
             return matches
     return []
 
 
 def _check_given(role: str, name: str, names: Sequence[str], chosen: Mapping[str, str]) -> None:
     if name not in names:
-        near = difflib.get_close_matches(_plain(name), [_plain(other) for other in names], 1)
-        hint = f"; did you mean {shown(next(other for other in names if _plain(other) == near[0]))}?" if near else "."
+        near = difflib.get_close_matches(plain_name(name), [plain_name(other) for other in names], 1)
+        hint = f"; did you mean {shown(next(other for other in names if plain_name(other) == near[0]))}?" if near else "."
         raise ColumnError(f"There is no column {shown(name)} for the {role}; the columns are {listed(names)}{hint}")
     if list(names).count(name) > 1:
         raise ColumnError(f"There are several columns named {shown(name)}; rename all but one.")
@@ -193,7 +195,7 @@ def _not_found(missing: Sequence[str], roles: Sequence[str], names: Sequence[str
         return f"None of the columns ({listed(names)}) looks like an {looks} column; {header}, or {remedy}."
     role = missing[0]
     spelled = {
-        name: max(difflib.SequenceMatcher(None, _plain(name), word).ratio() for word in _spellings(role)) for name in free
+        name: max(difflib.SequenceMatcher(None, plain_name(name), word).ratio() for word in _spellings(role)) for name in free
     }
     nearest = max(spelled, key=spelled.__getitem__, default=None)
     hint = f"; the nearest is {shown(nearest)}" if nearest is not None and spelled[nearest] >= 0.7 else ""

@@ -22,6 +22,7 @@ from crowdassay.threads import available_cores, work_on_each
 ROWS = 1 << 17  # rows handed to a thread at a time
 SAMPLE = 1 << 14
 FEW = 1 << 14  # different texts up to which a slice keeps a table of its own
+LONG_TEXT = 64  # bytes, on average, from which pyarrow tells few different texts apart more quickly than our hashes
 PARTS, AT_ONCE = 256, 16  # rows are dealt into parts, some of which are handed to a thread at a time
 U = np.uint64
 
@@ -53,11 +54,17 @@ def _few(
 ) -> tuple[NDArray[np.int32], pa.Array] | None:
     """Number each slice by itself, then all their different texts together; None if a slice holds too many."""
     codes = np.empty(spans[-1].stop, np.int32)
-    firsts = np.empty((len(slices), FEW), np.int32)
-    sizes = list(pool.map(lambda k: number_rows(*_text(slices[k]), key, codes[spans[k]], firsts[k]), range(len(slices))))
-    if min(sizes) < 0:
-        return None
-    own = [part.take(pa.array(first[:size])) for part, first, size in zip(slices, firsts, sizes, strict=True)]
+    if _is_long(slices[0]):
+        encoded = list(pool.map(pa.Array.dictionary_encode, slices))
+        own, sizes = [part.dictionary for part in encoded], [len(part.dictionary) for part in encoded]
+        for span, part in zip(spans, encoded, strict=True):
+            codes[span] = part.indices
+    else:
+        firsts = np.empty((len(slices), FEW), np.int32)
+        sizes = list(pool.map(lambda k: number_rows(*_text(slices[k]), key, codes[spans[k]], firsts[k]), range(len(slices))))
+        if min(sizes) < 0:
+            return None
+        own = [part.take(pa.array(first[:size])) for part, first, size in zip(slices, firsts, sizes, strict=True)]
     together = pa.concat_arrays(own).dictionary_encode()
     edges = np.cumsum([0, *sizes])
     renamed = together.indices.to_numpy()
@@ -68,6 +75,13 @@ def _few(
 
     work_on_each(pool, rename, range(len(slices)))
     return codes, together.dictionary
+
+
+def _is_long(part: pa.Array) -> bool:
+    """Tell whether the texts at the beginning of a column are long."""
+    if pa.types.is_integer(part.type):
+        return False
+    return (pc.mean(pc.binary_length(part.slice(0, SAMPLE))).as_py() or 0) >= LONG_TEXT
 
 
 def _many(

@@ -15,7 +15,7 @@ from crowdassay.io.assemble import assemble, check
 from crowdassay.io.encode import ROLES
 from crowdassay.io.files import read_files
 from crowdassay.io.formats.record import Import
-from crowdassay.io.native import Column, frame_columns, ordered_values, sequence_column
+from crowdassay.io.native import frame_columns, ordered_values, sequence_column
 from crowdassay.io.told import warn_of
 from crowdassay.io.values import is_text, shown
 from crowdassay.io.wide import frame_cells, looks_wide, matrix_cells
@@ -93,7 +93,7 @@ def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
         if "text" in found and asked.text_column is None and not is_text(found["text"].type):
             del found["text"], names["text"]  # only its name says that it is a text
         return Import(**found, columns=names), frame, f"{frame} frame", "plain"
-    three = _three(data)
+    three = three_columns(data)
     named = [name for name in asked.columns.values() if name is not None]
     if named:
         raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
@@ -107,19 +107,6 @@ def _wide(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
         raise ParameterError("--worker-columns needs a frame or a file.")
     cells, frame = taken
     return cells.rows(asked), frame, f"{frame} frame", "wide"
-
-
-def row_items(data: Any, asked: ReadOptions) -> Column | None:
-    """Return the item of every row of a frame or matrix, or of every label of a triple; None where rows are not told apart."""
-    if isinstance(data, Labels | str | Path):
-        return data.items if isinstance(data, Labels) else None
-    if getattr(data, "ndim", 1) == 2 and hasattr(data, "dtype"):
-        return matrix_cells(data).items
-    if asked.worker_columns or asked.format == "wide":
-        taken = frame_cells(data, asked)
-        return None if taken is None else taken[0].items
-    found = frame_columns(data, ("item",), asked.columns)
-    return found[0][0] if found else _three(data)[0]
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:
@@ -141,7 +128,8 @@ def to_frame(table: pa.Table, frame: str) -> Any:
     return table.to_pandas() if frame == "pandas" else library.from_arrow(table)
 
 
-def _three(data: Any) -> list[pa.Array | pa.ChunkedArray]:
+def three_columns(data: Any) -> list[pa.Array | pa.ChunkedArray]:
+    """Take three sequences of equal length, or say what may be given instead."""
     if not isinstance(data, tuple | list) or len(data) != 3:
         raise DataError(
             f"Labels cannot be read from a {type(data).__name__}; give a frame, the path of a file, "

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.coding import code_column
-from crowdassay.io.columns import _plain
+from crowdassay.io.columns import plain_name
 from crowdassay.io.database import ask
 from crowdassay.io.kinds import LINES, check_file
 from crowdassay.io.look import Look, look, records
@@ -150,7 +150,7 @@ def choose_columns(header: Sequence[str], roles: Mapping[str, Role]) -> dict[str
             continue
         free = [column for column in header if column not in chosen.values()]
         for spelling in role.spellings:
-            found = [column for column in free if _plain(column) == spelling]
+            found = [column for column in free if plain_name(column) == spelling]
             if len(found) > 1:
                 raise ColumnError(f"The columns {listed(found)} could both be meant; choose one with {role.option}.")
             if found:
@@ -165,6 +165,8 @@ def encode_names(column: Column, role: str) -> tuple[IntArray, pa.Array]:
     """Return codes (n_rows,), -1 where missing, and the names in their natural order: numbers by size, else by letters."""
     codes, names = code_column(column, role)
     texts = as_text(names).to_pylist()
+    if strange := [text for text in texts if "\0" in text]:
+        raise DataError(f"The {role} {shown(strange[0])} holds a NUL byte; remove it or re-save the file as UTF-8.")
     numbers = [number_of(text) for text in texts]
     if texts and all(number is not None for number in numbers):
         order = sorted(range(len(texts)), key=lambda n: (numbers[n], texts[n]))

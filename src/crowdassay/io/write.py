@@ -67,7 +67,7 @@ def csv_pieces(table: pa.Table, raw: bool) -> Iterator[bytes]:
 
 def write_json(obj: Any, path: str | Path) -> None:
     """Write a value as JSON atomically: indented, UTF-8, NaN and infinities as null."""
-    text = json.dumps(_finite(obj), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(finite(obj), indent=2, ensure_ascii=False, allow_nan=False)
     with _replacing(Path(path)) as stream:
         stream.write(text.encode("utf-8") + b"\n")
 
@@ -159,11 +159,12 @@ def _cells(column: pa.Array, raw: bool) -> pa.Array:
     return pc.if_else(special, quoted, text)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return plain values, in which numbers that are none are None."""
     if hasattr(value, "tolist"):
         value = value.tolist()  # NumPy arrays and scalars
     if isinstance(value, dict):
-        return {str(key): _finite(entry) for key, entry in value.items()}
+        return {str(key): finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
+        return [finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

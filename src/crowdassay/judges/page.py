@@ -12,7 +12,16 @@ from crowdassay.io.values import counted
 from crowdassay.io.write import write_bytes
 from crowdassay.judges.charts import judges_chart, likeness_chart, rates_chart, tables_chart
 from crowdassay.judges.rated import Rated
-from crowdassay.judges.sentences import about_order, about_people, about_replacing, about_worth, headline, to_do, to_drop
+from crowdassay.judges.sentences import (
+    about_help,
+    about_order,
+    about_people,
+    about_replacing,
+    about_worth,
+    headline,
+    to_do,
+    to_drop,
+)
 from crowdassay.report.build import check_report
 from crowdassay.report.chart import Chart
 from crowdassay.report.html import asset, render
@@ -49,7 +58,7 @@ def build_judges_report(found: Rated, facts: dict[str, Any], *, title: str | Non
         subtitle=f"{counted(found.verdicts.n_items, 'item')}, {counted(len(names), 'judge')}; people saw "
         f"{counted(len(people.item), 'item')} ({counted(people.n_labels, 'label')}).",
         cards=_cards(found),
-        steps=[text for text in (to_do(found) if len(found.ahead.item) else "", to_drop(found)) if text],
+        steps=[text for text in (to_do(found) if len(found.ahead.item) else "", to_drop(found), about_help(found)) if text],
         notes=[text for text in (about_people(found), *found.notes) if text],
         gate=facts.get("gate", []),
         groups=_groups(found, facts),

@@ -16,6 +16,7 @@ from crowdassay.io.frames import take_labels
 from crowdassay.io.values import counted, listed
 from crowdassay.judges.ahead import items_ahead
 from crowdassay.judges.answers import Panel, fit_answers
+from crowdassay.judges.costs import judge_costs, money_spent
 from crowdassay.judges.fewer import judges_to_drop
 from crowdassay.judges.groups import rate_groups
 from crowdassay.judges.likeness import find_likeness
@@ -69,7 +70,7 @@ def rate(
     order : sequence, optional
         The order in which each label's choices were shown, one for each label of `verdicts`.
     cost : mapping, optional
-        Cost of a verdict by each judge.
+        Cost of a verdict by each judge and, if you like, by each person.
     n_next : int
         How many items to choose for people.
     beyond : bool
@@ -128,8 +129,9 @@ def rate(
         claimed=claimed_rates(evidence, among),
         judges=describe_judges(table, reading, seen),
         likeness=likeness,
-        dropped=judges_to_drop(table, seen, _costs(cost, table), generator),
+        dropped=judges_to_drop(table, seen, judge_costs(cost, table), generator),
         costed=cost is not None,
+        spent=money_spent(cost, table, seen, powered, alone),
         ahead=items_ahead(proxy.blind, disputed_strata(table), seen, n_next, generator),
         orders=_orders(table, labels, order, people),
         groups=groups,
@@ -167,21 +169,6 @@ def _reading_panel(verdicts: Verdicts, people: People) -> Panel:
         says = np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0)
         return Panel.of(verdicts, np.zeros((verdicts.n_items, verdicts.n_classes)), says)
     return fit_answers(verdicts, people.item, people.share)
-
-
-def _costs(cost: Mapping[str, float] | None, verdicts: Verdicts) -> FloatArray:
-    if cost is None:
-        return np.ones(len(verdicts.judges))
-    if unknown := [name for name in cost if name not in verdicts.judges]:
-        raise ParameterError(
-            f"Costs are given for {listed(unknown, 5)}, who are no judges here ({listed(verdicts.judges, 8)})."
-        )
-    if missing := [name for name in verdicts.judges if name not in cost]:
-        raise ParameterError(f"No cost is given for {listed(missing, 5)}; every judge needs one.")
-    found = np.array([float(cost[name]) for name in verdicts.judges])
-    if not np.all(np.isfinite(found) & (found > 0)):
-        raise ParameterError("Costs must be numbers above 0.")
-    return found
 
 
 def _orders(verdicts: Verdicts, labels: Labels, order: Sequence[str | None] | None, people: Sequence[str]) -> list[Any] | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.io.frames import to_frame
 from crowdassay.judges.ahead import KINDS, Ahead
+from crowdassay.judges.costs import Spent, as_money
 from crowdassay.judges.fewer import Dropped
 from crowdassay.judges.likeness import Likeness
 from crowdassay.judges.order import OrderBias
@@ -38,6 +39,8 @@ class Rated:
     dropped : tuple of Dropped
     costed : bool
         Whether costs were given.
+    spent : Spent or None
+        What was paid, where people's costs were given.
     ahead : Ahead
     orders : list of OrderBias or None
     groups, differences
@@ -59,6 +62,7 @@ class Rated:
     likeness: Likeness
     dropped: tuple[Dropped, ...]
     costed: bool
+    spent: Spent | None
     ahead: Ahead
     orders: list[OrderBias | None] | None
     groups: dict[str, Any] | None
@@ -173,6 +177,7 @@ class Rated:
                  "cost_saved": round(step.saved, 4), "without_loss": step.bearable}
                 for step in self.dropped
             ],
+            "cost": as_money(self.spent),
             "next": [str(value) for value in self.next_items()["item"].to_pylist()],
             "next_width": round(self.ahead.narrower, 4),
             "notes": list(self.notes),

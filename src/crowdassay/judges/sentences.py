@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from crowdassay.io.values import counted
+from crowdassay.judges.costs import judges_gain
+from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rated import Rated
 
 NAMED = 8
@@ -77,6 +79,22 @@ def about_order(found: Rated) -> list[str]:
         if bias is not None and not bias.shift.low <= 0 <= bias.shift.high
     ]
     return told or ["No judge's verdicts clearly depend on the order in which choices were shown."]
+
+
+def about_help(found: Rated) -> str:
+    """Say what the judges spare people, and what that is worth where costs are known."""
+    n = len(found.people.item)
+    gain = judges_gain(found.rates, found.alone) if found.rates[0].effective > 0 else 1.0
+    if n < FEWEST_ITEMS or not 1.02 < gain < float("inf"):
+        if found.spent is None:
+            return ""
+        return f"The judges cost {found.spent.judges:,.2f} and narrow the interval by nothing that could be told."
+    text = f"The judges help: people alone would have to see {counted(round(gain * n), 'item')} for as narrow an interval."
+    if found.spent is None:
+        return text
+    more = found.spent.alone - found.spent.people
+    worth = "less than the judges" if more < found.spent.judges else "more than the judges"
+    return f"{text} That would cost {more:,.2f} more, {worth}, who cost {found.spent.judges:,.2f}."
 
 
 def to_drop(found: Rated) -> str:

@@ -5,11 +5,19 @@ Which of the two depends on the labels alone, so the answer does not depend on w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.kernels import small
+from crowdassay.threads import available_cores
+
+MOST_BLOCKS, LEAST_BLOCK = 16, 100_000  # of items, and labels in each
+MOST_SUMMED = 50_000_000  # numbers in the sums of all blocks
 
 
 def share_out(labels: Labels) -> FloatArray:
@@ -53,13 +61,16 @@ def compare_with_others(
     from crowdassay.kernels import others  # noqa: PLC0415  numba loads on first use
 
     n_workers, n_classes = labels.n_workers, labels.n_classes
-    sums, first, second = (np.zeros((n_workers, size)) for size in (5, n_classes, n_classes))
     tables = np.zeros((1, n_classes, n_classes)) if log_p is None else log_p
-    others.compare_with_others(
-        labels.starts, labels.worker, labels.label, weight, labels.gold, counted, tables, log_prior, log_p is None,
-        habit, crowd, sums, first, second,
-    )  # fmt: skip
-    return sums, first, second
+
+    def some(first: int, last: int, *sums: FloatArray) -> None:
+        others.compare_with_others(
+            labels.starts[first : last + 1], labels.worker, labels.label, weight, labels.gold[first:last], counted, tables,
+            log_prior, log_p is None, habit, crowd, *sums,
+        )  # fmt: skip
+
+    sums, lead, square = _add_blocks(labels, some, [(n_workers, 5), (n_workers, n_classes), (n_workers, n_classes)])
+    return sums, lead, square
 
 
 def add_behaviour(
@@ -82,13 +93,40 @@ def add_behaviour(
         )  # fmt: skip
     from crowdassay.kernels import behaviour  # noqa: PLC0415  numba loads on first use
 
-    sums, answers = np.zeros((size, 9)), np.zeros((size, n_classes, 3))
-    cells, paces = np.zeros((size, n_classes, n_classes, 3)), np.zeros((size, n_bins, 5))
-    behaviour.add_behaviour(
-        labels.starts, labels.worker, labels.label, weight, labels.gold, counted, log_p, log_prior, habit, crowd, share,
-        posterior, bins, sums, cells, answers, paces,
-    )  # fmt: skip
+    def some(first: int, last: int, *sums: FloatArray) -> None:
+        behaviour.add_behaviour(
+            labels.starts[first : last + 1], labels.worker, labels.label, weight, labels.gold[first:last], counted, log_p,
+            log_prior, habit, crowd, share, posterior[first:last], bins, *sums,
+        )  # fmt: skip
+
+    shapes = [(size, 9), (size, n_classes, n_classes, 3), (size, n_classes, 3), (size, n_bins, 5)]
+    sums, cells, answers, paces = _add_blocks(labels, some, shapes)
     return sums, cells, answers, paces
+
+
+def _add_blocks(labels: Labels, some: Callable[..., None], shapes: Sequence[tuple[int, ...]]) -> list[FloatArray]:
+    """Call ``some(first item, last item, *sums)`` for blocks of items on all cores; return the sums of these shapes.
+
+    Blocks are cut by the data alone, each has its own sums, and these are added in order, so that the number of threads changes
+    nothing.
+    """
+    room = MOST_SUMMED // max(sum(int(np.prod(shape)) for shape in shapes), 1)
+    n_blocks = max(1, min(MOST_BLOCKS, room, labels.n_labels // LEAST_BLOCK))
+    edges = np.searchsorted(labels.starts, np.linspace(0, labels.n_labels, n_blocks + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], edges, [labels.n_items]]))
+
+    def work(edge: tuple[int, int]) -> list[FloatArray]:
+        sums = [np.zeros(shape) for shape in shapes]
+        some(*edge, *sums)
+        return sums
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        found = pool.map(work, pairwise(edges.tolist()))
+        total = next(found)
+        for block in found:
+            for mine, more in zip(total, block, strict=True):
+                np.add(mine, more, out=mine)
+    return total
 
 
 def compare_tables(

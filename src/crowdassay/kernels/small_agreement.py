@@ -58,7 +58,7 @@ class Judged:
     def said(self) -> FloatArray:
         """The weight of each class in every judgement, shape (n_judgements, n_classes)."""
         size = len(self.pair[0]), self.labels.n_classes
-        return np.bincount(self.pair[1] * size[1] + self.labels.label, self.weight, size[0] * size[1]).reshape(size)
+        return _total(self.pair[1] * size[1] + self.labels.label, self.weight, size[0] * size[1]).reshape(size)
 
     @cached_property
     def votes(self) -> FloatArray:
@@ -71,11 +71,16 @@ class Judged:
         return np.bincount(self.item, minlength=self.labels.n_items)
 
 
+def _total(group: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """Add up values by group, shape (size,)."""
+    return np.asarray(np.bincount(group, values, size), np.float64)
+
+
 def count_classes(labels: Labels, weight: FloatArray) -> tuple[IntArray, np.ndarray, FloatArray]:
     """Return the classes of each item and their weights, those of item j in ``first[j]:first[j + 1]``."""
     cells, place = np.unique(labels.label_item * labels.n_classes + labels.label, return_inverse=True)
     first = np.searchsorted(cells // labels.n_classes, np.arange(labels.n_items + 1))
-    return first, (cells % labels.n_classes).astype(np.int16), np.bincount(place, weight, len(cells))
+    return np.asarray(first, np.int64), (cells % labels.n_classes).astype(np.int16), _total(place, weight, len(cells))
 
 
 def add_items(
@@ -90,7 +95,7 @@ def add_items(
     parts = [pairs, votes * others, pairs / others, votes, pairs / (m[:, None] * others), votes / m[:, None]]
     sums = add_groups(np.stack(parts, axis=1), lot[some], n_lots)
     distance = 2.0 * (m * (votes @ x**2) - (votes @ x) ** 2) - within
-    spread = np.bincount(lot[some], distance / (m - 1), n_lots)
+    spread = _total(lot[some], distance / (m - 1), n_lots)
     apart = np.zeros(len(judged.raters))
     apart[some] = m * (m - 1) - pairs.sum(axis=1) if nominal else distance
     if not ranked:
@@ -159,7 +164,7 @@ def compare_pairs(
     more = (theirs[s, label[n]] + mine[s, label[o]]) / shared[s] - 2.0 * chance[s]
     bend = kappa[s] + ((same[known] - rate[s]) * free[s] - (1.0 - rate[s]) * more) / free[s] ** 2
     item = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[n]
-    slope = np.column_stack([np.bincount(item, both[known] * part, len(starts) - 1) for part in (np.ones(len(known)), bend)])
+    slope = np.column_stack([_total(item, both[known] * part, len(starts) - 1) for part in (np.ones(len(known)), bend)])
     rows = np.column_stack([kappa, kappa, shared, rate, codes // n_workers, codes % n_workers])[defined]
     met = np.lexsort((first[defined], rows[:, 4]))
     ends = []

@@ -77,7 +77,7 @@ class Agreement:
 
 
 def agreement(
-    data: Any, level: str = "nominal", *, resamples: int = 1000, seed: int = 0, confidence: float = 0.95
+    data: Any, level: str = "nominal", *, resamples: int = 1000, seed: int = 0, confidence: float = 0.95, **reading: Any
 ) -> Agreement:
     """Measure how far workers agree on the items they share.
 
@@ -94,6 +94,8 @@ def agreement(
     seed : int
     confidence : float
         Of the intervals.
+    **reading
+        How to read the labels, as for `crowdassay.as_labels`: ``item_column="task"`` and so on.
 
     Examples
     --------
@@ -108,7 +110,7 @@ def agreement(
         raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
     if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
         raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
-    labels = as_labels(data)
+    labels = as_labels(data, **reading)
     generator = np.random.default_rng(seed)
     judgements = Judgements.of(labels)
     x = positions(judgements, level)

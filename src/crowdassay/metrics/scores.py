@@ -92,12 +92,12 @@ class Score:
     def measures(self, labels: Any, *, ordered: bool = False) -> dict[str, Any]:
         """Return the measures: ``error_rate`` and, of a scale, ``rmse``, ``mae`` and in which unit; None without items."""
         n_items = self.items
-        found: dict[str, Any] = {"error_rate": self.wrong / n_items if n_items else None}
+        measures: dict[str, Any] = {"error_rate": self.wrong / n_items if n_items else None}
         if is_scale(labels, ordered=ordered):
-            found["rmse"] = float(np.sqrt(self.squares / n_items)) if n_items else None
-            found["mae"] = self.distance / n_items if n_items else None
-            found["distance"] = "values" if labels.numeric else "steps"
-        return {**found, "truth_items": n_items, "truth_items_gold": self.gold}
+            measures["rmse"] = float(np.sqrt(self.squares / n_items)) if n_items else None
+            measures["mae"] = self.distance / n_items if n_items else None
+            measures["distance"] = "values" if labels.numeric else "steps"
+        return {**measures, "truth_items": n_items, "truth_items_gold": self.gold}
 
 
 def score(record: Record, truth: Any, *, ordered: bool = False) -> dict[str, Any]:

@@ -75,10 +75,10 @@ def _known(new: IntArray, old: IntArray) -> BoolArray:
     ranked = new[order]
     rank = np.arange(len(new)) - np.searchsorted(ranked, ranked)  # 0 for the first of those alike, 1 for the second ...
     place = np.minimum(np.searchsorted(values, ranked), max(len(values) - 1, 0))
-    found = np.zeros(len(new), bool)
+    repeated = np.zeros(len(new), bool)
     if len(values):
-        found[order] = (values[place] == ranked) & (rank < counts[place])
-    return found
+        repeated[order] = (values[place] == ranked) & (rank < counts[place])
+    return repeated
 
 
 def _some(labels: Labels, keep: BoolArray) -> Labels | None:

@@ -164,7 +164,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     confusion = _array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
     sigma = _array(workers["sigma"], square)
-    found: dict[str, Any] = {
+    arrays: dict[str, Any] = {
         "log_prior": _array(classes["log_prior"], ()),
         "sigma": sigma,
         "known": _array(workers["known"], (2,)),
@@ -172,7 +172,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         "difficulty": _array(items["difficulty"], ()),
     }
     accuracy = _array(workers["accuracy"], ())
-    trust.check_result({**found, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
+    trust.check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
     assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
     pool = _read_pool(head, workers, sigma)
     if pool is not None:
@@ -186,7 +186,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         confusion,
         accuracy,
         expand=estimator._expander(labels),
-        **found,
+        **arrays,
         **plain,
     )
     _try(estimator)

@@ -53,9 +53,9 @@ def check_head(head: dict[str, Any]) -> None:
 def codes(column: pa.ChunkedArray, least: int = 0) -> np.ndarray:
     """Return whole numbers, none missing, none that would wrap where they are made smaller."""
     check(pa.types.is_integer(column.type) and not column.null_count)
-    found = column.to_numpy()
-    check(not len(found) or (found.min() >= least and found.max() <= LARGEST_CODE))
-    return np.asarray(found.astype(np.int64))
+    codes = column.to_numpy()
+    check(not len(codes) or (codes.min() >= least and codes.max() <= LARGEST_CODE))
+    return np.asarray(codes.astype(np.int64))
 
 
 def names(column: pa.ChunkedArray) -> pa.Array:
@@ -73,18 +73,18 @@ def check_labels(labels: Labels) -> None:
     check(labels.report.rows_kept <= labels.report.rows_read)
 
 
-def check_result(found: dict[str, FloatArray | None]) -> None:
+def check_result(arrays: dict[str, FloatArray | None]) -> None:
     """Check the arrays of a result: probabilities are between 0 and 1 and add up, logarithms are numbers or minus infinity."""
-    posterior, confusion, accuracy = found["posterior"], found["confusion"], found["accuracy"]
+    posterior, confusion, accuracy = arrays["posterior"], arrays["confusion"], arrays["accuracy"]
     check(posterior is not None and confusion is not None and accuracy is not None)
     assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
     for shares in (posterior, confusion):
         check(is_share(shares) and np.all(np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE))
     check(is_share(accuracy[~np.isnan(accuracy)]))  # a worker without labels has none
     for name in ("sigma", "log_prior"):
-        values = found[name]
+        values = arrays[name]
         check(values is None or is_finite(values) or is_share_of_one(values))
-    known, phi, difficulty = found["known"], found["phi"], found["difficulty"]
+    known, phi, difficulty = arrays["known"], arrays["phi"], arrays["difficulty"]
     check(known is None or (np.isfinite(known).all() and np.all(known[:, 1] <= known[:, 0]) and np.all(known >= 0)))
     check(phi is None or np.isfinite(phi).all())
     check(difficulty is None or is_share(difficulty))

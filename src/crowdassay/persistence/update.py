@@ -150,14 +150,14 @@ def join_reports(old: ImportReport, new: ImportReport) -> ImportReport:
     )
 
 
-def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, found: Any) -> Any:
+def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, new: Any) -> Any:
     if isinstance(old, ItemCoordinates):  # computed when somebody looks
         return replace(old, labels=labels, log_p=log_softmax(sigma))
-    return None if old is None or found is None else _patched(old, touched, np.asarray(found), labels.n_items)
+    return None if old is None or new is None else _patched(old, touched, np.asarray(new), labels.n_items)
 
 
-def _patched(values: Any, touched: IntArray, found: Any, n_items: int) -> Any:
+def _patched(values: Any, touched: IntArray, new: Any, n_items: int) -> Any:
     whole = np.empty((n_items, *values.shape[1:]), values.dtype)
     whole[: len(values)] = values
-    whole[touched] = found
+    whole[touched] = new
     return whole

@@ -9,8 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, logit
 
 FILE = "constants.json"
 MOST_WRONG = 0.05  # of the labels that are called settled
@@ -89,11 +88,9 @@ def settled_from(spread: float) -> float:
     place, weight = np.polynomial.hermite_e.hermegauss(40)
     weight = weight / weight.sum()
 
-    def surplus(odds: float) -> float:
-        return float(weight @ expit(odds + spread * place)) - MOST_WRONG
-
-    exact = 1.0 - expit(brentq(surplus, -50.0 * (1.0 + spread), 0.0))
-    return float(np.ceil(1000 * exact - 1e-6) / 1000)
+    p = np.arange(500, 1000) / 1000
+    wrong = weight @ expit(logit(1 - p) + spread * place[:, None])
+    return float(p[min(int(np.searchsorted(-wrong, -MOST_WRONG - 1e-9)), len(p) - 1)])
 
 
 @cache

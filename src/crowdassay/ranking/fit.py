@@ -52,6 +52,12 @@ class Fit:
         Of scores (0 for no population), reliability and bias.
     locked : ndarray of bool, shape (n_parameters,)
         Parameters that were not estimated.
+    precision : ndarray of shape (n_parameters,)
+        What is known beforehand adds to the information.
+    evidence : float
+        Log probability of the comparisons, scores and effects integrated out.
+    centre : float
+        Of the population of log reliability.
     """
 
     point: FloatArray
@@ -64,17 +70,10 @@ class Fit:
     n_iter: int
     converged: bool
 
-    n_items: int = 0
+    n_items: int
+    precision: FloatArray
     evidence: float = -np.inf
     centre: float = 0.0
-
-    @property
-    def precision(self) -> FloatArray:
-        """What the population of scores adds to the information, shape (n_parameters,)."""
-        added = np.zeros(len(self.point))
-        if self.variances["scores"]:
-            added[: self.n_items] = 1.0 / self.variances["scores"]
-        return added
 
 
 def fit_pairs(
@@ -149,7 +148,7 @@ def _climb(
         variances["reliability"] = reliability
     converged, n_iter = False, 0
     value, gradient, matrix, _ = problem.evaluate(point, variances)
-    for n_iter in range(1, max_iter + 1):  # noqa: B007  it is reported
+    for n_iter in range(1, max_iter + 1):
         prior_now = scores_precision(problem, variances)
         penalised = value - 0.5 * float(prior_now @ point**2)
         whole, slope = matrix + np.diag(prior_now), gradient - prior_now * point
@@ -171,7 +170,7 @@ def _climb(
             old = worker_precision(variances)
             whole = matrix + np.diag(scores_precision(problem, variances))
             moved = update_variances(
-                problem, point, whole, variances, scores=prior == "estimated", fixed=reliability is not None
+                problem, point, whole, variances, scores=prior == "estimated", fixed=reliability is not None, n_iter=n_iter
             )
             change = worker_precision(variances) - old
             value -= 0.5 * float((squared_effects(problem) @ change).sum())
@@ -192,7 +191,7 @@ def _climb(
     known = slice(0, rows.known)
     return Fit(
         point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
-        converged, rows.n_items, evidence, problem.centre,
+        converged, rows.n_items, scores_precision(problem, variances), evidence, problem.centre,
     )  # fmt: skip
 
 
@@ -240,5 +239,5 @@ def _fit_large(rows: Rows, start: Fit | None, *, ties: str, position: bool, prio
     known = slice(0, rows.known)
     return Fit(
         point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
-        converged, rows.n_items,
+        converged, rows.n_items, scores_precision(problem, variances),
     )  # fmt: skip

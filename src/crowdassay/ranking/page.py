@@ -52,7 +52,7 @@ def interval_chart(table: pa.Table, confidence: float, title: str = "Ranking") -
             "x": {
                 "field": "low",
                 "type": "quantitative",
-                "title": f"score in logits, with {confidence:.0%} interval",
+                "title": f"score, {confidence:.0%} interval",
                 "scale": {"zero": False},
             },
             "x2": {"field": "high"},

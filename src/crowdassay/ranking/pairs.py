@@ -255,7 +255,7 @@ def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> 
                 rows["left"].append(one)
                 rows["right"].append(two)
                 rows["winner"].append(str(value["selected"]))
-                who = label_studio._annotator(annotation.get("completed_by"))
+                who = label_studio.annotator_of(annotation.get("completed_by"))
                 rows["worker"].append(None if who is None else str(who))
     if not rows["winner"]:
         raise DataError(f"There were no pairwise answers found in {shown(path.name)}; was it exported from another project?")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from crowdassay.ranking.problem import Problem
 
 LEAST_VARIANCE = 1e-4
+LENGTHENED = 40  # steps of EM that are lengthened
 LARGEST_VARIANCE = {"scores": 36.0, "reliability": 1.0, "bias": 9.0}
+WIDE_PRIOR = 5.0  # standard deviation, in logits, of the advantage of a side and of the propensity of ties
 PRIOR_VARIANCE = {"scores": 1.0, "reliability": 0.1, "bias": 0.1}  # what two more members of each population would have
 
 
@@ -27,10 +29,16 @@ def worker_precision(variances: dict[str, float]) -> FloatArray:
 
 
 def scores_precision(problem: Problem, variances: dict[str, float]) -> FloatArray:
-    """Return what the population of scores adds to the information, shape (n_parameters,)."""
-    added = np.zeros(problem.size)
+    """Return what is known beforehand adds to the information, shape (n_parameters,).
+
+    Scores come from their population. The advantage of a side and the propensity of ties lie within a few times `WIDE_PRIOR` of
+    zero, so that they stay finite where one side won all, or all are ties.
+    """
+    added, n_items = np.zeros(problem.size), problem.rows.n_items
     if variances["scores"]:
-        added[: problem.rows.n_items] = 1.0 / variances["scores"]
+        added[:n_items] = 1.0 / variances["scores"]
+    added[n_items : n_items + 2] = WIDE_PRIOR**-2.0
+    added[n_items:][problem.locked[n_items:]] = 0.0
     return added
 
 
@@ -41,11 +49,19 @@ def squared_effects(problem: Problem) -> FloatArray:
 
 
 def update_variances(
-    problem: Problem, point: FloatArray, matrix: FloatArray, variances: dict[str, float], *, scores: bool, fixed: bool
+    problem: Problem,
+    point: FloatArray,
+    matrix: FloatArray,
+    variances: dict[str, float],
+    *,
+    scores: bool,
+    fixed: bool,
+    n_iter: int,
 ) -> float:
-    """Move the variances to what scores and effects show (a step of EM, lengthened); return the largest relative change."""
+    """Move the variances to what scores and effects show: a step of EM, lengthened at first; return the largest change."""
     n_items, rows = problem.rows.n_items, problem.rows
     moves = [0.0]
+    stretch = 1.5 if n_iter <= LENGTHENED else 0.5  # what goes round in circles by then goes more slowly
     wanted: dict[str, float] = {}
     if rows.known:
         used = np.diff(rows.starts[: rows.known + 1]) > 0
@@ -64,7 +80,7 @@ def update_variances(
     for name, value in wanted.items():
         change = np.log(np.clip(value, LEAST_VARIANCE, LARGEST_VARIANCE[name]) / variances[name])
         moves.append(abs(float(change)))
-        variances[name] = float(np.clip(variances[name] * np.exp(1.5 * change), LEAST_VARIANCE, LARGEST_VARIANCE[name]))
+        variances[name] = float(np.clip(variances[name] * np.exp(stretch * change), LEAST_VARIANCE, LARGEST_VARIANCE[name]))
     return max(moves)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from crowdassay.arrays import FloatArray
 from crowdassay.data.text import short
 from crowdassay.errors import FileError
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.money import count_money
 from crowdassay.insight.totals import Against
 from crowdassay.io.values import counted

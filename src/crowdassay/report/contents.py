@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.data.text import short
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.items import hardness
 
 PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".webp": "webp"}

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pyarrow as pa
 
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.io.write import csv_lines
 
 LARGEST = 600_000  # characters of a file that goes into the page

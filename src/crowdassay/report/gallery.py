@@ -11,7 +11,7 @@ import numpy as np
 from crowdassay.arrays import IntArray
 from crowdassay.data.text import distinct
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.totals import Against
 from crowdassay.io.truth import match_truth
 from crowdassay.metrics.calibration import calibration

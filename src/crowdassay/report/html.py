@@ -31,7 +31,11 @@ def render(template: str, charts: dict[str, Chart], **values: Any) -> str:
     bundle, script = vega(), asset("report.js")
     specs = {f"chart-{name}": compiled(chart) for name, chart in charts.items()}
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+        loader=jinja2.FunctionLoader(asset),  # the head that all pages share
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
     )
     return environment.from_string(template).render(
         **values,

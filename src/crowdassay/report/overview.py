@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from crowdassay.data.text import short
 from crowdassay.insight.advice import REMOVE, RETRAIN, TALK
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.money import KNOWN_ITEMS, Money, further_labels, wants_known_items
 from crowdassay.insight.notes import ABOUT_WORKERS
 from crowdassay.insight.totals import Against

@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdassay.arrays import IntArray
 from crowdassay.data.text import distinct, short
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.items import disputed
 from crowdassay.insight.totals import BINS
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdassay.data.text import short
 from crowdassay.insight.advice import ORDER, UNKNOWN, shown_seconds
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.insight.items import hardness
 from crowdassay.io.values import counted
 from crowdassay.report.contents import SHOWN, Contents

@@ -11,7 +11,7 @@ from crowdassay.data.html import table
 from crowdassay.data.text import short
 from crowdassay.errors import CrowdassayError
 from crowdassay.insight.advice import ORDER
-from crowdassay.insight.describe import Insight
+from crowdassay.insight.insight import Insight
 from crowdassay.io.values import counted
 from crowdassay.report.chart import Chart, render_svg
 from crowdassay.report.gallery import Gallery

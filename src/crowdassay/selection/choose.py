@@ -31,6 +31,7 @@ def select(
     reading: str = "predictive",
     threads: int | None = None,
     announce: Announce | None = None,
+    **columns: Any,
 ) -> Chosen:
     """Fit the best of several estimators: of other parameters, structures or methods.
 
@@ -47,6 +48,8 @@ def select(
         Folds fitted at the same time; None takes all cores.
     announce : callable, optional
         Called with a sentence after every fit.
+    **columns
+        How to read the labels, as for `crowdassay.as_labels`: ``item_column="task"`` and so on.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def select(
     """
     if not candidates:
         raise ParameterError("There is nothing to choose from: give at least one estimator.")
-    labels = as_labels(data)
+    labels = as_labels(data, **columns)
     names = [repr(candidate) for candidate in candidates]
     truth = None if validation is None else match_truth(labels, validation)[0]
     scores = _score(candidates, names, labels, truth, folds, seed, reading, threads, announce)

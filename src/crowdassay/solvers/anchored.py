@@ -129,7 +129,7 @@ def fit_anchored(
         if learn_prior:
             seen = to_host(totals) + 1.0
             log_prior = without_absent(digamma(seen) - digamma(seen.sum()), engine)
-        found: ItemSums | None = None
+        integrated: ItemSums | None = None
         if effects is None:
             log_p = population.log_tables(counts, xp) if average else np.log(population.tables(counts, xp))
             sums = engine.count(log_p, log_prior)
@@ -137,8 +137,12 @@ def fit_anchored(
             totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
-            found = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
-            new_counts, totals, value = unexplained_counts(p, population.prior, found), found.totals, found.objective
+            integrated = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
+            new_counts, totals, value = (
+                unexplained_counts(p, population.prior, integrated),
+                integrated.totals,
+                integrated.objective,
+            )
         n_iter += 1
         if progress is not None:
             progress(n_iter, value)
@@ -146,11 +150,12 @@ def fit_anchored(
         if converged or n_iter >= max_iter:
             break
         counts = new_counts
-        if found is not None and precision is None:
-            beta = learn_precision(beta, found.spread, n_classes)
-    if found is not None:
+        if integrated is not None and precision is None:
+            beta = learn_precision(beta, integrated.spread, n_classes)
+    if integrated is not None:
         return Anchored(
-            np.log(p), counts, totals, population, log_prior, anchor, found.posterior, value, effects, beta, n_iter, converged
+            np.log(p), counts, totals, population, log_prior, anchor, integrated.posterior, value, effects, beta, n_iter,
+            converged,
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
     return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)

@@ -87,21 +87,21 @@ class Population:
             drawn = np.maximum(prior * own, 0.0)
             right = (np.trace(drawn) + 1.0) / (drawn.sum() + 2.0)
             self.decay = _fit_decay(drawn) if self.ordered else 0.0
-            found = drawn + self.belief * _alike(len(drawn), right, self.decay)
-            self.mean = found / found.sum(axis=1, keepdims=True)
+            weights = drawn + self.belief * _alike(len(drawn), right, self.decay)
+            self.mean = weights / weights.sum(axis=1, keepdims=True)
 
     def tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
         r"""Return the workers' mean probabilities, :math:`(n + s m) / (|n| + s)`, of the counts' shape.
 
         ``xp`` is the library whose array the counts are.
         """
-        found = counts + xp.asarray(self.prior)
-        return found / found.sum(axis=-1, keepdims=True)
+        answers = counts + xp.asarray(self.prior)
+        return answers / answers.sum(axis=-1, keepdims=True)
 
     def log_tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
         r"""Return the mean of the workers' log probabilities, :math:`\psi(n + s m) - \psi(|n| + s)`, of the counts' shape."""
-        found = counts + xp.asarray(self.prior)
-        return digamma(found) - digamma(found.sum(axis=-1, keepdims=True))
+        answers = counts + xp.asarray(self.prior)
+        return digamma(answers) - digamma(answers.sum(axis=-1, keepdims=True))
 
 
 def _alike(n_classes: int, right: float, decay: float) -> FloatArray:

@@ -137,7 +137,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
             fit, units = partial(problem.evaluate, weights=Weights.VOTES), problem.units(point, Weights.VOTES)
             point, *_, spent, _ = climb(fit, point, units, max_iter=max_iter - 1, tol=START_TOLERANCE)
             used += spent
-        found, value, history, spent, converged = climb(
+        optimum, value, history, spent, converged = climb(
             partial(problem.evaluate, weights=Weights.FREE),
             point,
             problem.units(point, Weights.FREE),
@@ -147,7 +147,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
         )
         used += spent
         if best is None or value > best.objective:
-            theta, log_scale = problem.split(found)
+            theta, log_scale = problem.split(optimum)
             posterior = problem.likelihood(theta, log_scale, Weights.FREE).posterior
             best = Mode(theta, log_scale, posterior, value, history, used, converged)
     assert best is not None

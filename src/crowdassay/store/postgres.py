@@ -69,6 +69,8 @@ def without_password(url: str) -> str:
 
     >>> without_password("postgresql://ann:secret@db.example/jobs?password=secret&schema=birds")
     'postgresql://ann@db.example/jobs?schema=birds'
+    >>> without_password("sqlite:///job.db")
+    'sqlite:///job.db'
     """
     parts = urlsplit(url)
     place = parts.hostname or ""
@@ -81,4 +83,5 @@ def without_password(url: str) -> str:
     if parts.username:
         place = f"{parts.username}@{place}"
     kept = {name: value for name, value in parse_qsl(parts.query) if name in {"schema", "table", "host", "sslmode"}}
-    return urlunsplit((parts.scheme, place, parts.path, urlencode(kept, safe="/"), ""))
+    rest = f"?{urlencode(kept, safe='/')}" if kept else ""
+    return f"{parts.scheme}://{place}{parts.path}{rest}"  # urlunsplit would take away slashes of sqlite:///

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.insight.totals import error_limits
 from crowdassay.pool.constants import shipped
 from crowdassay.web.judged import Judged, as_known, from_fit, from_votes
 from crowdassay.web.snapshot import KNOWN, STANDING_NAMES, Snapshot
@@ -50,6 +49,8 @@ class Sums:
 
     def as_dict(self) -> dict[str, Any]:
         """Return items by standing, and the expected number of errors with its interval."""
+        from crowdassay.insight.totals import error_limits  # noqa: PLC0415 - slow to load, and a server is to be up at once
+
         wrong, variance = max(self._wrong, 0.0), max(self._variance, 0.0)  # differences may leave a little less than nothing
         low, high = error_limits(wrong, variance, self._estimated, shipped().spread)
         return {

@@ -9,7 +9,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from crowdassay.io.write import csv_lines
 from crowdassay.store.labels import list_labels
 from crowdassay.web.guard import RefusalError
 from crowdassay.web.items import worker_facts
@@ -18,7 +17,7 @@ from crowdassay.web.service import Service, service_of
 BLOCK = 1000
 COLUMNS = {
     "items": ("item", "label", "probability", "standing", "n_labels", "basis"),
-    "workers": ("worker", "labels", "accuracy", "low", "high", "verdict", "evidence"),
+    "workers": ("worker", "labels", "accuracy", "low", "high", "verdict", "action", "evidence"),
     "labels": ("key", "item", "worker", "label", "round", "time"),
 }
 
@@ -34,7 +33,9 @@ async def get_download(request: Request) -> Response:
 
 
 def _csv(service: Service, name: str) -> Iterator[bytes]:
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - slow to load
+
+    from crowdassay.io.write import csv_lines  # noqa: PLC0415
 
     columns = COLUMNS[name]
     yield csv_lines([pa.array([column]) for column in columns], raw=True)

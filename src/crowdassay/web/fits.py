@@ -23,6 +23,7 @@ from crowdassay.store.fits import (
     find_fit,
     interrupt_fits,
     last_parts,
+    list_fits,
     start_fit,
 )
 from crowdassay.store.home import Session
@@ -111,9 +112,19 @@ class Fits:
         self._thread.join(timeout=10)
 
     def find(self, number: int) -> Fit | None:
-        """Return a fit by its number."""
+        """Return a fit by its number; it is done only when what it found is what reads are answered from."""
+        running = self.running
+        if running is not None and running.id == number:
+            return running
         with self.job.store.home.read() as session:
             return find_fit(session, number)
+
+    def listed(self, limit: int) -> list[Fit]:
+        """Return fits, the last first."""
+        running = self.running
+        with self.job.store.home.read() as session:
+            found = list_fits(session, limit)
+        return [running if running is not None and running.id == fit.id else fit for fit in found]
 
     def _work(self) -> None:
         while not self._stopping:
@@ -155,11 +166,13 @@ class Fits:
             with tempfile.TemporaryDirectory(prefix="crowdassay-fit-") as folder:
                 state, message = self._fit(fit, Path(folder) / "model")
                 parts = None
+                snapshot = None
                 if state == DONE:
                     parts = {path.name: path.read_bytes() for path in (Path(folder) / "model").iterdir()}
+                    snapshot = read_snapshot(fit.id, fit.upto, parts)
             self.writer.call(lambda session: end_fit(session, fit.id, state, message, parts)).result()
-            if parts is not None:
-                self.job.replace_fit(read_snapshot(fit.id, fit.upto, parts))
+            if snapshot is not None:
+                self.job.replace_fit(snapshot)
                 self._known_then = self._known_of_fit()
         except Exception as error:  # noqa: BLE001 - a fit that fails must not end the fits to come
             state, message = FAILED, f"The result of the fit could not be kept ({type(error).__name__})."
@@ -167,12 +180,15 @@ class Fits:
             self.writer.call(lambda session: end_fit(session, fit.id, FAILED, text)).result()
         self._failed_version = version if state != DONE else -1
         self._rest_until = 0.0 if state == DONE else time.monotonic() + REST
-        self.running, self.last = None, self.find(fit.id)
+        self.running = None
+        self.last = self.find(fit.id)
 
     def _fit(self, fit: Fit, folder: Path) -> tuple[str, str | None]:
         command = [sys.executable, "-m", fitter.__name__, str(fit.upto), str(folder), str(os.getpid())]
+        # A group of its own, so that Ctrl-C leaves it to the server to end it; no session of its own, for which Linux would give
+        # it as much time as the server, however nice it is.
         process = subprocess.Popen(  # noqa: S603  # nosec B603
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0
         )
         self._process = process
         try:

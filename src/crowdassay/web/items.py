@@ -24,14 +24,13 @@ from crowdassay.web.next import LOOKED_AT, next_items
 from crowdassay.web.service import as_json, number_of, service_of
 
 MOST = 1000
-ADVICE = {
-    "spammer": "Stop giving them work, and ask again for the items they labelled.",
-    "adversary": "Ask whether they took the classes for each other; their labels count in reverse.",
-    "weak": "Show them worked examples; give them easy items.",
-    "informative": "Keep them.",
-    "unclear": "Wait for more labels.",
-    "too few labels": "Wait for more labels.",
-    "not estimable": "Let others label some of the same items.",
+TOO_FEW, UNFITTED = "too few labels", "no fit yet"
+ADVICE = {  # by the actions of `crowdassay.insight.advice`, which is slow to load
+    "remove": "Stop giving them work, and ask others about the items they labelled.",
+    "talk to": "Talk to them.",
+    "retrain": "Show them worked examples, and look again.",
+    "keep": "Keep them.",
+    "cannot tell": "Wait for more labels, by others on the same items too.",
 }
 
 
@@ -130,22 +129,24 @@ async def get_workers(request: Request) -> Response:
 
     def find() -> dict[str, Any]:
         facts = worker_facts(service.job)
-        nothing = {"accuracy": None, "low": 0.0, "high": 1.0, "verdict": "too few labels", "evidence": "", "looks_like": ""}
+        verdict = TOO_FEW if service.job.snapshot is not None else UNFITTED
+        nothing = {
+            "accuracy": None,
+            "low": 0.0,
+            "high": 1.0,
+            "verdict": verdict,
+            "action": "cannot tell",
+            "evidence": "",
+            "looks_like": "",
+        }
         names = list(service.job.workers)
         rows = []
         for name in names[first : first + limit]:
             row = {**nothing, **facts.get(name, {}), "worker": name, "labels": service.job.workers[name]}
-            rows.append({**row, "advice": advice(row)})
+            rows.append({**row, "advice": ADVICE[row["action"]]})
         return {"workers": rows, "next": first + limit if len(names) > first + limit else None}
 
     return await service.answer(find)
-
-
-def advice(row: dict[str, Any]) -> str:
-    """Say what to do about a worker."""
-    if row["looks_like"]:
-        return f"Their labels look like a copy of {row['looks_like']}'s: ask both."
-    return ADVICE.get(row["verdict"], "Wait for more labels.")
 
 
 async def get_next(request: Request) -> Response:

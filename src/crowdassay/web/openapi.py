@@ -52,7 +52,8 @@ SCHEMAS = {
     ),
     "Worker": _object(
         ("worker", "labels", "verdict"), worker=TEXT, labels=WHOLE, accuracy=_maybe("number"), low=NUMBER, high=NUMBER,
-        verdict=TEXT, evidence=TEXT, looks_like=TEXT, advice=TEXT,
+        verdict=TEXT, action={"enum": ["remove", "talk to", "retrain", "keep", "cannot tell"]}, evidence=TEXT,
+        looks_like=TEXT, advice=TEXT,
     ),
     "Fit": _object(
         ("id", "state"), id=WHOLE, reason=TEXT, started=TEXT, ended=_maybe("string"), upto=WHOLE, message=_maybe("string"),

@@ -12,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 
 from crowdassay import __version__
 from crowdassay.store.audit import log
-from crowdassay.store.fits import list_fits
 from crowdassay.web.guard import EDGES, RefusalError
 from crowdassay.web.service import Service, as_json, number_of, service_of
 from crowdassay.web.writer import BusyError
@@ -122,7 +121,8 @@ async def post_fit(request: Request) -> Response:
 async def get_fits(request: Request) -> Response:
     """List fits, the last first."""
     limit = number_of(request, "limit", 20, 1, 1000)
-    found = await service_of(request).read(lambda session: list_fits(session, limit))
+    service = service_of(request)
+    found = await service.run(lambda: service.fits.listed(limit))
     return as_json({"fits": [fit.as_dict() for fit in found]})
 
 

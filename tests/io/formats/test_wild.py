@@ -520,3 +520,18 @@ def test_answers_that_are_left_out_name_what_keeps_them(tmp_path):
     labels = read_labels(mturk_file(tmp_path / "a.csv", rows, ["url"], ["tone"]))
     assert labels.report.dropped == {"more than one choice": 1}
     assert "To keep answers with more than one choice, say --options each, or --options set." in labels.report.notes
+
+
+def test_sessions_inside_what_was_reviewed(tmp_path):
+    versions = [{"accept": ["a"], "sessions": ["ann", "bob"]}, {"accept": ["b"], "answer": "accept", "sessions": ["cy"]}]
+    record = {"text": "t", "_input_hash": 5, "_task_hash": 6, "options": [{"id": "a"}], "versions": versions, "accept": ["b"]}
+    path = write(tmp_path / "a.jsonl", json_lines([{**record, "answer": "accept", "_view_id": "review", "_session_id": None}]))
+    assert rows_of(read_labels(path)) == [("5", "ann", "a"), ("5", "bob", "a"), ("5", "cy", "b")]
+
+
+@pytest.mark.parametrize("names", [("Evaluator 1", "Evaluator 2"), ("expert_A", "expert_B"), ("grader1", "grader2")])
+def test_more_names_of_those_who_judge(tmp_path, names):
+    lines = [["id", "text", *names, "Average"], *([f"i{n}", f"t {n}", "ab"[n % 2], "b", "x"] for n in range(12))]
+    path = write(tmp_path / "a.csv", "".join(",".join(line) + "\n" for line in lines))
+    given = [(f"i{n}", worker, label) for n in range(12) for worker, label in zip(names, ("ab"[n % 2], "b"), strict=True)]
+    assert rows_of(read_labels(path)) == sorted(given)

@@ -57,7 +57,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
                 continue
             answers = _answers(annotation, wanted.question)
             times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
-            worker = _annotator(annotation.get("completed_by", annotation.get("created_username")))
+            worker = annotator_of(annotation.get("completed_by", annotation.get("created_username")))
             rows.add(item, file_stem(name) if by_file else worker, answers, **times)
             if annotation.get("ground_truth"):
                 rows.add_gold(item, answers)
@@ -109,7 +109,8 @@ def _answers(annotation: dict[str, Any], question: str | None) -> dict[str, list
     return answers
 
 
-def _annotator(completed_by: Any) -> Any:
+def annotator_of(completed_by: Any) -> Any:
+    """Return who annotated: the email if it is there, else the id."""
     if isinstance(completed_by, dict):
         return completed_by.get("email") or completed_by.get("id")
     return completed_by
@@ -155,7 +156,7 @@ def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
             continue
         answers = {name: choices(parsed(record.get(name))) for name in tags}
         times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
-        rows.add(record.get(item), file_stem(source) if by_file else _annotator(record["annotator"]), answers, **times)
+        rows.add(record.get(item), file_stem(source) if by_file else annotator_of(record["annotator"]), answers, **times)
     return rows
 
 

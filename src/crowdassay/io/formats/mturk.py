@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from crowdassay.errors import ParameterError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.formats import mturk_api
 from crowdassay.io.formats.answers import answers_in, parsed
 from crowdassay.io.formats.record import Rows
@@ -46,6 +46,10 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the answers to all questions; rejected assignments are left out."""
     if mturk_api.recognise(seen):
         return mturk_api.read(seen, wanted)
+    if seen.kind == "records":
+        raise DataError(
+            f"{shown_file(seen.path.name)} holds no assignments of Mechanical Turk with HITId, WorkerId and Answer."
+        )
     answer_names = [name for name in seen.header if name.startswith(ANSWER)]
     input_names = [name for name in seen.header if name.startswith(INPUT)]
     named = {name.lower(): name for name in reversed(seen.header)}

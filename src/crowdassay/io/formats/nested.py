@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError
-from crowdassay.io.columns import LAST, WORDS, _best, _plain
+from crowdassay.io.columns import LAST, WORDS, _best, plain_name
 from crowdassay.io.formats.record import Rows, as_list, mapping, objects
 from crowdassay.io.look import Look, records
 from crowdassay.io.values import listed, shown, shown_file
@@ -89,7 +89,7 @@ def _worker(judgement: Mapping[str, Any]) -> str | None:
 
 
 def _is(name: str, role: str, ending: str = "", *, last: bool = False) -> bool:
-    plain = _plain(name)
+    plain = plain_name(name)
     return plain.endswith(ending) and plain.removesuffix(ending) in (LAST if last else WORDS)[role]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.io.formats.record import Rows, as_list, as_name, file_stem, mapping
+from crowdassay.io.formats.record import Rows, as_list, as_name, file_stem, mapping, objects
 from crowdassay.io.look import Look, records
 from crowdassay.io.values import shown_file
 from crowdassay.read_options import ReadOptions
@@ -24,7 +25,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     rows, unnamed = Rows({"item": "_input_hash or _task_hash", "worker": "_annotator_id", "label": "*"}), set()
     if wanted.item_column is not None:
         rows.columns["item"] = wanted.item_column
-    for name, record in records(seen):
+    for name, record in ((name, version) for name, outer in records(seen) for version in _versions(outer)):
         worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
         if wanted.worker_from_filename:
             worker = file_stem(name)
@@ -59,6 +60,21 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
             "may look like many. Name sessions with ?session=name."
         )
     return rows
+
+
+def _versions(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a record as it is; of one that was reviewed, what each session had answered, and not the reviewer's word.
+
+    >>> list(_versions({"_task_hash": 7, "answer": "accept", "versions": [{"answer": "reject", "sessions": ["ann"]}]}))
+    [{'_task_hash': 7, 'answer': 'reject', 'sessions': ['ann'], '_session_id': 'ann'}]
+    """
+    versions = [version for version in objects(record.get("versions")) if as_list(version.get("sessions"))]
+    if not versions:
+        yield record
+    shared = {name: value for name, value in record.items() if name not in {"versions", "_annotator_id", "accept", "answer"}}
+    for version in versions:
+        for session in as_list(version["sessions"]):
+            yield {**shared, **version, "_session_id": session}
 
 
 def _item(record: dict[str, Any], field: str | None, own: str) -> Any:

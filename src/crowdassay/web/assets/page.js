@@ -48,7 +48,8 @@ function showState(seen) {
   find("bar").setAttribute("aria-label", `${percent(share)} settled`);
   const errors = seen.expected_errors;
   say("errors", number(errors.value));
-  say("errors-more", `between ${number(errors.low)} and ${number(errors.high)} wrong labels, 19 times of 20, if the probabilities are honest`);
+  say("errors-more", seen.fit.id === null ? "wrong labels: a rough guess until the first fit"
+    : `wrong labels; between ${number(errors.low)} and ${number(errors.high)}, 9 times of 10`);
   const cost = seen.cost, money = cost.price !== null;
   say("cost", money ? price(cost.so_far) : number(cost.labels_so_far));
   const come = cost.labels_to_come === null ? "how many more is not known yet"
@@ -183,7 +184,9 @@ function failed(error) { tell(error.message); }
 
 // Workers.
 
-const ACT = ["spammer", "adversary", "weak"];
+const ACT = ["remove", "talk to", "retrain"];
+
+const urgency = row => (ACT.indexOf(row.action) + ACT.length + 1) % (ACT.length + 1);
 
 async function loadWorkers() {
   state.workers = (await ask("GET", "/workers")).workers;
@@ -192,14 +195,16 @@ async function loadWorkers() {
 
 function drawWorkers() {
   const wanted = find("worker-q").value.toLowerCase(), act = find("verdict").value === "act";
-  const rows = state.workers.filter(row => row.worker.toLowerCase().includes(wanted) && (!act || ACT.includes(row.verdict) || row.looks_like))
-    .sort((a, b) => (a.accuracy === null) - (b.accuracy === null) || a.accuracy - b.accuracy).slice(0, 200);
+  const rows = state.workers.filter(row => row.worker.toLowerCase().includes(wanted) && (!act || ACT.includes(row.action)))
+    .sort((a, b) => urgency(a) - urgency(b) || (a.accuracy === null) - (b.accuracy === null) || a.accuracy - b.accuracy).slice(0, 200);
   find("workers").hidden = !rows.length;
   find("workers").tBodies[0].replaceChildren(...rows.map(row => {
     const verdict = make("span", row.verdict);
-    verdict.className = "verdict " + row.verdict.split(" ")[0];
+    verdict.className = "verdict " + row.action.split(" ")[0];
+    const why = name(row.evidence.charAt(0).toUpperCase() + row.evidence.slice(1));
+    why.className = "soft";
     const accuracy = row.accuracy === null ? "not known" : `${percent(row.accuracy)} (${percent(row.low)} to ${percent(row.high)})`;
-    const made = cells(["Worker", name(row.worker)], ["Labels", number(row.labels)], ["Accuracy", accuracy], ["Verdict", verdict], ["What to do", shown(row.advice)]);
+    const made = cells(["Worker", name(row.worker)], ["Labels", number(row.labels)], ["Accuracy", accuracy], ["Verdict", verdict], ["What to do", make("div", row.advice, " ", why)]);
     made.cells[1].className = made.cells[2].className = "number";
     return made;
   }));
