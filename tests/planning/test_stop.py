@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay import Assay, DawidSkene, simulate
+from crowdassay import Assay, DawidSkene, MajorityVote, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning import policies
 from crowdassay.planning.assign import assign
@@ -99,13 +99,13 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
 
 def test_it_says_when_only_hard_items_are_known():
     labels, truth = simulate(np.random.default_rng(4), n_items=150, n_workers=20, skill=1.5, labels_per_item=4)
-    blind = Assay().fit(labels).result_
+    blind = MajorityVote().fit(labels).result_
     order = np.argsort(blind.probability)
     for chosen, said in ((order[:20], True), (order[::8], False)):
         gold = np.full(150, -1)
         gold[chosen] = truth[chosen]
-        result = Assay().fit(labels.with_gold(gold)).result_
-        notes = assess(State.of(result), method="assay", fit=lambda data: Assay().fit(data).result_).notes
+        result = MajorityVote().fit(labels.with_gold(gold)).result_
+        notes = assess(State.of(result), method="assay", fit=lambda data: MajorityVote().fit(data).result_).notes
         assert any("at random" in note for note in notes) == said
 
 
