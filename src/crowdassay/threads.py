@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
@@ -17,13 +20,20 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def one_blas_thread() -> threadpool_limits:
+def one_blas_thread() -> AbstractContextManager[Any]:
     """Keep linear algebra to one thread for a while: ``with one_blas_thread(): ...``.
 
     The last bits of an inner product depend on how many threads share it, so that a result would depend on the machine;
     and on problems of our sizes the threads of a linear algebra library cost more than they save.
     """
-    return threadpool_limits(limits=1, user_api="blas")
+    found: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Find the libraries that have threads of their own: milliseconds, so again only when modules were loaded since."""
+    return ThreadpoolController()
 
 
 def work_on_each(pool: Executor, work: Callable[[T], object], over: Iterable[T]) -> None:
