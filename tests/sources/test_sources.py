@@ -14,6 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from crowdassay import MajorityVote, as_labels, read_labels
+from crowdassay.errors import DataError
+from crowdassay.io.files import read_truth
 from databases import PYTHON, environment, fresh_schema
 from service import RUN
 
@@ -98,6 +101,24 @@ def test_sqlite(run, sqlite):
         assert said in err, (query, err)
     assert sqlite.read_bytes() == before
     assert "There is no file" in run("aggregate", "sqlite:///nonesuch.db?table=a")[2]
+
+
+def test_python_reads_what_the_command_reads(run, sqlite, tmp_path, monkeypatch):
+    url = f"sqlite:///{sqlite}?table=odd%20%22name"
+    labels = read_labels(url)
+    assert (labels.n_items, labels.n_workers, labels.n_labels) == (30, 4, 120)
+    assert MajorityVote().fit(url).result_.labels.n_labels == 120
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CSV.encode())))
+    assert read_labels("-").n_labels == 120
+    with pytest.raises(DataError, match="There is no table 'nonesuch'"):
+        as_labels(f"sqlite:///{sqlite}?table=nonesuch")
+    with sqlite3.connect(sqlite) as connection:
+        connection.execute('CREATE TABLE truth AS SELECT DISTINCT item, \'1\' AS label FROM "odd ""name"')
+    connection.close()
+    truth = f"sqlite:///{sqlite}?table=truth"
+    assert read_truth(truth).num_rows == 30
+    code, out, _ = run("aggregate", url, "--truth", truth, "--method", "majority", "--json")
+    assert (code, json.loads(out)["truth_items"]) == (0, 30)
 
 
 def test_a_store_is_read_and_nothing_in_it_changed(run, tmp_path):

@@ -171,6 +171,9 @@ def test_row_31_one_fit_runs_one_waits_and_a_third_is_429(tmp_path):
         assert {found.status for found in answers} == {202, 429}
         assert answers[-1].headers["retry-after"]
         running = wait_for(lambda: server.get("/summary")["fit"]["running"], bool)
+        if waiting := server.get("/summary")["fit"]["waiting"]:
+            assert server.ask("DELETE", f"/fits/{waiting['id']}").status == 200
+            assert server.get(f"/fits/{waiting['id']}")["state"] == "cancelled"
         assert server.ask("DELETE", f"/fits/{running['id']}").status == 200
         ended = wait_for(lambda: server.get(f"/fits/{running['id']}"), lambda fit: fit["state"] not in {"running", "waiting"})
         assert ended["state"] == "cancelled"

@@ -199,7 +199,7 @@ def gather(model: BradleyTerry, grouped: list[tuple[str, Any, list[str]]], count
 def figures(model: BradleyTerry, ranking: Any) -> dict[str, float | None]:
     """Return what conditions may ask about: the whole, then each item's figures."""
     names = ("rank", "best_rank", "worst_rank", "score", "low", "high", "win_rate")
-    whole = {
+    whole: dict[str, float | None] = {
         "not_converged": float(not model.converged_),
         "n_parts": float(len(set(ranking["part"].to_pylist()))),
         "position_bias": model.position_bias_,

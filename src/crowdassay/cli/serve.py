@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import sys
 from contextlib import suppress
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from crowdassay.web.service import Service
 
 SWITCH = 0.0005  # seconds after which a busy thread lets others in: requests should not wait for the writer
+SELDOM = (10_000, 20, 100)  # new objects, and rounds, after which Python looks for garbage; all of a large job takes 0.1 s
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -80,6 +82,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         server = uvicorn.Server(config)
         service.ending = lambda: server.should_exit
         sys.setswitchinterval(SWITCH)
+        gc.set_threshold(*SELDOM)
         with suppress(KeyboardInterrupt):  # the signal, once more, after everything has been put away
             server.run(sockets=[socket])
         if not server.started:

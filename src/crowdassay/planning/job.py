@@ -17,7 +17,7 @@ from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.offer import EXPERT
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST_LABELS, Limit, limit_from_items, shipped_law
+from crowdassay.planning.stop import CONFIDENCE, FEWEST_LABELS, Limit, limit_from_items, population, shipped_law
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 
@@ -56,14 +56,20 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
     """
     unknown = ~state.known
     now = 1 - row_max(state.posterior[unknown])
-    checked, wrong = np.empty(0), np.empty(0, np.bool_)
+    checked, wrong, others = np.empty(0), np.empty(0, np.bool_), now
     notes = []
     if fit is not None:
-        checked, wrong = check_known(state, fit, np.random.default_rng(seed))
+        checked, wrong, others = check_known(state, fit, np.random.default_rng(seed))
     if method != LEARNED_FOR:
         notes.append(
             f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
             "there are many known items."
+        )
+    if len(checked) and unknown.any() and np.median(checked) > np.quantile(others, 0.75):
+        held = population()["limit"]["coverage"]["held_of_replays"]["hardest"]
+        notes.append(
+            f"Most known items are harder than the others. Where only hard ones were known, the limit held in {held:.0%} of "
+            f"replays, not {CONFIDENCE:.0%}; know some items taken at random."
         )
     if state.posterior.shape[1] < 2:
         notes.append("All labels name the same class, so that none can be seen to be wrong; if there are others, name all.")
@@ -77,13 +83,16 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
     return Standing(limit, error_curve(state, factor=factor, seed=seed), factor, notes)
 
 
-def check_known(state: State, fit: Callable[[Labels], Record], generator: np.random.Generator) -> tuple[FloatArray, BoolArray]:
-    """Return how unsure a fit that was told half of the known classes is of each of the others, and whether it errs; (n,) each.
+def check_known(
+    state: State, fit: Callable[[Labels], Record], generator: np.random.Generator
+) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Return how unsure fits that were told half of the known classes are of each of the other half, and whether they err.
 
-    So known items are judged as the others are, by a fit that knows some classes but not theirs.
+    Shape (n_known,) each. So known items are judged as unknown ones are: by a fit that knows some classes, but not theirs.
+    The last array is how unsure the same fits are of unknown items.
     """
     known = generator.permutation(np.flatnonzero(state.known & (state.n_labels > 0)))
-    doubt, wrong = [np.empty(0)], [np.empty(0, np.bool_)]
+    doubt, wrong, others = [np.empty(0)], [np.empty(0, np.bool_)], [np.empty(0)]
     for half in (known[::2], known[1::2]):
         if len(half):
             gold = state.labels.gold.copy()
@@ -91,7 +100,8 @@ def check_known(state: State, fit: Callable[[Labels], Record], generator: np.ran
             found = fit(state.labels.with_gold(gold))
             doubt.append(1 - row_max(found.posterior[half]))
             wrong.append(found.code[half] != state.labels.gold[half])
-    return np.concatenate(doubt), np.concatenate(wrong)
+            others.append(1 - row_max(found.posterior[~state.known]))
+    return np.concatenate(doubt), np.concatenate(wrong), np.concatenate(others)
 
 
 def curve_records(standing: Standing, *, cost: float = 1.0) -> list[dict[str, Any]]:

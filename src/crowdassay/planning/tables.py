@@ -114,8 +114,9 @@ def without(
     >>> without(after, np.log([0.5, 0.5]), np.array([2]), np.log(likelihood), law).round(6).tolist()
     [[0.6, 0.4]]
     """
-    evidence = (np.log(np.maximum(posterior, 1e-300)) - log_prior) / law.weight(n_labels.astype(np.float64))[:, None]
-    weights = log_prior + law.weight(n_labels - 1.0)[:, None] * (evidence - log_own)
+    n = n_labels.astype(np.float64)
+    evidence = (np.log(np.maximum(posterior, 1e-300)) - log_prior) / law.weight(n)[:, None]
+    weights = np.asarray(log_prior + law.weight(n - np.float64(1.0))[:, None] * (evidence - log_own), np.float64)
     weights -= row_max(weights)[:, None]
     np.exp(weights, out=weights)
     return np.asarray(weights / row_sum(weights)[:, None])

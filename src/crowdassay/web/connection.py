@@ -13,7 +13,8 @@ def connection_for(seconds: float) -> type[HttpToolsProtocol]:
     """Return a kind of connection on which the head of a request must be complete after so many seconds."""
 
     class Connection(HttpToolsProtocol):
-        head, seen = 0, None  # bytes of a head that is not complete; the last request when the clock was last looked at
+        head = 0  # bytes of a head that is not complete
+        seen: Any = None  # the last request when the clock was last looked at
 
         def connection_made(self, transport: Any) -> None:
             """Start the clock."""

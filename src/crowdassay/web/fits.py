@@ -185,8 +185,8 @@ class Fits:
 
     def _fit(self, fit: Fit, folder: Path) -> tuple[str, str | None]:
         command = [sys.executable, "-m", fitter.__name__, str(fit.upto), str(folder), str(os.getpid())]
-        # A group of its own, so that Ctrl-C leaves it to the server to end it; no session of its own, for which Linux would give
-        # it as much time as the server, however nice it is.
+        # A group of its own, so that Ctrl-C leaves it to the server to end it; no session of its own, for which Linux would
+        # give it as much time as the server, however nice it is.
         process = subprocess.Popen(  # noqa: S603  # nosec B603
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import heapq
 import threading
 import time
@@ -24,7 +25,8 @@ from crowdassay.web.snapshot import Snapshot
 FEED = 40  # labels that the page shows running by
 AT_ONCE = 200  # items judged at a time: longer, and requests would have to wait
 MOST_JUDGED = 5000  # items judged before the thread that follows looks for other things to do
-FEW = 1000  # changed items up to which everything is made anew for each read
+FEW = 1000  # changed items up to which everything is made anew for each read,
+MANY, FEW_OF_MANY = 100_000, 100  # and of a job with so many labels, where reads are not to wait
 
 Row = tuple[float, str, Judged]
 
@@ -140,6 +142,9 @@ class Job:
                 for item in islice(self._changes.declared, len(declared), None):
                     fresh.declare(item)
                 self._changes, self._late, self._rest_until = fresh, (-1, rows), 0.0
+        # A snapshot goes when nobody refers to it any more. The search for garbage passes it by from now on: to look at all of
+        # it would hold up every thread for a tenth of a second.
+        gc.freeze()
         self._changed()
 
     def touch_all(self) -> None:
@@ -184,8 +189,9 @@ class Job:
 
     def _judge_few(self) -> None:
         """Judge all that has changed, unless that is so much that the thread which follows should do it."""
-        if len(self._changes.pending) <= FEW:
-            self.judge_pending(FEW)
+        few = FEW if self.n_labels <= MANY else FEW_OF_MANY
+        if len(self._changes.pending) <= few:
+            self.judge_pending(few)
 
     def names(self) -> Iterator[str]:
         """Yield every item once: those of the fit, then those that came later, then those without labels."""

@@ -52,22 +52,22 @@ async def _store_many(service: Service, holder: Holder, data: bytes, kind: str) 
     """Store a long body in parts, so that others are not held up; a list is looked through first, as it counts whole."""
 
     def look() -> Iterator[Any]:
-        if data.lstrip()[:1] == b"[":
+        if data[:100].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
             for _ in records(data, kind):
                 pass
         return records(data, kind)
 
     values, taken, first = await service.run(look), Taken(), 0
     while True:
-        part = await service.run(lambda: parse_labels(islice(values, PART), first))  # noqa: B023 - run at once
-        count = sum(map(len, part))
+        good, bad = await service.run(lambda: parse_labels(islice(values, PART), first))  # noqa: B023 - run at once
+        count = len(good) + len(bad)
         if first and not count:
             return taken
         try:
-            done = await _store(service, holder, *part)
+            done = await _store(service, holder, good, bad)
         except RefusalError as error:
             if first:
-                error.message = f"{error.message} Of this request, {first:,} labels have been dealt with; send all of it again."
+                error.message = f"Only the first {first:,} labels of this request were dealt with; send all of it again."
             raise
         taken = Taken(taken.added + done.added, taken.known + done.known, [*taken.refused, *done.refused])
         first += count

@@ -118,12 +118,12 @@ def test_one_question_is_chosen_over_all_files(tmp_path):
 
 
 def test_several_choices_stop_where_they_would_lose_items(tmp_path, run):
-    tasks = [exports.task(n, exports.annotation("ann", ["a", "b"]), exports.annotation("bob", ["a"])) for n in range(3)]
+    tasks = [exports.task(n, exports.annotation("ann", ["a", "b"]), exports.annotation("bob", ["aab"[n]])) for n in range(3)]
     path = write(tmp_path / "a.json", json.dumps(tasks))
-    assert read_labels(path).report.dropped == {"more than one choice": 3}  # half of them, and no whole item
+    assert read_labels(path).report.dropped == {"more than one choice": 3}  # half of them, and no whole item or option
     tasks.append(exports.task(9, exports.annotation("ann", ["b", "c"])))
     write(path, json.dumps(tasks))
-    words = r"4 of 7 answers to 'tone' name several choices, and 1 item would be lost.*`options='each'`.*`allow_drops=True`"
+    words = r"4 of 7 answers .* name several .* and 1 item and 1 option would be lost.*`options='each'`.*`allow_drops=True`"
     with pytest.raises(DataError, match=words):
         read_labels(path)
     assert read_labels(path, allow_drops=True).n_labels == 3
@@ -535,3 +535,16 @@ def test_more_names_of_those_who_judge(tmp_path, names):
     path = write(tmp_path / "a.csv", "".join(",".join(line) + "\n" for line in lines))
     given = [(f"i{n}", worker, label) for n in range(12) for worker, label in zip(names, ("ab"[n % 2], "b"), strict=True)]
     assert rows_of(read_labels(path)) == sorted(given)
+
+
+def test_numbers_with_and_without_zeros(tmp_path):
+    path = mturk_file(tmp_path / "a.csv", [("H1", "ann", "u1", "u2", "x", "y")], ["url01", "url02"], ["q1", "q2"])
+    assert rows_of(read_labels(path)) == [("u1", "ann", "x"), ("u2", "ann", "y")]
+
+
+def test_an_option_that_is_only_chosen_with_others_is_not_lost_in_silence(tmp_path):
+    rows = [("H1", w, "u1", c) for w, c in (("ann", "x"), ("bob", "y"), ("cy", "x"), ("di", "x|z"))]
+    path = mturk_file(tmp_path / "a.csv", rows, ["url"], ["tone"])
+    with pytest.raises(DataError, match=r"1 of 4 answers to 'tone' name several choices, and 1 option would be lost"):
+        read_labels(path)
+    assert read_labels(path, allow_drops=True).report.dropped == {"more than one choice": 1}

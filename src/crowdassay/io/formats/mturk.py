@@ -189,14 +189,14 @@ def _time(text: str | None) -> str | None:
 def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Group names that differ in one number: by what they have in common, each name by its number.
 
-    >>> _numbered(["q1", "q2", "note", "field_1_1", "field_2_1"])
-    {'q': {'1': 'q1', '2': 'q2'}, 'field_*_1': {'1': 'field_1_1', '2': 'field_2_1'}}
+    >>> _numbered(["q01", "q02", "note", "field_1_1", "field_2_1"])
+    {'q': {'1': 'q01', '2': 'q02'}, 'field_*_1': {'1': 'field_1_1', '2': 'field_2_1'}}
     """
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for name in names:
         for found in NUMBER.finditer(name):
             rest = name[found.end() :]
-            groups[name[: found.start()] + (f"*{rest}" if rest else "")][found.group()] = name
+            groups[name[: found.start()] + (f"*{rest}" if rest else "")].setdefault(str(int(found.group())), name)
     return {common: columns for common, columns in groups.items() if len(columns) > 1}
 
 

@@ -124,7 +124,7 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
     """Choose the question, over all files of an export, and return its answers.
 
     Judgements without an answer are counted as dropped. So are those with several, unless ``wanted.options`` says what to make
-    of them; where these are more than half, or all that an item has, that is an error.
+    of them; where these are more than half, or all that an item or an option has, that is an error.
     """
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
     judgements = [judgement for part in parts for judgement in part.judgements]
@@ -209,17 +209,20 @@ def _questions(judgements: Sequence[Judgement]) -> list[str]:
 def _refuse_losses(
     judgements: Sequence[Judgement], chosen: Sequence[Sequence[Any]], question: str, source: str, *, allow: bool
 ) -> None:
-    """Stop where leaving out judgements with several choices would lose more than half of them, or all that an item has."""
+    """Stop where leaving out judgements with several choices would lose more than half of them, or an item or option whole."""
     if allow:
         return
     several = [as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) > 1]
     if not several:
         return
     single = {as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) == 1}
+    alone = {as_name(choices[0]) for choices in chosen if len(choices) == 1}
+    options = {as_name(choice) for choices in chosen if len(choices) > 1 for choice in choices} - alone
     answered, gone = sum(bool(choices) for choices in chosen), set(several) - single
-    if len(several) * 2 <= answered and not gone:
+    if len(several) * 2 <= answered and not gone and not options:
         return
-    items = f", and {counted(len(gone), 'item')} would be lost with them" if gone else ""
+    lost = [counted(len(names), what) for names, what in ((gone, "item"), (options, "option")) if names]
+    items = f", and {' and '.join(lost)} would be lost with them" if lost else ""
     raise DataError(
         f"In {shown_file(source)}, {len(several):,} of {counted(answered, 'answer')} to {shown(question)} name several choices"
         f"{items}; --options each asks yes or no of each option, --options set takes the set as a class, and --allow-drops "
