@@ -138,7 +138,7 @@ def test_classes_that_differ_in_case_alone(sessions):
         frame = spark.createDataFrame(pa.table({**FRAME, "answer": ["Yes", "yes"] * 8}))
         spark.conf.set("spark.sql.caseSensitive", "true")
         try:
-            assert MajorityVote().fit(frame).posterior_.toArrow().column_names == ["item", "Yes", "yes"]
+            assert MajorityVote().fit(frame).posterior_.toArrow().column_names == ["task", "Yes", "yes"]
         finally:
             spark.conf.set("spark.sql.caseSensitive", "false")
         with pytest.raises(DataError, match="differ in upper and lower case alone"):

@@ -69,7 +69,7 @@ def test_strict_says_why_even_when_quiet(run, labels):
     labels.write_text("item,worker,label\n" + "".join(f"i{j},w{i},{(i * j + j) % 3}\n" for j in range(40) for i in range(5)))
     code, out, err = run("aggregate", labels, "--method", "dawid-skene", "--max-iter", "2", "--strict", "--quiet")
     assert (code, out) == (1, "")
-    assert "did not converge in 2 iterations" in err
+    assert "did not converge, and --strict demands it; raise --max-iter from 2" in err
 
 
 def test_a_file_of_items_to_label_next_is_written_and_said(run, labels, tmp_path):
