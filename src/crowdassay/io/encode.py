@@ -16,7 +16,7 @@ from crowdassay.data.labels import COMPILED_LABELS, ImportReport, Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.classes import arrange_classes, check_classes, many_classes
 from crowdassay.io.coding import Codes, code_column, recode
-from crowdassay.io.repeats import POLICIES, Repeats, any_repeats, find_repeats
+from crowdassay.io.repeats import POLICIES, Repeats, any_repeats, find_repeats, repeat_notes
 from crowdassay.io.similar import similar_workers
 from crowdassay.io.values import counted, is_text, listed, shown
 
@@ -194,15 +194,6 @@ def _notes_on(found: Repeats, policy: str, by: str, pair_at: Callable[[int], tup
         worker, item = pair_at(row)
         return f"worker {shown(worker.as_py())} on item {shown(item.as_py())}"
 
-    if policy == "error":
-        raise DataError(
-            f"A worker may judge an item once, but {pair(found.earliest)} comes again ({found.count} such rows in all); "
-            "remove the repeats or choose --repeats keep, first or last."
-        )
-    notes = []
-    if policy != "keep":
-        notes.append(f"Of repeated judgements the {policy} {by} was kept.")
-    if found.conflicts:
-        named = ", ".join(pair(int(row)) for row in found.conflict_rows)
-        notes.append(f"Pairs of worker and item judged again with another label: {found.conflicts}, for example {named}.")
-    return notes
+    return repeat_notes(
+        policy, by, found.count, pair(found.earliest), found.conflicts, [pair(int(row)) for row in found.conflict_rows]
+    )

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import IntArray
-from crowdassay.errors import DataError
-from crowdassay.io.repeats import find_repeats
+from crowdassay.io.repeats import find_repeats, repeat_notes
 from crowdassay.io.spool import Spool
 from crowdassay.io.values import shown
 
@@ -65,17 +64,10 @@ class Repeated:
 
         if self.earliest is None:
             return []
-        if self.policy == "error":
-            raise DataError(
-                f"A worker may judge an item once, but {pair(self.earliest)} comes again ({self.count} such rows in all); "
-                "remove the repeats or choose --repeats keep, first or last."
-            )
         by = f"by the time column {shown(self.columns['time'])}" if self.columns else "in row order"
-        notes = [] if self.policy == "keep" else [f"Of repeated judgements the {self.policy} {by} was kept."]
-        if self.conflicts:
-            named = ", ".join(map(pair, self.places))
-            notes.append(f"Pairs of worker and item judged again with another label: {self.conflicts}, for example {named}.")
-        return notes
+        return repeat_notes(
+            self.policy, by, self.count, pair(self.earliest), self.conflicts, [pair(place) for place in self.places]
+        )
 
 
 def blocks_of(batches: Any, size: int, n_workers: int, repeated: Repeated) -> Iterator[Block]:

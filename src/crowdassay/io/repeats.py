@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.errors import DataError
 
 POLICIES = ("keep", "first", "last", "error")
 Codes = NDArray[np.integer[Any]]
@@ -89,3 +90,21 @@ def find_repeats(item: Codes, worker: Codes, label: Codes, n_workers: int, time:
         earliest=int(rows[~starts_here].min()),
         conflict_rows=np.sort(rows[starts[differ]])[:3],
     )
+
+
+def repeat_notes(policy: str, by: str, count: int, earliest: str, conflicts: int, examples: list[str]) -> list[str]:
+    """Say what became of ``count`` repeats and of the conflicts among them, or that they are not allowed.
+
+    >>> repeat_notes("keep", "in row order", 2, "worker 'ann' on item 'a'", 1, ["worker 'ann' on item 'a'"])
+    ["Different labels by one worker for one item: 1 pair, for example worker 'ann' on item 'a'."]
+    """
+    if policy == "error":
+        raise DataError(
+            f"A worker may judge an item once, but {earliest} comes again ({count} such rows in all); "
+            "remove the repeats or choose --repeats keep, first or last."
+        )
+    kept = [] if policy == "keep" else [f"Of repeated judgements the {policy} {by} was kept."]
+    if not conflicts:
+        return kept
+    pairs = f"{conflicts:,} {'pair' if conflicts == 1 else 'pairs'}"
+    return [*kept, f"Different labels by one worker for one item: {pairs}, for example {', '.join(examples)}."]
