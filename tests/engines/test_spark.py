@@ -275,15 +275,9 @@ def test_from_the_command_line(sessions, run, tmp_path):
     assert (code, err.splitlines()[-1]) == (1, "Error: Spark knows no table 'no_such_table'; check its name and catalog.")
 
 
-def test_results_appear_at_once(sessions, tmp_path, monkeypatch):
-    """A write that fails between tables leaves the old result as it was, and nothing beside it."""
-    if "classic" not in sessions:
-        pytest.skip("only here files are moved by us")
-    frame = sessions["classic"].createDataFrame(pa.table(FRAME))
-    old, new = (MajorityVote().fit(frame).result_, DawidSkene(smoothing=0.1, max_iter=2).fit(frame).result_)
-    folder = tmp_path / "out"
-    write_result(old, {"mark": "old"}, folder, "parquet")
-    (folder / "mine.txt").write_text("a file of somebody else")
+@contextmanager
+def full_disk(monkeypatch):
+    """Let the disk be full at the third job that writes, and expect to be told."""
     calls = iter(range(99))
 
     def failing(job):
@@ -294,7 +288,20 @@ def test_results_appear_at_once(sessions, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(spark_write, "run", failing)
         with pytest.raises(OSError, match="No space"):
-            write_result(new, {"mark": "new"}, folder, "parquet")
+            yield
+
+
+def test_results_appear_at_once(sessions, tmp_path, monkeypatch):
+    """A write that fails between tables leaves the old result as it was, and nothing beside it."""
+    if "classic" not in sessions:
+        pytest.skip("only here files are moved by us")
+    frame = sessions["classic"].createDataFrame(pa.table(FRAME))
+    old, new = (MajorityVote().fit(frame).result_, DawidSkene(smoothing=0.1, max_iter=2).fit(frame).result_)
+    folder = tmp_path / "out"
+    write_result(old, {"mark": "old"}, folder, "parquet")
+    (folder / "mine.txt").write_text("a file of somebody else")
+    with full_disk(monkeypatch):
+        write_result(new, {"mark": "new"}, folder, "parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert '"old"' in (folder / "summary.json").read_text()
     assert len(list((folder / "labels.parquet").glob("part-*"))) > 0
@@ -316,17 +323,8 @@ def test_over_connect_an_unfinished_result_has_no_summary(sessions, tmp_path, mo
         return "".join(part.read_text() for part in (tmp_path / "summary.json").glob("part-*"))
 
     assert '"old"' in summary()
-    calls = iter(range(99))
-
-    def failing(job):
-        if next(calls) == 2:
-            raise OSError(28, "No space left on device")
-        return spark_session.run(job)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(spark_write, "run", failing)
-        with pytest.raises(OSError, match="No space"):
-            write_result(result, {"mark": "new"}, tmp_path, "parquet")
+    with full_disk(monkeypatch):
+        write_result(result, {"mark": "new"}, tmp_path, "parquet")
     assert summary() == ""
 
 

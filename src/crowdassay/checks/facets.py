@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.errors import DataError, NotFittedError
+from crowdassay.checks.refusals import refuses
+from crowdassay.errors import NotFittedError
 
 Make = Callable[[], Any]
 Measures = dict[tuple[str, str], tuple[float, float]]
@@ -94,20 +95,12 @@ def check_more_of_the_same(make: Make, table: pa.Table) -> None:
 def check_refusals(make: Make, table: pa.Table) -> None:
     """No ratings, one score for all, and asking before fitting: each is refused in words."""
     for bad in (table.slice(0, 0), _with(table, score=[1] * table.num_rows)):
-        assert _refused(make, bad), "ratings that say nothing were taken"
+        assert refuses(make(), bad), "ratings that say nothing were taken"
     try:
         make().measures_  # noqa: B018
     except NotFittedError:
         return
     raise AssertionError("there are measures before there is a fit")
-
-
-def _refused(make: Make, table: pa.Table) -> bool:
-    try:
-        make().fit(table)
-    except DataError as error:
-        return error.message.strip().endswith((".", "?"))
-    return False
 
 
 def _with(table: pa.Table, **columns: list[Any]) -> pa.Table:

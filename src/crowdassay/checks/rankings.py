@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.errors import DataError, NotFittedError
+from crowdassay.checks.refusals import refuses
+from crowdassay.errors import NotFittedError
 
 Make = Callable[[], Any]
 CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
@@ -90,20 +91,12 @@ def check_more_of_the_same(make: Make, table: pa.Table) -> None:
 def check_refusals(make: Make, table: pa.Table) -> None:
     """Nothing to compare, a winner who did not take part, and asking before fitting: each is refused in words."""
     for bad in (table.slice(0, 0), _with(table.slice(0, 1), winner=["somebody else"])):
-        assert _refused(make, bad), "comparisons that make no sense were taken"
+        assert refuses(make(), bad), "comparisons that make no sense were taken"
     try:
         make().ranking_  # noqa: B018
     except NotFittedError:
         return
     raise AssertionError("there is a ranking before there is a fit")
-
-
-def _refused(make: Make, table: pa.Table) -> bool:
-    try:
-        make().fit(table)
-    except DataError as error:
-        return error.message.strip().endswith((".", "?"))
-    return False
 
 
 def _with(table: pa.Table, **columns: list[Any]) -> pa.Table:

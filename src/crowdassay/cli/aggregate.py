@@ -13,7 +13,7 @@ from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.holding import engine_options, holding
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.placing import check_out, write_out
+from crowdassay.cli.placing import check_out, table_options, write_out
 from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
@@ -59,15 +59,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
 @click.option("--report-title", help="--report: its title.")
 @click.option("--cost", help="The price of a label, such as 0.05, or the column of LABELS that says what each was paid.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["csv", "parquet"]),
-    default="csv",
-    show_default=True,
-    help="File type of the tables.",
-)
-@click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
+@table_options
 @click.option("--save-model", type=click.Path(path_type=Path), help="Folder for the fitted model, for 'crowdassay update'.")
 @engine_options
 @click.option("--threads", type=int, help="Number of threads; all cores by default. The result does not depend on it.")

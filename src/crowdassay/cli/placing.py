@@ -6,11 +6,21 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 if TYPE_CHECKING:
     from crowdassay.fit.result import Result
     from crowdassay.fit.write_tables import Tables
 
 ADDRESS = re.compile(r"[a-zA-Z][\w+.-]+:/")  # what a path makes of s3://bucket; one letter is a drive of Windows
+
+
+def table_options(command: Any) -> Any:
+    """Add the options that say how tables are written."""
+    raw = click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
+    kinds = click.Choice(["csv", "parquet"])
+    form = click.option("--format", "form", type=kinds, default="csv", show_default=True, help="File type of the tables.")
+    return form(raw(command))
 
 
 def check_out(out: Path | Tables, *, spark: bool = False) -> None:

@@ -10,7 +10,7 @@ import click
 from crowdassay.cli.ending import noting
 from crowdassay.cli.grouped import Grouped
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.placing import check_out, write_out
+from crowdassay.cli.placing import check_out, table_options, write_out
 from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
@@ -35,15 +35,7 @@ def update_options(command: Any) -> Any:
 @update_options
 @click.option("--refit", is_flag=True, help="Fit the workers too, going on from where they are.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables of all items.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["csv", "parquet"]),
-    default="csv",
-    show_default=True,
-    help="File type of the tables.",
-)
-@click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
+@table_options
 @click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
