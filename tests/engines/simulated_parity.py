@@ -1,6 +1,6 @@
 """On a graphics card every table and every word is that of memory, in numba's simulator; `test_gpu.py` runs this file with it.
 
-All methods that can leave memory x two datasets, in the way of many labels. Numbers on a card have seven digits.
+All methods that can leave memory x three datasets, in the way of many labels. Numbers on a card have seven digits.
 """
 
 import numpy as np
@@ -42,7 +42,13 @@ def words():
     return labels, np.full(labels.n_items, -1)
 
 
-DATA = {"scale": scale(), "words": words()}
+def ties():
+    """Two classes and two labels an item, so that many items are tied; every truth known."""
+    labels, truth = simulate(np.random.default_rng(2), n_items=10, n_workers=4, n_classes=2, labels_per_item=2)
+    return labels, truth.astype(np.int64)
+
+
+DATA = {"scale": scale(), "words": words(), "ties": ties()}
 
 
 def outcome(method, holder):
