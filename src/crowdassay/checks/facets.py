@@ -23,23 +23,23 @@ COLUMNS = ("essay", "rater", "score")
 
 def check_measures(make: Make, table: pa.Table) -> None:
     """Every element has one row, with a measure and a standard error above zero; severities sum to zero."""
-    found = _measures(make().fit(table))
+    measures = _measures(make().fit(table))
     named = {(facet, str(name)) for facet in COLUMNS[:2] for name in table[facet].to_pylist()}
-    assert set(found) == named, "not one row for each element"
-    for (facet, name), (measure, error) in found.items():
+    assert set(measures) == named, "not one row for each element"
+    for (facet, name), (measure, error) in measures.items():
         assert np.isfinite(measure), f"the measure of {facet} {name} is not a number"
         assert error > 0, f"the standard error of {facet} {name} is not above zero"
-    severity = [value[0] for (facet, _), value in found.items() if facet == "rater"]
+    severity = [value[0] for (facet, _), value in measures.items() if facet == "rater"]
     assert abs(np.mean(severity)) < 1e-6, "the raters' mean severity is not zero"
 
 
 def check_severity(make: Make, table: pa.Table) -> None:
     """Among raters of the same essays, who gives higher ratings is less severe."""
-    found = _measures(make().fit(table))
+    measures = _measures(make().fit(table))
     mean: dict[str, list[float]] = {}
     for rater, score in zip(table["rater"].to_pylist(), table["score"].to_pylist(), strict=True):
         mean.setdefault(str(rater), []).append(float(score))
-    severity = [found["rater", name][0] for name in mean]
+    severity = [measures["rater", name][0] for name in mean]
     assert np.corrcoef(severity, [np.mean(scores) for scores in mean.values()])[0, 1] < 0, "severity goes with high ratings"
 
 
@@ -47,7 +47,7 @@ def check_repeatable(make: Make, table: pa.Table) -> None:
     """The same input gives the same output."""
     first, second = (make().fit(table).measures_ for _ in range(2))
     for name in first.column_names:
-        one, two = (np.asarray(found[name].to_pylist()) for found in (first, second))
+        one, two = (np.asarray(fitted[name].to_pylist()) for fitted in (first, second))
         same = np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
         assert same, f"two fits of the same ratings differ in {name}"
 

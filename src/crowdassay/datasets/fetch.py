@@ -117,13 +117,13 @@ def _verified(name: str, raw: Raw, texts: list[str]) -> Converted:
         rows = convert(raw, texts)
     except DataError as error:
         raise DataError(f"The files of {name} are not as expected: {str(error).rstrip('.')}; {remedy}") from None
-    for what, found, expected in (
+    for what, actual, expected in (
         ("labels", checksum(rows.labels), raw.labels_sha256),
         ("truth", checksum(rows.truth), raw.truth_sha256),
     ):
-        if found != expected:
+        if actual != expected:
             raise DataError(
-                f"The {what} of {name} do not match the checksum in the registry (SHA-256 {found[:12]}… instead of "
+                f"The {what} of {name} do not match the checksum in the registry (SHA-256 {actual[:12]}… instead of "
                 f"{expected[:12]}…); {remedy}"
             )
     return rows

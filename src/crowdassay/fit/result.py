@@ -162,8 +162,8 @@ class Result(Record):
 
     @property
     def _look(self) -> Look:
-        found = self.insight
-        return Look(self._judge, found.connection, found.mean_difficulty)
+        insight = self.insight
+        return Look(self._judge, insight.connection, insight.mean_difficulty)
 
     @property
     def _judge(self) -> JudgeBlock:

@@ -72,8 +72,8 @@ def write_tables(result: Any, summary: dict[str, Any], place: Tables) -> bool:
         if not _exists(home, session, MARKER):
             columns = "prefix TEXT PRIMARY KEY, digest TEXT NOT NULL, written TEXT NOT NULL, summary TEXT NOT NULL"
             session.run(f"CREATE TABLE {MARKER} ({columns})")
-        found = session.one(f"SELECT digest FROM {MARKER} WHERE prefix = ?", (prefix,))  # noqa: S608
-        if found is not None and found[0] == mark:
+        marker = session.one(f"SELECT digest FROM {MARKER} WHERE prefix = ?", (prefix,))  # noqa: S608
+        if marker is not None and marker[0] == mark:
             return False
         for name, table in tables.items():
             _replace(session, f"{prefix}{name}", [(field.name, _type(str(field.type))) for field in table.schema], _rows(table))
@@ -155,8 +155,8 @@ def _plain(value: Any) -> Any:
 
 
 def _digest(tables: Iterable[Any], text: str) -> str:
-    found = hashlib.sha256(text.encode())
+    digest = hashlib.sha256(text.encode())
     for table in tables:
         for row in _rows(table):
-            found.update(repr(row).encode())
-    return found.hexdigest()
+            digest.update(repr(row).encode())
+    return digest.hexdigest()

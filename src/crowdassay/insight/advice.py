@@ -81,7 +81,7 @@ def advise(
     innocent = {SPAMMER: UNCLEAR, ADVERSARY: UNCLEAR, WEAK: UNCLEAR}
     names, actions, reasons = [], [], []
     for i, verdict in enumerate(verdicts):
-        kinds = [kind for kind, held in zip(KINDS, suspicions.found[i], strict=True) if held]
+        kinds = [kind for kind, held in zip(KINDS, suspicions.held[i], strict=True) if held]
         if any(kind in NOTHING_LEFT for kind in kinds):
             kinds = [kind for kind in kinds if kind not in EXPLAINED]
         if Kind.AGAINST in kinds:

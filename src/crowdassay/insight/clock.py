@@ -73,11 +73,11 @@ class Clock:
         """Return the part of its worker's time that each label was given in, -1 where unknown; empty without times."""
         if time is None or not self.timed:
             return np.zeros(0, np.int64)
-        found = np.full(len(worker), -1, np.int64)
+        bins = np.full(len(worker), -1, np.int64)
         first, length = self.first[worker], (self.last - self.first)[worker]
         known = np.isfinite(time) & (length > 0)
-        found[known] = np.minimum((time[known] - first[known]) / length[known] * self.n_bins, self.n_bins - 1)
-        return found
+        bins[known] = np.minimum((time[known] - first[known]) / length[known] * self.n_bins, self.n_bins - 1)
+        return bins
 
     def usual(self) -> FloatArray:
         """Return each worker's median duration in seconds, NaN where none is known; shape (n_workers,)."""

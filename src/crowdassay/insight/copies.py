@@ -67,10 +67,10 @@ def find_copies(labels: Labels, code: IntArray, counted: BoolArray, tables: Floa
     middle, spread = _centre(histogram, edges)
     excess = (rows[:, 0] - middle) / spread
     missing = (rows[:, 2] - rows[:, 3]) / np.maximum(rows[:, 1] - rows[:, 3], 1e-9)
-    found = rows[(ndtr(-excess) * n_pairs <= FALSE_PAIR_RISK) & (missing >= LEAST_EXCESS)]
+    copying = rows[(ndtr(-excess) * n_pairs <= FALSE_PAIR_RISK) & (missing >= LEAST_EXCESS)]
     pairs = [
         Pair(int(row[4]), int(row[5]), int(row[1]), int(row[2]), float(row[3]), float((row[0] - middle) / spread))
-        for row in found[np.argsort(-found[:, 0], kind="stable")]
+        for row in copying[np.argsort(-copying[:, 0], kind="stable")]
     ]
     return pairs, n_pairs
 

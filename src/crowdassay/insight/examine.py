@@ -63,8 +63,8 @@ def examine(
     if behaviour is None:
         return plain_advice(against_chance)
     shares, judged = normalise(counts)[0], estimable & (tally.compared >= ANSWERS_TO_JUDGE)
-    found = suspect(tally, behaviour, clock, copies, judged=judged, shares=shares, crowd=crowd, high=limits[2])
+    suspicions = suspect(tally, behaviour, clock, copies, judged=judged, shares=shares, crowd=crowd, high=limits[2])
     return advise(
-        found, against_chance, tally, behaviour, clock, copies[0],
+        suspicions, against_chance, tally, behaviour, clock, copies[0],
         shares=shares, crowd=crowd, limits=limits, classes=classes, workers=workers,
     )  # fmt: skip

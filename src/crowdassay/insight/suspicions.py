@@ -62,7 +62,7 @@ class Suspicions:
     ----------
     p : ndarray of shape (n_workers, n_kinds)
         Chance of as clear a sign from a worker against whom nothing is to be said; columns as in `KINDS`.
-    found : ndarray of bool, shape (n_workers, n_kinds)
+    held : ndarray of bool, shape (n_workers, n_kinds)
         Which of them hold: at most 10 in 100 of these are expected to be wrong.
     answer : ndarray of int, shape (n_workers,)
         The most frequent answer.
@@ -75,7 +75,7 @@ class Suspicions:
     """
 
     p: FloatArray
-    found: BoolArray
+    held: BoolArray
     answer: IntArray
     cell: IntArray
     drift: Drift
@@ -154,10 +154,10 @@ def suspect(
     return Suspicions(p, _name(discover(p, tested) & grave, p, grave), answer, cell, drift, seconds, usual)
 
 
-def _name(found: BoolArray, p: FloatArray, grave: BoolArray) -> BoolArray:
+def _name(suspected: BoolArray, p: FloatArray, grave: BoolArray) -> BoolArray:
     """Say of those who were found out, whatever by, whether they guess or contradict: now one test each is enough."""
-    named = found.copy()
-    bad = found[:, [KINDS.index(kind) for kind in (Kind.CONFUSES, Kind.GOLD, Kind.PAR)]].any(axis=1)
+    named = suspected.copy()
+    bad = suspected[:, [KINDS.index(kind) for kind in (Kind.CONFUSES, Kind.GOLD, Kind.PAR)]].any(axis=1)
     for kind in (Kind.AGAINST, Kind.GUESSES):
         column = KINDS.index(kind)
         named[:, column] |= bad & grave[:, column] & (p[:, column] <= ALONE)

@@ -39,15 +39,15 @@ def rate_against(one: Labels, other: Labels, **options: Any) -> dict[str, Any]:
         )
     together = _together([one, other])
     groups = [SIDES[0]] * one.n_items + [SIDES[1]] * other.n_items
-    found = rate(together, by=groups, pair=names[0] + names[1], n_next=0, **options)
-    assert found.groups is not None
-    assert found.differences is not None
-    rates = {side: found.groups[side]["rate"] for side in SIDES}
+    rated = rate(together, by=groups, pair=names[0] + names[1], n_next=0, **options)
+    assert rated.groups is not None
+    assert rated.differences is not None
+    rates = {side: rated.groups[side]["rate"] for side in SIDES}
     return {
         **rates,
-        "difference": found.differences[0]["difference"],
+        "difference": rated.differences[0]["difference"],
         "pairs": common,
-        "n_people_items": len(found.people.item),
+        "n_people_items": len(rated.people.item),
     }
 
 

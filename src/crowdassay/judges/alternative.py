@@ -104,7 +104,7 @@ def rejected(p_values: FloatArray, level: float) -> NDArray[np.bool_]:
     order = np.argsort(p_values, kind="stable")
     limits = level * np.arange(1, m + 1) / (m * (1 / np.arange(1, m + 1)).sum())
     below = np.flatnonzero(p_values[order] <= limits)
-    found = np.zeros(m, bool)
+    rejected = np.zeros(m, bool)
     if len(below):
-        found[order[: below[-1] + 1]] = True
-    return found
+        rejected[order[: below[-1] + 1]] = True
+    return rejected

@@ -60,10 +60,10 @@ class Panel:
         place = np.full(len(self.probability), -1)
         place[rows] = np.arange(len(rows))
         here = place[self.item] >= 0
-        found = np.zeros((len(rows), len(self.says), self.says.shape[2]))
+        evidence = np.zeros((len(rows), len(self.says), self.says.shape[2]))
         values = self.says[self.judge[here], self.answer[here]] * self.weight[here][:, None]
-        np.add.at(found, (place[self.item[here]], self.judge[here]), values)
-        return found.transpose(0, 2, 1)
+        np.add.at(evidence, (place[self.item[here]], self.judge[here]), values)
+        return evidence.transpose(0, 2, 1)
 
 
 def verdict_weights(verdicts: Verdicts) -> FloatArray:
@@ -127,8 +127,8 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
         prior /= prior.sum()
     judges = np.bincount(verdicts.item, weights=weight, minlength=n_items)
     temper = 1 / (1 + SHARED * np.maximum(judges - 1, 0))
-    found = support(table) * temper[:, None] + np.log(prior)
-    return Panel.of(verdicts, _normal(found), np.log(table))
+    logits = support(table) * temper[:, None] + np.log(prior)
+    return Panel.of(verdicts, _normal(logits), np.log(table))
 
 
 def _by_item(item: IntArray, values: FloatArray, n_items: int) -> FloatArray:

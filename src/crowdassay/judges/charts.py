@@ -18,9 +18,9 @@ MOST_CLASSES, MOST_JUDGES = 12, 30
 Spec = dict[str, Any]
 
 
-def rates_chart(found: Rated) -> Chart:
+def rates_chart(rated: Rated) -> Chart:
     """Return the rate of each class with its interval, by people and judges, by people alone and as judges claim."""
-    names = distinct(found.verdicts.classes)[:MOST_CLASSES]
+    names = distinct(rated.verdicts.classes)[:MOST_CLASSES]
     records = [
         {
             "class": name,
@@ -30,7 +30,7 @@ def rates_chart(found: Rated) -> Chart:
             "high": _r(one.high),
             "interval": _between(one),
         }
-        for way, rates in zip(WAYS, (found.rates, found.alone, found.claimed), strict=True)
+        for way, rates in zip(WAYS, (rated.rates, rated.alone, rated.claimed), strict=True)
         for name, one in zip(names, rates, strict=False)
     ]
     way = {"field": "way", "type": "nominal", "sort": list(WAYS)}
@@ -43,13 +43,13 @@ def rates_chart(found: Rated) -> Chart:
         {"field": "interval", "title": "interval"},
     ]
     layers = _points_with_limits({"y": y, "yOffset": way, "color": colour}, "rate", "share of items", hover)
-    note = "" if len(names) == found.verdicts.n_classes else f"{len(names)} of {found.verdicts.n_classes} classes are shown."
+    note = "" if len(names) == rated.verdicts.n_classes else f"{len(names)} of {rated.verdicts.n_classes} classes are shown."
     return Chart(_chart("Rates", "Points with intervals: the rate of each class", records, 60 * len(names) + 10, layers), note)
 
 
-def judges_chart(found: Rated) -> Chart | None:
+def judges_chart(rated: Rated) -> Chart | None:
     """Return the accuracy of each judge with its interval, the best first; None where people saw too little."""
-    known = sorted((one for one in found.judges if one.accuracy), key=lambda one: -one.accuracy.estimate)  # type: ignore[union-attr]
+    known = sorted((one for one in rated.judges if one.accuracy), key=lambda one: -one.accuracy.estimate)  # type: ignore[union-attr]
     shown = known[:MOST_JUDGES]
     if not shown:
         return None
@@ -68,17 +68,17 @@ def judges_chart(found: Rated) -> Chart | None:
     return Chart(_chart("Judges", "Points with intervals: accuracy of each judge", records, 24 * len(names) + 20, layers), note)
 
 
-def likeness_chart(found: Rated) -> Chart | None:
+def likeness_chart(rated: Rated) -> Chart | None:
     """Return a heat map of error correlations, judges who err alike side by side."""
-    order = likeness_order(found)[:MOST_JUDGES]
-    if len(order) < 2 or not np.isfinite(found.likeness.correlation[np.ix_(order, order)]).any():
+    order = likeness_order(rated)[:MOST_JUDGES]
+    if len(order) < 2 or not np.isfinite(rated.likeness.correlation[np.ix_(order, order)]).any():
         return None
-    names = distinct([found.verdicts.judges[i] for i in order])
+    names = distinct([rated.verdicts.judges[i] for i in order])
     records = [
-        {"one": names[a], "other": names[b], "r": round(float(found.likeness.correlation[i, j]), 3)}
+        {"one": names[a], "other": names[b], "r": round(float(rated.likeness.correlation[i, j]), 3)}
         for a, i in enumerate(order)
         for b, j in enumerate(order)
-        if np.isfinite(found.likeness.correlation[i, j])
+        if np.isfinite(rated.likeness.correlation[i, j])
     ]
     size = min(max(34 * len(names), 220), 560)
     x = {"field": "one", "type": "nominal", "title": None, "sort": names, "axis": {"orient": "top", "labelAngle": -45}}
@@ -100,20 +100,20 @@ def likeness_chart(found: Rated) -> Chart | None:
             }
         )
     spec = _chart("Errors that go together", "Heat map: correlation of two judges' errors", records, size, layers)
-    note = "" if len(order) == len(found.verdicts.judges) else f"{len(order)} of {len(found.verdicts.judges)} judges are shown."
+    note = "" if len(order) == len(rated.verdicts.judges) else f"{len(order)} of {len(rated.verdicts.judges)} judges are shown."
     return Chart({**spec, "width": size}, note)
 
 
-def likeness_order(found: Rated) -> list[int]:
+def likeness_order(rated: Rated) -> list[int]:
     """Return judges with those who err alike side by side."""
-    grouped = [i for group in found.likeness.clusters for i in group]
-    return grouped + [i for i in range(len(found.verdicts.judges)) if i not in grouped]
+    grouped = [i for group in rated.likeness.clusters for i in group]
+    return grouped + [i for i in range(len(rated.verdicts.judges)) if i not in grouped]
 
 
-def tables_chart(found: Rated) -> Chart | None:
+def tables_chart(rated: Rated) -> Chart | None:
     """Return each judge's answers by the class that people named, one judge to be chosen."""
-    classes, answers = distinct(found.verdicts.classes), distinct(found.verdicts.answers)
-    judges = [one for one in found.judges if one.items][:MOST_JUDGES]
+    classes, answers = distinct(rated.verdicts.classes), distinct(rated.verdicts.answers)
+    judges = [one for one in rated.judges if one.items][:MOST_JUDGES]
     if not judges or len(classes) > MOST_CLASSES or len(answers) > 30:
         return None
     records = []

@@ -43,12 +43,12 @@ def find_classes(
     added = [name for name in new if name not in scores]
     if len(added) + len(used) > MOST_CLASSES:
         added = []
-    found = sorted([*used, *added], key=_natural)
+    classes_used = sorted([*used, *added], key=_natural)
     if added and used:
         notes.append(
             f"No person chose {listed(added, 5)}, but judges did, so it counts as a class; --classes names the classes."
         )
-    return _checked(tuple(found))
+    return _checked(tuple(classes_used))
 
 
 def _natural(name: str) -> tuple[bool, float, str]:
@@ -56,16 +56,16 @@ def _natural(name: str) -> tuple[bool, float, str]:
     return value is None, 0.0 if value is None else value, name
 
 
-def _checked(found: tuple[str, ...]) -> tuple[str, ...]:
-    if not found:
+def _checked(classes: tuple[str, ...]) -> tuple[str, ...]:
+    if not classes:
         raise DataError("People gave no label, so that no class is known; name the classes with --classes.")
-    if len(found) == 1:
+    if len(classes) == 1:
         raise DataError(
-            f"There is one class only, {shown(found[0])}; name all classes with --classes, such as --classes pass,fail."
+            f"There is one class only, {shown(classes[0])}; name all classes with --classes, such as --classes pass,fail."
         )
-    if len(found) > MOST_CLASSES:
+    if len(classes) > MOST_CLASSES:
         raise DataError(
-            f"People gave {len(found)} different labels, more than {MOST_CLASSES} classes; are they free text? "
+            f"People gave {len(classes)} different labels, more than {MOST_CLASSES} classes; are they free text? "
             "Name the classes with --classes."
         )
-    return found
+    return classes

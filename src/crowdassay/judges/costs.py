@@ -47,8 +47,8 @@ def judge_costs(cost: Mapping[str, float] | None, verdicts: Verdicts) -> FloatAr
         )
     if missing := [name for name in verdicts.judges if name not in cost]:
         raise ParameterError(f"No cost is given for {listed(missing, 5)}; every judge needs one.")
-    found = np.array([float(cost[name]) for name in cost])
-    if not np.all(np.isfinite(found) & (found > 0)):
+    costs = np.array([float(cost[name]) for name in cost])
+    if not np.all(np.isfinite(costs) & (costs > 0)):
         raise ParameterError("Costs must be numbers above 0.")
     return np.array([float(cost[name]) for name in verdicts.judges])
 

@@ -104,9 +104,9 @@ def seen_items(verdicts: Verdicts, people: People) -> IntArray:
 
 def _losses(together: FloatArray, prior: FloatArray, share: FloatArray) -> FloatArray:
     """Return the log-loss of each item, shape (n,), with the judges counted at whatever strength suits them best."""
-    found = []
+    by_strength = []
     for strength in STRENGTHS:
         logits = strength * together + prior
         top = logits.max(axis=1)
-        found.append(top + np.log(np.exp(logits - top[:, None]).sum(axis=1)) - (share * logits).sum(axis=1))
-    return min(found, key=lambda losses: float(losses.mean()))
+        by_strength.append(top + np.log(np.exp(logits - top[:, None]).sum(axis=1)) - (share * logits).sum(axis=1))
+    return min(by_strength, key=lambda losses: float(losses.mean()))

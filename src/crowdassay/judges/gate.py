@@ -40,10 +40,10 @@ def parse_condition(text: str) -> Condition:
     >>> parse_condition("pass_rate.low < 90%").limit
     0.9
     """
-    found = CONDITION.fullmatch(text)
-    if not found:
+    match = CONDITION.fullmatch(text)
+    if not match:
         raise ParameterError(f"--fail-if {shown(text)} is no condition; write it like 'pass_rate.low < 0.9'.")
-    name, sign, number, percent = found.groups()
+    name, sign, number, percent = match.groups()
     return Condition(text.strip(), name, sign, float(number) / (100 if percent else 1))
 
 

@@ -37,13 +37,13 @@ def rate_groups(
         raise DataError(f"There are {len(groups)} groups ({listed(groups, 3)}), more than {MOST_GROUPS}; name another column.")
     codes = {name: number for number, name in enumerate(groups)}
     code = np.array([-1 if name is None else codes[name] for name in names])
-    found: dict[str, Any] = {}
+    by_group: dict[str, Any] = {}
     few = []
     for number, name in enumerate(groups):
         among = code == number
         seen = int(among[evidence.people.item].sum())
         few += [name] if seen < FEWEST_ITEMS else []
-        found[name] = {
+        by_group[name] = {
             "rate": as_rates(find_rates(evidence, among), classes),
             "people_only": as_rates(find_rates(evidence, among, powered=False), classes),
             "panel_only": as_rates(claimed_rates(evidence, among), classes),
@@ -67,7 +67,7 @@ def rate_groups(
     if few:
         many = f"People saw fewer than {FEWEST_ITEMS} items of {counted(len(few), 'group')} ({listed(few, 3)})"
         notes.append(f"{many}: there people's labels are taken alone, and where there are none no rate is given.")
-    return found, differences, notes
+    return by_group, differences, notes
 
 
 def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> IntArray:

@@ -31,56 +31,56 @@ SHOWN = 30
 NARROW = ("likeness", "tables")  # squares keep their size, the others fill the page
 
 
-def write_judges_report(found: Rated, facts: dict[str, Any], path: str | Path, *, title: str | None = None) -> None:
+def write_judges_report(rated: Rated, facts: dict[str, Any], path: str | Path, *, title: str | None = None) -> None:
     """Write the page as one HTML file that opens offline.
 
     Parameters
     ----------
-    found : Rated
+    rated : Rated
     facts : dict
-        As ``found.as_dict()`` has them, with ``gate`` and ``against`` where there are any.
+        As ``rated.as_dict()`` has them, with ``gate`` and ``against`` where there are any.
     path : str or Path
     title : str, optional
     """
     path = Path(path)
     check_report(path)
-    write_bytes(build_judges_report(found, facts, title=title).encode(), path)
+    write_bytes(build_judges_report(rated, facts, title=title).encode(), path)
 
 
-def build_judges_report(found: Rated, facts: dict[str, Any], *, title: str | None = None) -> str:
+def build_judges_report(rated: Rated, facts: dict[str, Any], *, title: str | None = None) -> str:
     """Return the page as HTML."""
-    names, people = found.verdicts.judges, found.people
-    worth = about_worth(found)
+    names, people = rated.verdicts.judges, rated.people
+    worth = about_worth(rated)
     return render(
         asset("judges.html"),
-        _charts(found),
+        _charts(rated),
         title=short(title or "Rates by judges and people", 120),
-        subtitle=f"{counted(found.verdicts.n_items, 'item')}, {counted(len(names), 'judge')}; people saw "
+        subtitle=f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(names), 'judge')}; people saw "
         f"{counted(len(people.item), 'item')} ({counted(people.n_labels, 'label')}).",
-        cards=_cards(found),
-        steps=[text for text in (to_do(found) if len(found.ahead.item) else "", to_drop(found), about_help(found)) if text],
-        notes=[text for text in (about_people(found), *found.notes) if text],
+        cards=_cards(rated),
+        steps=[text for text in (to_do(rated) if len(rated.ahead.item) else "", to_drop(rated), about_help(rated)) if text],
+        notes=[text for text in (about_people(rated), *rated.notes) if text],
         gate=facts.get("gate", []),
-        groups=_groups(found, facts),
-        differences=_differences(found, facts),
-        judges=_judges(found),
+        groups=_groups(rated, facts),
+        differences=_differences(rated, facts),
+        judges=_judges(rated),
         judges_note="" if len(names) <= SHOWN else f"{len(names) - SHOWN} more are in the JSON.",
-        sentences=[*about_replacing(found), *about_order(found)],
+        sentences=[*about_replacing(rated), *about_order(rated)],
         worth=worth,
         items=[
             {**row, "item": short(row["item"]), "label": short(row["label"]), "probability": f"{row['probability']:.0%}"}
-            for row in found.next_items().slice(0, SHOWN).to_pylist()
+            for row in rated.next_items().slice(0, SHOWN).to_pylist()
         ],
         version=VERSION,
     )
 
 
-def _charts(found: Rated) -> dict[str, Chart]:
+def _charts(rated: Rated) -> dict[str, Chart]:
     made = {
-        "rates": rates_chart(found),
-        "judges": judges_chart(found),
-        "likeness": likeness_chart(found),
-        "tables": tables_chart(found),
+        "rates": rates_chart(rated),
+        "judges": judges_chart(rated),
+        "likeness": likeness_chart(rated),
+        "tables": tables_chart(rated),
     }
     charts = {}
     for name, chart in made.items():
@@ -90,30 +90,30 @@ def _charts(found: Rated) -> dict[str, Chart]:
     return charts
 
 
-def _cards(found: Rated) -> list[dict[str, str]]:
-    c = headline(found.verdicts.classes)
-    name, one, alone, claim = short(found.verdicts.classes[c], 24), found.rates[c], found.alone[c], found.claimed[c]
-    level = f"{found.confidence:.0%}"
-    about = "of the system that gave these answers" if found.beyond else f"of {counted(found.verdicts.n_items, 'item')}"
+def _cards(rated: Rated) -> list[dict[str, str]]:
+    c = headline(rated.verdicts.classes)
+    name, one, alone, claim = short(rated.verdicts.classes[c], 24), rated.rates[c], rated.alone[c], rated.claimed[c]
+    level = f"{rated.confidence:.0%}"
+    about = "of the system that gave these answers" if rated.beyond else f"of {counted(rated.verdicts.n_items, 'item')}"
     outside = not one.low <= claim.estimate <= one.high
-    worth = found.likeness.worth
+    worth = rated.likeness.worth
     return [
         {"title": f"Rate of {name}", "value": f"{one.estimate:.1%}", "tone": "",
          "text": f"{one.low:.1%} to {one.high:.1%} ({level} interval) {about}."},
         {"title": "People alone", "value": f"{alone.estimate:.1%}", "tone": "",
-         "text": f"{alone.low:.1%} to {alone.high:.1%}, from {counted(len(found.people.item), 'item')} that people saw."},
+         "text": f"{alone.low:.1%} to {alone.high:.1%}, from {counted(len(rated.people.item), 'item')} that people saw."},
         {"title": "Judges alone claim", "value": f"{claim.estimate:.1%}", "tone": "bad" if outside else "",
          "text": f"{claim.low:.1%} to {claim.high:.1%} "
          + ("is what they would be sure of, and people's labels contradict it." if outside
             else "is what they would be sure of; people's labels do not contradict it.")},
         {"title": "Judges are worth", "value": f"{worth:.1f}" if np.isfinite(worth) else "unknown", "tone": "",
-         "text": f"independent ones, of {counted(len(found.judges), 'judge')}."},
+         "text": f"independent ones, of {counted(len(rated.judges), 'judge')}."},
     ]  # fmt: skip
 
 
-def _judges(found: Rated) -> list[dict[str, str]]:
-    order = sorted(found.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
-    drop = {found.verdicts.judges[i] for i in found.droppable}
+def _judges(rated: Rated) -> list[dict[str, str]]:
+    order = sorted(rated.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
+    drop = {rated.verdicts.judges[i] for i in rated.droppable}
     return [
         {
             "judge": short(one.name),
@@ -129,8 +129,8 @@ def _judges(found: Rated) -> list[dict[str, str]]:
     ]
 
 
-def _groups(found: Rated, facts: dict[str, Any]) -> list[dict[str, str]]:
-    name, rows = found.verdicts.classes[headline(found.verdicts.classes)], []
+def _groups(rated: Rated, facts: dict[str, Any]) -> list[dict[str, str]]:
+    name, rows = rated.verdicts.classes[headline(rated.verdicts.classes)], []
     for group, one in (facts.get("by") or {}).items():
         rate = one["rate"] and one["rate"][name]
         rows.append(
@@ -144,8 +144,8 @@ def _groups(found: Rated, facts: dict[str, Any]) -> list[dict[str, str]]:
     return rows
 
 
-def _differences(found: Rated, facts: dict[str, Any]) -> list[str]:
-    name = found.verdicts.classes[headline(found.verdicts.classes)]
+def _differences(rated: Rated, facts: dict[str, Any]) -> list[str]:
+    name = rated.verdicts.classes[headline(rated.verdicts.classes)]
     several = [(one["first"], one["second"], one["difference"], one["pairs"]) for one in facts.get("differences") or []]
     if facts.get("against"):
         several.append(

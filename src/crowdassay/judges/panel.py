@@ -98,7 +98,7 @@ def describe_judges(verdicts: Verdicts, reading: IntArray, people: People) -> li
     truth = people.code
     said = said_by_people(verdicts, people)
     odd = np.array([a >= verdicts.n_classes and as_number(name) is None for a, name in enumerate(verdicts.answers)])
-    found = []
+    described = []
     for i, name in enumerate(verdicts.judges):
         mine = verdicts.judge == i
         at = place[verdicts.item[mine]]
@@ -114,8 +114,8 @@ def describe_judges(verdicts: Verdicts, reading: IntArray, people: People) -> li
         verdict = judge_verdict(accuracy, kappa, n, float(guess))
         replaces = may_replace(said, reading[:, i]) if said.shape[1] > 1 else None
         abstains = float(odd[verdicts.answer[mine]].mean()) if mine.any() else 0.0
-        found.append(Judge(name, int(mine.sum()), n, accuracy, kappa, counts, abstains, bias, replaces, verdict))
-    return found
+        described.append(Judge(name, int(mine.sum()), n, accuracy, kappa, counts, abstains, bias, replaces, verdict))
+    return described
 
 
 def said_by_people(verdicts: Verdicts, people: People) -> IntArray:

@@ -146,8 +146,8 @@ def estimate_rate(sample: Sample, *, confidence: float = 0.95, beyond: bool = Fa
     residual = truth - weight * predicted
     if residual @ residual >= truth @ truth:
         return alone  # the prediction is worth nothing
-    found = _interval(sample, weight, confidence, beyond)
-    return found if found.width <= WIDEST * alone.width else alone
+    interval = _interval(sample, weight, confidence, beyond)
+    return interval if interval.width <= WIDEST * alone.width else alone
 
 
 def rate_moments(sample: Sample, weight: float, worthless: float, *, beyond: bool = False) -> tuple[float, float]:

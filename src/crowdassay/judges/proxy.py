@@ -69,9 +69,9 @@ def predict_people(verdicts: Verdicts, people: People, panel: FloatArray | None,
     for k in range(n_folds):
         rest = fold != k
         part = whole if panel is not None else _panel(verdicts, people, rest, None)
-        found, weight = _corrected(part, people, rest)
-        held[~rest] = found[people.item[~rest]]
-        blind += found / n_folds
+        corrected, weight = _corrected(part, people, rest)
+        held[~rest] = corrected[people.item[~rest]]
+        blind += corrected / n_folds
         weights += weight / n_folds
     blind[people.item] = held
     return Proxy(whole.probability, blind, weights)

@@ -85,8 +85,8 @@ def rate(
     >>> truth = generator.random(400) < 0.7
     >>> said = {f"judge {i}": truth ^ (generator.random(400) < 0.2) for i in range(3)} | {"ann": truth[:50]}
     >>> rows = [(j, who, "pass" if yes else "fail") for who, what in said.items() for j, yes in enumerate(what)]
-    >>> found = rate(tuple(zip(*rows)), people=["ann"])
-    >>> low, high = found.rate["pass"].low, found.rate["pass"].high
+    >>> rated = rate(tuple(zip(*rows)), people=["ann"])
+    >>> low, high = rated.rate["pass"].low, rated.rate["pass"].high
     >>> bool(low < truth.mean() < high)
     True
     """
@@ -158,9 +158,9 @@ def default_panel(verdicts: Verdicts) -> FloatArray | None:
         workers=pa.array(verdicts.judges, pa.string()),
         classes=pa.array(verdicts.classes, pa.string()),
     )
-    found = Assay().fit(labels).result_.posterior
-    posterior = np.tile(found.mean(axis=0), (verdicts.n_items, 1))
-    posterior[judged] = found
+    among_judged = Assay().fit(labels).result_.posterior
+    posterior = np.tile(among_judged.mean(axis=0), (verdicts.n_items, 1))
+    posterior[judged] = among_judged
     return posterior
 
 
@@ -189,8 +189,8 @@ def _in_order(given: Any, verdicts: Verdicts, what: str) -> list[str | None] | N
     if given is None:
         return None
     if isinstance(given, Mapping):
-        found = [given.get(str(item)) for item in verdicts.items.to_pylist()]
-        return [None if value is None else str(value) for value in found]
+        ordered = [given.get(str(item)) for item in verdicts.items.to_pylist()]
+        return [None if value is None else str(value) for value in ordered]
     if len(given) != verdicts.n_items:
         raise ParameterError(f"`{what}` has {len(given)} entries for {verdicts.n_items} items.")
     return [None if value is None else str(value) for value in given]

@@ -154,7 +154,7 @@ class Rated:
             if self.orders is not None:
                 record["order_bias"] = _order(self.orders[i])
             judges.append(record)
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "rate": as_rates(self.rates, verdicts.classes),
             "people_only": as_rates(self.alone, verdicts.classes),
             "panel_only": as_rates(self.claimed, verdicts.classes),
@@ -183,8 +183,8 @@ class Rated:
             "notes": list(self.notes),
         }  # fmt: skip
         if self.groups is not None:
-            found["by"], found["differences"] = self.groups, self.differences
-        return found
+            fields["by"], fields["differences"] = self.groups, self.differences
+        return fields
 
 
 def kind_names(count: int, rated: Rated) -> list[str]:

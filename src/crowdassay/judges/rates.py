@@ -61,11 +61,11 @@ def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) ->
         return None
     n_classes = evidence.blind.shape[1]
     how = (evidence.confidence, evidence.beyond)
-    found = [_rate(evidence.sample(c, among, evidence.drawn), False, *how) for c in range(n_classes)]
+    rates = [_rate(evidence.sample(c, among, evidence.drawn), False, *how) for c in range(n_classes)]
     if powered:
         helped = [_rate(evidence.sample(c, among, evidence.stratum), True, *how) for c in range(n_classes)]
-        found = [one if one.width <= WIDEST * alone.width else alone for one, alone in zip(helped, found, strict=True)]
-    return _mirrored(found) if n_classes == 2 else found
+        rates = [one if one.width <= WIDEST * alone.width else alone for one, alone in zip(helped, rates, strict=True)]
+    return _mirrored(rates) if n_classes == 2 else rates
 
 
 def _rate(sample: Sample, powered: bool, confidence: float, beyond: bool) -> Interval:
@@ -75,14 +75,14 @@ def _rate(sample: Sample, powered: bool, confidence: float, beyond: bool) -> Int
 def usable_strata(strata: IntArray, among: BoolArray, seen: IntArray) -> IntArray:
     """Return strata, (n_items,), numbered anew among some items, or one stratum where one holds fewer than two seen."""
     present, code = np.unique(strata[among], return_inverse=True)
-    found = np.zeros_like(strata)
-    found[among] = code
-    return found if np.bincount(found[seen], minlength=len(present)).min() >= 2 else np.zeros_like(strata)
+    usable = np.zeros_like(strata)
+    usable[among] = code
+    return usable if np.bincount(usable[seen], minlength=len(present)).min() >= 2 else np.zeros_like(strata)
 
 
-def _mirrored(found: Rates) -> Rates:
+def _mirrored(rates: Rates) -> Rates:
     """Let two classes say the same: the second is what the first leaves."""
-    one = found[0]
+    one = rates[0]
     return [one, Interval(1 - one.estimate, 1 - one.high, 1 - one.low, one.effective)]
 
 
@@ -134,6 +134,6 @@ def correlation(evidence: Evidence, c: int, one: BoolArray, two: BoolArray, pair
     return float(np.corrcoef(left, right)[0, 1] * len(both) / np.sqrt(seen[0] * seen[1]))
 
 
-def as_rates(found: Rates | None, classes: Sequence[str]) -> dict[str, Any] | None:
+def as_rates(rates: Rates | None, classes: Sequence[str]) -> dict[str, Any] | None:
     """Return rates as plain values by class."""
-    return None if found is None else {name: one.as_dict() for name, one in zip(classes, found, strict=True)}
+    return None if rates is None else {name: one.as_dict() for name, one in zip(classes, rates, strict=True)}

@@ -25,9 +25,9 @@ def headline(classes: Sequence[str]) -> int:
     return next((names.index(word) for word in FAVOURABLE if word in names), 0)
 
 
-def about_worth(found: Rated) -> str:
+def about_worth(rated: Rated) -> str:
     """Say how many independent judges the panel is worth, and who makes the same mistakes."""
-    like, names = found.likeness, found.verdicts.judges
+    like, names = rated.likeness, rated.verdicts.judges
     if len(names) == 1:
         return ""
     if not np.isfinite(like.worth):
@@ -42,9 +42,9 @@ def about_worth(found: Rated) -> str:
     return text
 
 
-def about_people(found: Rated) -> str:
+def about_people(rated: Rated) -> str:
     """Say how often people err, where that can be told."""
-    people = found.people
+    people = rated.people
     if not people.error:
         return ""
     return (
@@ -53,9 +53,9 @@ def about_people(found: Rated) -> str:
     )
 
 
-def about_replacing(found: Rated) -> list[str]:
+def about_replacing(rated: Rated) -> list[str]:
     """Say which judges may replace a person."""
-    tested = [(one.name, one.replaces) for one in found.judges if one.replaces is not None]
+    tested = [(one.name, one.replaces) for one in rated.judges if one.replaces is not None]
     if not tested:
         return []
     passing = [f"{name} (wins against {test.winning_rate:.0%} of people)" for name, test in tested if test.passes]
@@ -69,51 +69,51 @@ def about_replacing(found: Rated) -> list[str]:
     return [text + (" With fewer than three people this is weak evidence." if fewest < 3 else "")]
 
 
-def about_order(found: Rated) -> list[str]:
+def about_order(rated: Rated) -> list[str]:
     """Say which judges go by the order in which choices are shown."""
-    if found.orders is None:
+    if rated.orders is None:
         return []
     told = [
         f"{name} {bias.in_words()}."
-        for name, bias in zip(found.verdicts.judges, found.orders, strict=True)
+        for name, bias in zip(rated.verdicts.judges, rated.orders, strict=True)
         if bias is not None and not bias.shift.low <= 0 <= bias.shift.high
     ]
     return told or ["No judge's verdicts clearly depend on the order in which choices were shown."]
 
 
-def about_help(found: Rated) -> str:
+def about_help(rated: Rated) -> str:
     """Say what the judges spare people, and what that is worth where costs are known."""
-    n = len(found.people.item)
-    gain = judges_gain(found.rates, found.alone) if found.rates[0].effective > 0 else 1.0
+    n = len(rated.people.item)
+    gain = judges_gain(rated.rates, rated.alone) if rated.rates[0].effective > 0 else 1.0
     if n < FEWEST_ITEMS or not 1.02 < gain < float("inf"):
-        if found.spent is None:
+        if rated.spent is None:
             return ""
-        return f"The judges cost {found.spent.judges:,.2f} and narrow the interval by nothing that could be told."
+        return f"The judges cost {rated.spent.judges:,.2f} and narrow the interval by nothing that could be told."
     text = f"The judges help: people alone would have to see {counted(round(gain * n), 'item')} for as narrow an interval."
-    if found.spent is None:
+    if rated.spent is None:
         return text
-    more = found.spent.alone - found.spent.people
-    worth = "less than the judges" if more < found.spent.judges else "more than the judges"
-    return f"{text} That would cost {more:,.2f} more, {worth}, who cost {found.spent.judges:,.2f}."
+    more = rated.spent.alone - rated.spent.people
+    worth = "less than the judges" if more < rated.spent.judges else "more than the judges"
+    return f"{text} That would cost {more:,.2f} more, {worth}, who cost {rated.spent.judges:,.2f}."
 
 
-def to_drop(found: Rated) -> str:
+def to_drop(rated: Rated) -> str:
     """Say which judges can be dropped without loss."""
-    names, drop = found.verdicts.judges, found.droppable
-    if not found.dropped:
+    names, drop = rated.verdicts.judges, rated.droppable
+    if not rated.dropped:
         return ""
     if not drop:
         return "No judge can be dropped for certain without loss."
-    saved = next(step.saved for step in reversed(found.dropped) if step.bearable)
-    cost = f", which saves {saved:.0%} of their cost" if found.costed else ""
+    saved = next(step.saved for step in reversed(rated.dropped) if step.bearable)
+    cost = f", which saves {saved:.0%} of their cost" if rated.costed else ""
     return f"Without loss you can drop {_joined([names[i] for i in drop])}{cost}."
 
 
-def to_do(found: Rated) -> str:
+def to_do(rated: Rated) -> str:
     """Say what the next labels of people would do."""
     return (
-        f"{counted(len(found.ahead.item), 'more item')} seen by people (--next) would make the interval about "
-        f"{1 - found.ahead.narrower:.0%} narrower."
+        f"{counted(len(rated.ahead.item), 'more item')} seen by people (--next) would make the interval about "
+        f"{1 - rated.ahead.narrower:.0%} narrower."
     )
 
 

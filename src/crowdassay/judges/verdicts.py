@@ -101,19 +101,19 @@ def split_verdicts(
     used = [words[k] for k in np.unique(labels.label[human])]
     notes: list[str] = []
     judged = [words[k] for k in np.unique(labels.label[~human])]
-    found = find_classes(classes, [*used, *known.values()], judged, notes)
-    meaning = _meaning(words, found, notes)
-    place = {name: c for c, name in enumerate(found)}
+    scale = find_classes(classes, [*used, *known.values()], judged, notes)
+    meaning = _meaning(words, scale, notes)
+    place = {name: c for c, name in enumerate(scale)}
     said = np.array([place.get(name, -1) for name in meaning])[labels.label[human]]
-    _tell_strangers(said, [words[k] for k in labels.label[human]], found, notes)
+    _tell_strangers(said, [words[k] for k in labels.label[human]], scale, notes)
     kept = said >= 0
     judge_of = np.cumsum(~np.isin(np.arange(len(workers)), named)) - 1
-    answers, answer = name_answers([meaning[k] for k in range(len(words))], labels.label[~human], found, notes)
+    answers, answer = name_answers([meaning[k] for k in range(len(words))], labels.label[~human], scale, notes)
     return Verdicts(
         items=labels.items,
         judges=tuple(name for number, name in enumerate(workers) if number not in named),
         people=tuple(workers[number] for number in named),
-        classes=found,
+        classes=scale,
         answers=answers,
         item=labels.label_item[~human],
         judge=judge_of[labels.worker[~human]],
@@ -140,10 +140,10 @@ def _meaning(words: Sequence[str], classes: tuple[str, ...], notes: list[str]) -
     exact, folded = set(classes), {name.strip().casefold(): name for name in classes}
     if len(folded) < len(classes):
         return list(words)  # classes that differ in capitals only mean what they say
-    found = [word if word in exact else folded.get(word.strip().casefold(), word) for word in words]
-    if changed := [word for word, name in zip(words, found, strict=True) if word != name]:
+    meanings = [word if word in exact else folded.get(word.strip().casefold(), word) for word in words]
+    if changed := [word for word, name in zip(words, meanings, strict=True) if word != name]:
         notes.append(f"Answers that differ from a class in capitals or blanks only were taken for it: {listed(changed, 5)}.")
-    return found
+    return meanings
 
 
 def _tell_strangers(said: IntArray, words: list[str], classes: tuple[str, ...], notes: list[str]) -> None:

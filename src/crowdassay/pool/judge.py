@@ -49,8 +49,8 @@ class ItemMember:
         """Return the logarithms of its class probabilities, (n_items, n_classes)."""
         engine = RandomItemsEngine(without_gold(labels))
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
-        found = engine.integrate(self.p, self.log_prior, anchor=0.0, precision=self.precision, effects=effects)
-        return np.log(np.maximum(found.posterior, LEAST))
+        integrated = engine.integrate(self.p, self.log_prior, anchor=0.0, precision=self.precision, effects=effects)
+        return np.log(np.maximum(integrated.posterior, LEAST))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +99,10 @@ class Pool:
         code = np.where(code < len(self.tables), code, -1)
 
         def rows(known: FloatArray, stranger: FloatArray | float) -> FloatArray:
-            found = np.empty((len(code), *known.shape[1:]))
-            found[:] = stranger
-            found[code >= 0] = known[code[code >= 0]]
-            return found
+            values = np.empty((len(code), *known.shape[1:]))
+            values[:] = stranger
+            values[code >= 0] = known[code[code >= 0]]
+            return values
 
         items = self.items
         return replace(
@@ -146,17 +146,17 @@ def parts(labels: Labels, pool: Pool) -> tuple[FloatArray, FloatArray]:
     given, heard = answers(labels, counted), answers(labels, counted * pool.voice[labels.worker])
     votes = np.asarray(heard @ np.tile(np.eye(n_classes), (labels.n_workers, 1)))
     n_labels = votes.sum(axis=1)
-    found = np.empty((labels.n_items, n_classes, 3))
+    evidence = np.empty((labels.n_items, n_classes, 3))
     share = worth(n_labels, pool.correlation)
-    found[:, :, 0] = share[:, None] * (given @ pool.tables.transpose(0, 2, 1).reshape(-1, n_classes) + pool.offset)
-    found[:, :, 1] = pool.vote * np.log((votes + 1.0 / n_classes) / (n_labels + 1.0)[:, None])
-    found[:, :, 2] = 0.0
+    evidence[:, :, 0] = share[:, None] * (given @ pool.tables.transpose(0, 2, 1).reshape(-1, n_classes) + pool.offset)
+    evidence[:, :, 1] = pool.vote * np.log((votes + 1.0 / n_classes) / (n_labels + 1.0)[:, None])
+    evidence[:, :, 2] = 0.0
     if pool.items is not None:
         gate = pool.items.gate * n_labels / (n_labels + pool.many)
         share = share * (1.0 - gate)
-        found[:, :, :2] *= (1.0 - gate)[:, None, None]
-        found[:, :, 2] = (pool.items.weight * gate)[:, None] * pool.items.judge(labels)
-    return found, share
+        evidence[:, :, :2] *= (1.0 - gate)[:, None, None]
+        evidence[:, :, 2] = (pool.items.weight * gate)[:, None] * pool.items.judge(labels)
+    return evidence, share
 
 
 def ordinary(labels: Labels, pool: Pool) -> FloatArray:
@@ -194,8 +194,8 @@ def choose(posterior: FloatArray, pool: Pool) -> BoolArray:
 
 def softmax(logits: FloatArray) -> FloatArray:
     """Return probabilities that add up to one in each row."""
-    found = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def blend(labels: Labels, posterior: FloatArray, pool: Pool) -> FloatArray:

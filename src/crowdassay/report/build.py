@@ -83,8 +83,8 @@ def build_report(
     against = truth if truth is not None and truth.known else None
     if truth is not None and truth.gold and against is None:
         notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
-    labels, found, totals = insight.record.labels, insight, insight.totals
-    money = None if cost is None else count_money(found, cost)
+    labels, totals = insight.record.labels, insight.totals
+    money = None if cost is None else count_money(insight, cost)
     held = shown_contents(insight, contents or {}, folder)
     flagged, flagged_note = sections.flagged_workers(insight)
     workers, workers_note = sections.all_workers(insight)
@@ -97,7 +97,7 @@ def build_report(
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
         cards=overview.cards(insight, against, money),
         steps=overview.next_steps(insight, money),
-        notes=overview.worth_knowing([*labels.report.notes, *insight.record.notes, *notes, *found.notes]),
+        notes=overview.worth_knowing([*labels.report.notes, *insight.record.notes, *notes, *insight.notes]),
         settled=f"A label counts as settled when it is at least {insight.record.settled:.0%} sure.",
         agreement=overview.agreement_note(insight),
         truth=None if against is None else {"text": _beside(against)},

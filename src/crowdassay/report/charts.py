@@ -24,12 +24,12 @@ def _share(field: str, title: str | None, **more: Any) -> Spec:
 
 def _tooltip(**titles: Any) -> list[Spec]:
     """Name fields for the tooltip: a title, or a title and a number format."""
-    found = []
+    lines = []
     for field, title in titles.items():
         name, form = (title, None) if isinstance(title, str) else title
         kind = {"type": "nominal"} if form is None else {"type": "quantitative", "format": form}
-        found.append({"field": field, "title": name, **kind})
-    return found
+        lines.append({"field": field, "title": name, **kind})
+    return lines
 
 
 def confidence_chart(records: Records) -> Spec:

@@ -40,26 +40,26 @@ class Findings:
     charts: dict[str, Chart] = field(default_factory=dict)
 
 
-def write_findings(found: Findings, path: Path) -> None:
+def write_findings(findings: Findings, path: Path) -> None:
     """Write the page as one HTML file that opens offline."""
     check_report(path)
-    write_bytes(findings_page(found).encode(), path)
+    write_bytes(findings_page(findings).encode(), path)
 
 
-def findings_page(found: Findings) -> str:
+def findings_page(findings: Findings) -> str:
     """Return the page as HTML."""
     bare = {}
-    for name, chart in found.charts.items():
+    for name, chart in findings.charts.items():
         spec = {key: value for key, value in chart.spec.items() if key != "title"}  # the page has headings of its own
         bare[name] = Chart(spec if name in FIXED else {**spec, "width": "container"}, chart.note)
     return render(
         asset("findings.html"),
         bare,
-        title=short(found.title, 120),
-        subtitle=found.subtitle,
-        cards=list(found.cards),
-        notes=list(found.notes),
-        sections=list(found.sections),
+        title=short(findings.title, 120),
+        subtitle=findings.subtitle,
+        cards=list(findings.cards),
+        notes=list(findings.notes),
+        sections=list(findings.sections),
         version=VERSION,
     )
 

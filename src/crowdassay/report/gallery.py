@@ -109,25 +109,25 @@ class Gallery:
         """Return the charts of the report by the name of their place on the page; ``against`` compares with a truth."""
         insight, chart = self.insight, self
         rows, classes, note = records.class_records(insight, None if against is None else against.cells.sum(axis=1))
-        found = {"confidence": chart.confidence(), "confusion": chart.confusion()}
-        found["classes"] = Chart(charts.classes_chart(rows, classes), note)
+        drawn = {"confidence": chart.confidence(), "confusion": chart.confusion()}
+        drawn["classes"] = Chart(charts.classes_chart(rows, classes), note)
         if insight.estimable.any():
-            found["workers"] = chart.workers()
+            drawn["workers"] = chart.workers()
         disputed = chart.items()
         if disputed.records:
-            found["items"] = disputed
+            drawn["items"] = disputed
         if len(insight.record.history) > 1:
-            found["convergence"] = chart.convergence()
+            drawn["convergence"] = chart.convergence()
         if insight.record.selection is not None:
-            found["selection"] = chart.selection()
+            drawn["selection"] = chart.selection()
         if against is not None:
-            found["calibration"] = Chart(charts.calibration_chart(against.records))
-            found["truth"] = _truth_chart(insight, against.cells)
-        found["confusion"] = _say_whose(found["confusion"])
-        for name, one in found.items():
+            drawn["calibration"] = Chart(charts.calibration_chart(against.records))
+            drawn["truth"] = _truth_chart(insight, against.cells)
+        drawn["confusion"] = _say_whose(drawn["confusion"])
+        for name, one in drawn.items():
             bare = {key: value for key, value in one.spec.items() if key != "title" or isinstance(value, dict)}
-            found[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
-        return found
+            drawn[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
+        return drawn
 
     def match(self, truth: Any) -> np.ndarray | None:
         """Return known classes as codes (n_items,), -1 where unknown, or None where nothing is given."""

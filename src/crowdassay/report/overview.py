@@ -61,19 +61,19 @@ def told(against: Against) -> str:
 
 
 def _attention(insight: Insight) -> dict[str, str]:
-    found, workers = insight, insight.record.labels.workers
-    if not found.connection.identified.any() or found.chance:
+    workers = insight.record.labels.workers
+    if not insight.connection.identified.any() or insight.chance:
         return _card("Who needs attention?", "unknown", "No worker can be judged from these labels.", "bad")
-    flagged = found.attention
+    flagged = insight.attention
     if not flagged:
         return _card("Who needs attention?", "nobody", "Nothing speaks against any worker.", "good")
     parts = []
     for action, verb in VERBS.items():
-        chosen = [i for i in flagged if found.actions[i] == action]
+        chosen = [i for i in flagged if insight.actions[i] == action]
         names = [short(workers[i].as_py(), 24) for i in chosen[:NAMED]]
         if chosen:
             parts.append(f"{verb} {listed(names, len(chosen) - len(names))}.")
-    removed = any(found.actions[i] == REMOVE for i in flagged)
+    removed = any(insight.actions[i] == REMOVE for i in flagged)
     return _card("Who needs attention?", f"{len(flagged):,}", " ".join(parts), "bad" if removed else "warn")
 
 
@@ -148,19 +148,19 @@ def worth_knowing(notes: Sequence[str]) -> list[str]:
 
 def next_steps(insight: Insight, money: Money | None) -> list[str]:
     """Return what to do, the most useful first."""
-    found, n_labels = insight, insight.n_labels
+    n_labels = insight.n_labels
     steps: list[str] = []
-    if not found.connection.identified.all():
+    if not insight.connection.identified.all():
         steps.append("Let a second worker label some of the items that only one has seen, or give some items of known class.")
-    if found.chance:
+    if insight.chance:
         steps.append("Check the question and its instructions: these labels agree no better than chance.")
         return steps
-    removed = [i for i in found.attention if found.actions[i] == REMOVE]
+    removed = [i for i in insight.attention if insight.actions[i] == REMOVE]
     if removed:
         names = listed([short(insight.record.labels.workers[i].as_py(), 24) for i in removed[:NAMED]], len(removed) - NAMED)
         count = int(n_labels[removed].sum())
         steps.append(f"Stop asking {names}: {counted(count, 'label')} that tell nothing, and every further one costs the same.")
-    rest = len(found.attention) - len(removed)
+    rest = len(insight.attention) - len(removed)
     if rest:
         who = "the other worker" if removed and rest == 1 else f"the {'other ' if removed else ''}{counted(rest, 'worker')}"
         steps.append(f"Talk to {who} on the list above. The reasons are beside the names.")

@@ -40,9 +40,9 @@ def confidence_records(insight: Insight) -> Records:
 
 def worker_records(insight: Insight) -> tuple[Records, str]:
     """Return a record for every worker whose accuracy can be estimated, those flagged always, and a note on the rest."""
-    found, labels = insight, insight.record.labels
-    n_labels = found.n_labels
-    shown = np.flatnonzero(found.estimable & (n_labels > 0))
+    labels = insight.record.labels
+    n_labels = insight.n_labels
+    shown = np.flatnonzero(insight.estimable & (n_labels > 0))
     notes = []
     if len(shown) < labels.n_workers:
         notes.append(f"{labels.n_workers - len(shown):,} workers share no item with another: nothing can be said about them.")
@@ -50,8 +50,8 @@ def worker_records(insight: Insight) -> tuple[Records, str]:
         notes.append(
             f"{MOST_WORKERS:,} of {len(shown):,} workers are shown: those flagged and, of the others, a random sample."
         )
-        shown = sample_workers(shown, np.isin(np.arange(labels.n_workers), found.attention))
-    place = np.argsort(np.argsort(found.accuracy[shown], kind="stable"))
+        shown = sample_workers(shown, np.isin(np.arange(labels.n_workers), insight.attention))
+    place = np.argsort(np.argsort(insight.accuracy[shown], kind="stable"))
     apart = SPREAD * (np.bincount(n_labels[shown])[n_labels[shown]] > 1)
     return [
         {
@@ -59,13 +59,13 @@ def worker_records(insight: Insight) -> tuple[Records, str]:
             "place": int(rank),
             "labels": int(n_labels[i]),
             "at": round(float(n_labels[i] * (1 + spread * ((rank * GOLDEN) % 1 - 0.5))), 2),
-            "accuracy": round(float(found.accuracy[i]), 4),
-            "low": round(float(found.low[i]), 4),
-            "high": round(float(found.high[i]), 4),
-            "interval": f"{found.low[i]:.1%} to {found.high[i]:.1%}",
-            "action": found.actions[int(i)],
-            "verdict": found.verdicts[int(i)],
-            "evidence": found.evidence[int(i)],
+            "accuracy": round(float(insight.accuracy[i]), 4),
+            "low": round(float(insight.low[i]), 4),
+            "high": round(float(insight.high[i]), 4),
+            "interval": f"{insight.low[i]:.1%} to {insight.high[i]:.1%}",
+            "action": insight.actions[int(i)],
+            "verdict": insight.verdicts[int(i)],
+            "evidence": insight.evidence[int(i)],
         }
         for i, rank, spread in zip(shown, place, apart, strict=True)
     ], " ".join(notes)

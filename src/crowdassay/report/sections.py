@@ -28,40 +28,38 @@ def flagged_workers(insight: Insight) -> tuple[Rows, str]:
 
 def all_workers(insight: Insight) -> tuple[Rows, str]:
     """Return a row for every worker, those that need attention first, then by accuracy; and a note on those left out."""
-    found = insight
-    rank = np.array([ORDER.index(action) for action in found.actions])
-    shown = np.where(found.estimable, found.accuracy, 2.0)
-    order = np.lexsort((-found.n_labels, shown, rank))
-    order = order[found.n_labels[order] > 0]
+    rank = np.array([ORDER.index(action) for action in insight.actions])
+    shown = np.where(insight.estimable, insight.accuracy, 2.0)
+    order = np.lexsort((-insight.n_labels, shown, rank))
+    order = order[insight.n_labels[order] > 0]
     note = "" if len(order) <= MOST_ROWS else f"The first {MOST_ROWS:,} of {len(order):,} workers; the file has all of them."
     return [_worker(insight, int(i)) for i in order[:MOST_ROWS]], note
 
 
 def _worker(insight: Insight, i: int) -> dict[str, Any]:
-    found, seconds = insight, insight.seconds
-    known = bool(found.estimable[i])
+    seconds = insight.seconds
+    known = bool(insight.estimable[i])
     pace = None if seconds is None or not np.isfinite(seconds[i]) else float(seconds[i])
     return {
         "worker": short(insight.record.labels.workers[i].as_py()),
-        "labels": f"{found.n_labels[i]:,}",
-        "n_labels": int(found.n_labels[i]),
-        "accuracy": f"{found.accuracy[i]:.0%}" if known else "",
-        "share": round(float(found.accuracy[i]), 6) if known else -1,
-        "interval": f"{found.low[i]:.0%} to {found.high[i]:.0%}" if known else "",
+        "labels": f"{insight.n_labels[i]:,}",
+        "n_labels": int(insight.n_labels[i]),
+        "accuracy": f"{insight.accuracy[i]:.0%}" if known else "",
+        "share": round(float(insight.accuracy[i]), 6) if known else -1,
+        "interval": f"{insight.low[i]:.0%} to {insight.high[i]:.0%}" if known else "",
         "seconds": "" if pace is None else shown_seconds(pace),
         "pace": -1 if pace is None else round(pace, 3),
-        "action": found.actions[i],
-        "rank": ORDER.index(found.actions[i]),
-        "verdict": found.verdicts[i],
-        "reasons": [reason.words for reason in found.advice.reasons[i]],
+        "action": insight.actions[i],
+        "rank": ORDER.index(insight.actions[i]),
+        "verdict": insight.verdicts[i],
+        "reasons": [reason.words for reason in insight.advice.reasons[i]],
         "text": _standing(insight, i),
     }
 
 
 def _standing(insight: Insight, i: int) -> str:
     """Say how a worker stands against whom nothing was found."""
-    found = insight
-    return "" if found.advice.reasons[i] or found.actions[i] != UNKNOWN else found.verdicts[i]
+    return "" if insight.advice.reasons[i] or insight.actions[i] != UNKNOWN else insight.verdicts[i]
 
 
 def copied_workers(insight: Insight) -> Rows:

@@ -65,12 +65,12 @@ def _attention(insight: Insight) -> str:
 
 def _drawings(insight: Insight) -> list[str]:
     """Draw the charts of workers and of probabilities; none where what draws them is not installed."""
-    found, gallery = [], Gallery(insight)
+    drawings, gallery = [], Gallery(insight)
     with suppress(CrowdassayError):
         shown: list[Chart] = [*([gallery.workers()] if insight.estimable.any() else []), gallery.confidence()]
         for chart in shown:
-            found.append(render_svg({**chart.spec, "width": WIDTH}))
-    return found
+            drawings.append(render_svg({**chart.spec, "width": WIDTH}))
+    return drawings
 
 
 def _least_sure(insight: Insight) -> str:

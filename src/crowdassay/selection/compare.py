@@ -62,12 +62,12 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return for each method its scores, whether it converged, and the seconds it took."""
-        found = []
+        rows = []
         for name, result in self.results.items():
             scores = {HELD_OUT: self.heldout.get(name)} if self.truth is None else score(result, self.truth)
             kept = {measure: scores[measure] for measure in (HELD_OUT, *MEASURES) if measure in scores}
-            found.append({"method": name, **kept, "converged": result.converged, "seconds": round(result.seconds, 3)})
-        return found
+            rows.append({"method": name, **kept, "converged": result.converged, "seconds": round(result.seconds, 3)})
+        return rows
 
     def agreement(self) -> dict[tuple[str, str], float]:
         """Return the share of items on which each pair of methods gives the same label."""

@@ -33,17 +33,17 @@ def ask_fit(session: Session, reason: str) -> Fit:
     """Write down that a fit is wanted."""
     stamp = now()
     session.run("INSERT INTO fits (state, reason, started, upto) VALUES (?, ?, ?, 0)", (WAITING, reason, stamp))
-    found = session.one("SELECT MAX(seq) FROM fits")
-    assert found is not None
-    return Fit(int(found[0]), WAITING, reason, stamp, None, 0, None)
+    newest = session.one("SELECT MAX(seq) FROM fits")
+    assert newest is not None
+    return Fit(int(newest[0]), WAITING, reason, stamp, None, 0, None)
 
 
 def start_fit(session: Session, number: int, upto: int) -> Fit:
     """Write down that a fit begins, of all labels up to a number."""
     session.run("UPDATE fits SET state = ?, started = ?, upto = ? WHERE seq = ?", (RUNNING, now(), upto, number))
-    found = find_fit(session, number)
-    assert found is not None
-    return found
+    fit = find_fit(session, number)
+    assert fit is not None
+    return fit
 
 
 def end_fit(session: Session, number: int, state: str, message: str | None, parts: Mapping[str, bytes] | None = None) -> None:
@@ -68,14 +68,14 @@ def list_fits(session: Session, limit: int) -> list[Fit]:
 
 def find_fit(session: Session, number: int) -> Fit | None:
     """Return a fit by its number."""
-    found = session.one("SELECT seq, state, reason, started, ended, upto, message FROM fits WHERE seq = ?", (number,))
-    return None if found is None else Fit(*found)
+    row = session.one("SELECT seq, state, reason, started, ended, upto, message FROM fits WHERE seq = ?", (number,))
+    return None if row is None else Fit(*row)
 
 
 def last_parts(session: Session) -> tuple[Fit, dict[str, bytes]] | None:
     """Return the last fit that was done, with its files; None where there is none yet."""
-    found = session.rows("SELECT fit, name, data FROM fit_parts")
-    if not found:
+    parts = session.rows("SELECT fit, name, data FROM fit_parts")
+    if not parts:
         return None
-    fit = find_fit(session, int(found[0][0]))
-    return None if fit is None else (fit, {name: bytes(data) for _, name, data in found})
+    fit = find_fit(session, int(parts[0][0]))
+    return None if fit is None else (fit, {name: bytes(data) for _, name, data in parts})

@@ -29,8 +29,8 @@ class Session:
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """Run a query and return its first row, None without any."""
-        found = self.connection.execute(self._marked(sql), values).fetchone()
-        return None if found is None else tuple(found)
+        row = self.connection.execute(self._marked(sql), values).fetchone()
+        return None if row is None else tuple(row)
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
         """Run a statement; return how many rows it touched."""

@@ -53,8 +53,8 @@ def add_items(session: Session, given: Sequence[tuple[int, Item]]) -> Counts:
 
 def find_item(session: Session, item: str) -> Item | None:
     """Return an item that was added by itself, None for one that is known by its labels only."""
-    found = session.one("SELECT item, text, link FROM items WHERE item_hash = ?", (digest(item),))
-    return None if found is None else Item(*found)
+    row = session.one("SELECT item, text, link FROM items WHERE item_hash = ?", (digest(item),))
+    return None if row is None else Item(*row)
 
 
 def item_names(session: Session) -> list[str]:
@@ -90,35 +90,35 @@ def add_truths(session: Session, given: Sequence[tuple[int, str, str]], *, sourc
 def decide_item(session: Session, item: str, label: str, *, source: str) -> int:
     """Write down what a person decided on an item; return the number of the decision."""
     session.run("INSERT INTO decisions (item, label, added, source) VALUES (?, ?, ?, ?)", (item, label, now(), source))
-    found = session.one("SELECT MAX(seq) FROM decisions")
-    assert found is not None
-    return int(found[0])
+    newest = session.one("SELECT MAX(seq) FROM decisions")
+    assert newest is not None
+    return int(newest[0])
 
 
 def undo_decision(session: Session, number: int) -> str | None:
     """Take a decision back; return its item, None where there is no such decision that stands."""
-    found = session.one("SELECT item FROM decisions WHERE seq = ? AND undone IS NULL", (number,))
-    if found is None:
+    decision = session.one("SELECT item FROM decisions WHERE seq = ? AND undone IS NULL", (number,))
+    if decision is None:
         return None
     session.run("UPDATE decisions SET undone = ? WHERE seq = ?", (now(), number))
-    return str(found[0])
+    return str(decision[0])
 
 
 def known_classes(session: Session) -> dict[str, tuple[str, str]]:
     """Return item: (label, 'decision' or 'truth'); the last decision that stands goes before a truth."""
-    found = {item: (label, "truth") for item, label in session.rows("SELECT item, label FROM truths")}
+    classes = {item: (label, "truth") for item, label in session.rows("SELECT item, label FROM truths")}
     for item, label in session.rows("SELECT item, label FROM decisions WHERE undone IS NULL ORDER BY seq"):
-        found[item] = (label, "decision")
-    return found
+        classes[item] = (label, "decision")
+    return classes
 
 
 def known_class(session: Session, item: str) -> tuple[str, str] | None:
     """Return the label of one item and where it is from, None where nobody knows."""
     sql = "SELECT label FROM decisions WHERE item = ? AND undone IS NULL ORDER BY seq DESC LIMIT 1"
-    if (found := session.one(sql, (item,))) is not None:
-        return str(found[0]), "decision"
-    found = session.one("SELECT label FROM truths WHERE item_hash = ?", (digest(item),))
-    return None if found is None else (str(found[0]), "truth")
+    if (row := session.one(sql, (item,))) is not None:
+        return str(row[0]), "decision"
+    row = session.one("SELECT label FROM truths WHERE item_hash = ?", (digest(item),))
+    return None if row is None else (str(row[0]), "truth")
 
 
 def list_decisions(session: Session, limit: int) -> list[Row]:

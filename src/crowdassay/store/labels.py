@@ -48,20 +48,20 @@ def find_met(session: Session, given: Iterable[Given]) -> Shelf:
 
 def by_items(session: Session, items: Iterable[str]) -> list[Stored]:
     """Return the labels of some items, in the order in which they came."""
-    found: list[Stored] = []
+    stored: list[Stored] = []
     for part in _parts(sorted(set(items))):
         sql = f"SELECT {COLUMNS} FROM labels WHERE item IN ({_marks(part)})"  # noqa: S608
-        found += [Stored(*row) for row in session.rows(sql, part)]
-    return sorted(found, key=lambda one: one.seq)
+        stored += [Stored(*row) for row in session.rows(sql, part)]
+    return sorted(stored, key=lambda one: one.seq)
 
 
 def labelled_by(session: Session, worker: str, items: Iterable[str]) -> set[str]:
     """Return which of some items a worker has labelled."""
-    found: set[str] = set()
+    labelled: set[str] = set()
     for part in _parts(sorted(set(items))):
         sql = f"SELECT item FROM labels WHERE item IN ({_marks(part)}) AND worker = ?"  # noqa: S608
-        found.update(str(row[0]) for row in session.rows(sql, (*part, worker)))
-    return found
+        labelled.update(str(row[0]) for row in session.rows(sql, (*part, worker)))
+    return labelled
 
 
 def list_labels(session: Session, after: str, limit: int) -> list[Stored]:
@@ -73,9 +73,9 @@ def find_place(session: Session, after: str) -> int:
     """Return the number of the label with a key, or the number itself; 0 for ``''``. Raise `KeyError` if there is none."""
     if not after:
         return 0
-    found = session.one("SELECT seq FROM labels WHERE key_short = ?", (shortened(after),))
-    if found is not None:
-        return int(found[0])
+    row = session.one("SELECT seq FROM labels WHERE key_short = ?", (shortened(after),))
+    if row is not None:
+        return int(row[0])
     if after.isascii() and after.isdigit() and len(after) < 19:  # a number in the order of arrival
         return int(after)
     raise KeyError(after)
@@ -102,16 +102,16 @@ def since(session: Session, seq: int, upto: int | None = None) -> Iterator[list[
 
 def count_labels(session: Session) -> tuple[int, int]:
     """Return the number of labels and the number of the last one."""
-    found = session.one("SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM labels")
-    assert found is not None
-    return int(found[0]), int(found[1])
+    counts = session.one("SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM labels")
+    assert counts is not None
+    return int(counts[0]), int(counts[1])
 
 
 def last_seq(session: Session) -> int:
     """Return the number of the last label, 0 without any."""
-    found = session.one("SELECT COALESCE(MAX(seq), 0) FROM labels")
-    assert found is not None
-    return int(found[0])
+    newest = session.one("SELECT COALESCE(MAX(seq), 0) FROM labels")
+    assert newest is not None
+    return int(newest[0])
 
 
 def count_by_worker(session: Session) -> dict[str, int]:

@@ -52,11 +52,11 @@ class PostgresHome(Home):
 
     def has_tables(self, session: Session) -> bool:
         """Tell whether the schema holds any of our tables' names."""
-        found = session.one(
+        row = session.one(
             "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name IN ('labels', 'items', 'fits')",
             (self.schema,),
         )
-        return found is not None
+        return row is not None
 
     def has_meta(self, session: Session) -> bool:
         """Tell whether the schema is a store."""

@@ -35,12 +35,12 @@ def steps() -> list[str]:
 
 
 def _version(session: Session, home: Home) -> int:
-    found = session.one("SELECT value FROM crowdassay_meta WHERE name = 'schema'")
-    if found is None or not str(found[0]).isdigit():
+    row = session.one("SELECT value FROM crowdassay_meta WHERE name = 'schema'")
+    if row is None or not str(row[0]).isdigit():
         raise DataError(f"{home.name} does not say which version its tables are; restore it from a copy.")
-    if int(found[0]) > len(steps()):
+    if int(row[0]) > len(steps()):
         raise DataError(
-            f"The store {home.name} was written by a newer crowdassay (its tables are version {found[0]}, this one knows "
+            f"The store {home.name} was written by a newer crowdassay (its tables are version {row[0]}, this one knows "
             f"{len(steps())}); upgrade crowdassay."
         )
-    return int(found[0])
+    return int(row[0])

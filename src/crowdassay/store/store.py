@@ -73,14 +73,14 @@ class Store:
     def take(self, session: Session, batches: list[Batch]) -> list[tuple[Taken, Plan]]:
         """Add several senders' labels in one transaction of the caller's."""
         shelf = find_met(session, [one for batch in batches for _, one in batch.given])
-        found = []
+        taken = []
         for batch in batches:
             plan = add_labels(session, batch.given, repeats=self.repeats, source=batch.source, shelf=shelf)
             for new, was in plan.change:
                 log(session, batch.source, "label replaced", key=new.key, was=was, now=new.label)
             refused = sorted([*batch.refused, *plan.refused], key=lambda one: one.index)
-            found.append((Taken(plan.added, plan.known, refused), plan))
-        return found
+            taken.append((Taken(plan.added, plan.known, refused), plan))
+        return taken
 
     def close(self) -> None:
         """Close the connections."""

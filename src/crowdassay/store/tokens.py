@@ -26,15 +26,15 @@ def hand_out(session: Session, role: str, worker: str | None, note: str) -> tupl
         "INSERT INTO tokens (token_hash, role, worker, note, added) VALUES (?, ?, ?, ?, ?)",
         (digest(token), role, worker, note, now()),
     )
-    found = session.one("SELECT MAX(seq) FROM tokens")
-    assert found is not None
-    return int(found[0]), token
+    newest = session.one("SELECT MAX(seq) FROM tokens")
+    assert newest is not None
+    return int(newest[0]), token
 
 
 def find_holder(session: Session, token: str) -> Holder | None:
     """Return who holds a token, None if nobody does (any more)."""
-    found = session.one("SELECT seq, role, worker FROM tokens WHERE token_hash = ? AND revoked IS NULL", (digest(token),))
-    return None if found is None else Holder(found[1], found[2], f"token {found[0]}")
+    holder = session.one("SELECT seq, role, worker FROM tokens WHERE token_hash = ? AND revoked IS NULL", (digest(token),))
+    return None if holder is None else Holder(holder[1], holder[2], f"token {holder[0]}")
 
 
 def revoke(session: Session, number: int) -> bool:

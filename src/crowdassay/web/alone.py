@@ -33,8 +33,8 @@ def _held(home: PostgresHome, busy: FileError) -> Iterator[None]:
     connection: Any = home.connect()
     try:
         number = (LOCK + 1) & 0x7FFFFFFF
-        found = connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(current_schema()))", (number,)).fetchone()
-        if not found[0]:
+        row = connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(current_schema()))", (number,)).fetchone()
+        if not row[0]:
             raise busy
         yield
     finally:

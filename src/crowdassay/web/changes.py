@@ -120,20 +120,20 @@ class Changes:
 
     def settle(self, items: Sequence[str], versions: Sequence[int | None], judged: Sequence[Judged]) -> None:
         """Keep what items were judged to be, unless they have changed meanwhile, when they are judged again."""
-        for item, version, found in zip(items, versions, judged, strict=True):
+        for item, version, verdict in zip(items, versions, judged, strict=True):
             if version is not None:
-                self.judged[item] = found
+                self.judged[item] = verdict
                 self._put(item)
                 if self.touched[item] == version:
                     self.pending.pop(item, None)
 
-    def know(self, item: str, found: tuple[str, str] | None, version: int) -> None:
+    def know(self, item: str, known: tuple[str, str] | None, version: int) -> None:
         """Take note of what people know of an item; None where they know nothing any more."""
-        if found is None:
+        if known is None:
             self.known.pop(item, None)
             self.touch(item, version)  # the fit took it for known
         else:
-            self.known[item] = found
+            self.known[item] = known
         self._put(item)
 
     def declare(self, item: str) -> None:
@@ -145,8 +145,8 @@ class Changes:
         """Return what is believed of an item by all its labels; None where it must be judged first, or nobody knows of it."""
         if item in self.pending:
             return None
-        found = self._unknown(item)
-        return None if found is NOTHING else found
+        judged = self._unknown(item)
+        return None if judged is NOTHING else judged
 
     def believed(self, item: str) -> Judged:
         """Return what is believed of an item without judging it anew: if need be, what was believed before."""

@@ -62,8 +62,8 @@ def _labels(service: Service) -> Iterator[dict[str, Any]]:
     after = ""
     while True:
         with service.store.home.read() as session:
-            found = list_labels(session, after, BLOCK)
-        for one in found:
+            page = list_labels(session, after, BLOCK)
+        for one in page:
             yield {
                 "key": one.key,
                 "item": one.item,
@@ -72,9 +72,9 @@ def _labels(service: Service) -> Iterator[dict[str, Any]]:
                 "round": one.round,
                 "time": one.time,
             }
-        if len(found) < BLOCK:
+        if len(page) < BLOCK:
             return
-        after = found[-1].key
+        after = page[-1].key
 
 
 ROWS = {"items": _items, "workers": _workers, "labels": _labels}

@@ -63,8 +63,8 @@ class Fits:
         """Load the last fit of the store, and begin to watch; what a dead server left running was interrupted."""
         self.writer.call(interrupt_fits).result()
         with self.job.store.home.read() as session:
-            found = last_parts(session)
-        if found is None or not self._load(*found):
+            parts = last_parts(session)
+        if parts is None or not self._load(*parts):
             self.job.touch_all()
         self._thread.start()
 
@@ -123,8 +123,8 @@ class Fits:
         """Return fits, the last first."""
         running = self.running
         with self.job.store.home.read() as session:
-            found = list_fits(session, limit)
-        return [running if running is not None and running.id == fit.id else fit for fit in found]
+            fits = list_fits(session, limit)
+        return [running if running is not None and running.id == fit.id else fit for fit in fits]
 
     def _work(self) -> None:
         while not self._stopping:

@@ -197,13 +197,13 @@ class Guard:
         assert self.token is not None
         if secrets.compare_digest(token.encode(), self.token.encode()):
             return Holder(MANAGE, None, "owner")
-        found = self._holders.get(token)
-        if found is None or found[0] < time.monotonic():
+        kept = self._holders.get(token)
+        if kept is None or kept[0] < time.monotonic():
             holder = await asyncio.get_running_loop().run_in_executor(None, self._look_up, token)
-            self._holders[token] = found = (time.monotonic() + 2.0, holder)  # a token that was taken back works 2 s more
+            self._holders[token] = kept = (time.monotonic() + 2.0, holder)  # a token that was taken back works 2 s more
             if len(self._holders) > 10_000:
                 self._holders.popitem(last=False)
-        return found[1]
+        return kept[1]
 
     def _look_up(self, token: str) -> Holder | None:
         with self.service.store.home.read() as session:

@@ -57,8 +57,8 @@ async def get_items(request: Request) -> Response:
             rows = job.open_items(first + limit + 1 if plain else 1 << 40)
             chosen = [(item, judged) for item, judged in rows if fits(item, judged)][first : first + limit + 1]
         else:
-            found = ((item, judged) for item in job.names() if (judged := job.current(item)) is not None)
-            chosen = list(islice((row for row in found if fits(*row)), first, first + limit + 1))
+            judged_items = ((item, judged) for item in job.names() if (judged := job.current(item)) is not None)
+            chosen = list(islice((row for row in judged_items if fits(*row)), first, first + limit + 1))
         more = first + limit if len(chosen) > limit else None
         return {"items": [judged.as_dict(item) for item, judged in chosen[:limit]], "next": more}
 
@@ -85,10 +85,10 @@ async def get_item(request: Request) -> Response:
             "why": why(judged, said, workers),
         }
 
-    found = await service.read(find)
-    if found is None:
+    about = await service.read(find)
+    if about is None:
         raise RefusalError(404, "There is no such item.")
-    return as_json(found)
+    return as_json(about)
 
 
 def why(judged: Judged, said: Sequence[Stored], workers: dict[str, dict[str, Any]]) -> list[str]:
@@ -98,23 +98,23 @@ def why(judged: Judged, said: Sequence[Stored], workers: dict[str, dict[str, Any
     if not said:
         return ["Nobody has labelled it yet."]
     votes = sum(one.label == judged.label for one in said)
-    found = [f"{votes} of {len(said)} labels say '{judged.label}'."]
+    reasons = [f"{votes} of {len(said)} labels say '{judged.label}'."]
     if judged.basis == VOTES:
-        found.append("No fit has seen these labels yet, so that all workers count alike.")
+        reasons.append("No fit has seen these labels yet, so that all workers count alike.")
     elif judged.basis in {FIT, UPDATED}:
         rates = [workers.get(one.worker, {}).get("accuracy") for one in said if one.label == judged.label]
         known = [rate for rate in rates if rate is not None]
         if known:
-            found.append(
+            reasons.append(
                 f"Those who say so are right {sum(known) / len(known):.0%} of the time on average, as far as is known."
             )
         others = Counter(one.label for one in said if one.label != judged.label)
         if others and max(others.values()) > votes:
             rival = max(sorted(others), key=lambda name: others[name])
-            found.append(f"More say '{rival}', but they are less reliable, or often wrong in this way.")
+            reasons.append(f"More say '{rival}', but they are less reliable, or often wrong in this way.")
     if judged.basis == UPDATED:
-        found.append("Some of these labels are newer than the last fit; the workers are judged as they were then.")
-    return found
+        reasons.append("Some of these labels are newer than the last fit; the workers are judged as they were then.")
+    return reasons
 
 
 def worker_facts(job: Job) -> dict[str, dict[str, Any]]:

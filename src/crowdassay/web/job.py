@@ -110,8 +110,8 @@ class Job:
         """Take note of what people know of items; None where they know nothing any more."""
         with self._lock:
             self.version += 1
-            for item, found in known.items():
-                self._changes.know(item, found, self.version)
+            for item, truth in known.items():
+                self._changes.know(item, truth, self.version)
         self._changed()
 
     def items_added(self, items: Iterable[str]) -> None:
@@ -158,25 +158,25 @@ class Job:
 
     def _items_after(self, seq: int) -> tuple[set[str], int]:
         """Return the items of labels after a number, and the number of the last of them."""
-        found: set[str] = set()
+        items: set[str] = set()
         with self.store.home.read() as session:
             for block in since(session, seq):
-                found.update(row[1] for row in block)
+                items.update(row[1] for row in block)
                 seq = block[-1][0]
-        return found, seq
+        return items, seq
 
     def current(self, item: str, session: Session | None = None) -> Judged | None:
         """Return what is believed of an item, None if nobody knows of it."""
         with self._lock:
             changes = self._changes
-            found, pending = changes.current(item), item in changes.pending
+            judged, pending = changes.current(item), item in changes.pending
         if pending:
-            found = self._judge([item], session)[0]
-        if found is None:
+            judged = self._judge([item], session)[0]
+        if judged is None:
             if item not in changes.declared and item not in changes.known:
                 return None
-            found = NOTHING
-        return changes.with_known(item, found)
+            judged = NOTHING
+        return changes.with_known(item, judged)
 
     def judge_pending(self, most: int = MOST_JUDGED) -> None:
         """Judge items that have changed since they were judged last."""
@@ -215,11 +215,11 @@ class Job:
                 places.append(place)
                 if len(places) == most:
                     break
-        found = [
+        open_items = [
             (float(snapshot.probability[place]), snapshot.names[place], from_fit(snapshot, int(place), whole=whole))
             for place in places
         ]
-        return [(item, judged) for _, item, judged in heapq.merge(late[:most], found, key=lambda row: row[:2])][:most]
+        return [(item, judged) for _, item, judged in heapq.merge(late[:most], open_items, key=lambda row: row[:2])][:most]
 
     def _open_late(self) -> list[Row]:
         """Return the open items that the last fit does not know as they are now, the least sure first.

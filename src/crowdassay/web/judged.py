@@ -84,11 +84,11 @@ def from_labels(snapshot: Snapshot | None, items: Sequence[Said]) -> list[Judged
     """Judge items anew by all their labels: with the workers as fitted, by votes where there is no fit or a new class."""
     classes = set() if snapshot is None else set(snapshot.classes)
     fitted = [place for place, said in enumerate(items) if said and all(label in classes for _, label in said)]
-    found = {}
+    judged = {}
     if snapshot is not None and fitted:
         posterior = judge(snapshot, [items[place] for place in fitted])
-        found = {place: _decided(snapshot, row, items[place]) for place, row in zip(fitted, posterior, strict=True)}
-    return [found.get(place) or from_votes(said) for place, said in enumerate(items)]
+        judged = {place: _decided(snapshot, row, items[place]) for place, row in zip(fitted, posterior, strict=True)}
+    return [judged.get(place) or from_votes(said) for place, said in enumerate(items)]
 
 
 def _decided(snapshot: Snapshot, row: np.ndarray, said: Said) -> Judged:

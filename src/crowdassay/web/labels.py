@@ -91,12 +91,12 @@ def _listed(service: Service, seq: int, limit: int) -> Iterator[bytes]:
     head, last, left = b'{"labels":[', None, limit
     while left > 0:
         with service.store.home.read() as session:
-            found = list_from(session, seq, min(left, BLOCK))
-        if found:
-            yield head + json.dumps([show(one) for one in found], ensure_ascii=False, separators=(",", ":")).encode()[1:-1]
-            head, last, seq = b",", found[-1].key, found[-1].seq
-        left -= len(found)
-        if len(found) < BLOCK:
+            rows = list_from(session, seq, min(left, BLOCK))
+        if rows:
+            yield head + json.dumps([show(one) for one in rows], ensure_ascii=False, separators=(",", ":")).encode()[1:-1]
+            head, last, seq = b",", rows[-1].key, rows[-1].seq
+        left -= len(rows)
+        if len(rows) < BLOCK:
             break
     yield (b"" if last is not None else head) + b'],"next":' + json.dumps(last if left == 0 else None).encode() + b"}"
 

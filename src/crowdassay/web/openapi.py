@@ -81,7 +81,7 @@ def _operation(
     one: bool = False,
     role: str = "read",
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "summary": about,
         "description": f"For tokens of the role {role}.",
         "parameters": list(parameters),
@@ -94,8 +94,8 @@ def _operation(
         kinds = {"application/json": {"schema": body if one else _list(body)}}
         if not one:
             kinds["application/x-ndjson"] = {"schema": body}
-        found["requestBody"] = {"required": True, "content": kinds}
-    return found
+        operation["requestBody"] = {"required": True, "content": kinds}
+    return operation
 
 
 def describe() -> dict[str, Any]:

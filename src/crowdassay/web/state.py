@@ -122,17 +122,17 @@ async def get_fits(request: Request) -> Response:
     """List fits, the last first."""
     limit = number_of(request, "limit", 20, 1, 1000)
     service = service_of(request)
-    found = await service.run(lambda: service.fits.listed(limit))
-    return as_json({"fits": [fit.as_dict() for fit in found]})
+    fits = await service.run(lambda: service.fits.listed(limit))
+    return as_json({"fits": [fit.as_dict() for fit in fits]})
 
 
 async def get_fit(request: Request) -> Response:
     """Say how a fit stands."""
     service = service_of(request)
-    found = await service.run(lambda: service.fits.find(request.path_params["number"]))
-    if found is None:
+    fit = await service.run(lambda: service.fits.find(request.path_params["number"]))
+    if fit is None:
         raise RefusalError(404, "There is no such fit.")
-    return as_json(found.as_dict())
+    return as_json(fit.as_dict())
 
 
 async def delete_fit(request: Request) -> Response:

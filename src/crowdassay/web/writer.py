@@ -83,20 +83,20 @@ class Writer:
     def _next(self) -> list[Asked]:
         """Wait for something to write; return it with all that came meanwhile."""
         first = self._queue.get()
-        found: list[Asked] = []
+        asked: list[Asked] = []
         size = 0
         while True:
             if first is None:
                 self._ended = True
-                return found
-            found.append(first)
+                return asked
+            asked.append(first)
             size += len(first.batch.given) if first.batch else 1
             if size >= MOST_LABELS:
-                return found
+                return asked
             try:
                 first = self._queue.get_nowait()
             except queue.Empty:
-                return found
+                return asked
 
     def _write(self, asked: list[Asked]) -> None:
         try:
@@ -143,13 +143,13 @@ def _tell(asked: list[Asked], answers: list[Any]) -> None:
             one.answer.set_exception(answer)
         else:
             one.answer.set_result(answer)
-    for loop, found in loops.items():
+    for loop, waiting in loops.items():
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(_wake, found)
+            loop.call_soon_threadsafe(_wake, waiting)
 
 
-def _wake(found: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, answer in found:
+def _wake(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, answer in answers:
         if future.done():  # whoever asked has gone
             continue
         if isinstance(answer, Exception):
