@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-FEW = 8  # columns up to which one after the other is quicker than row by row
+FEW_COLUMNS = 8  # columns up to which one after the other is quicker than row by row
 
 
 def row_max(table: NDArray[Any]) -> NDArray[Any]:
@@ -21,7 +21,7 @@ def row_max(table: NDArray[Any]) -> NDArray[Any]:
     >>> row_max(np.array([[1, 3], [5, 2]])).tolist()
     [3, 5]
     """
-    return reduce(np.maximum, table.T) if table.shape[1] <= FEW else np.asarray(table.max(axis=1))
+    return reduce(np.maximum, table.T) if table.shape[1] <= FEW_COLUMNS else np.asarray(table.max(axis=1))
 
 
 def row_sum(table: NDArray[Any]) -> NDArray[Any]:

@@ -84,7 +84,7 @@ def test_what_stays_elsewhere_is_said(tmp_path):
 
 
 def test_a_sample_is_said_to_be_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("crowdassay.insight.learn.SAMPLE", 1200)
+    monkeypatch.setattr("crowdassay.insight.learn.LABELS_SAMPLED", 1200)
     labels, _ = story()
     holder = spooled(labels, tmp_path)
     result = fit(DawidSkene(smoothing=0.5), holder, few=0)

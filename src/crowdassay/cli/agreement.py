@@ -21,7 +21,7 @@ NAMES = {
     "cohen_kappa": "Cohen's kappa, mean of pairs",
 }
 FILES = ("classes.csv", "workers.csv", "pairs.csv", "overall.csv")
-SHOWN = 5
+WORKERS_SHOWN = 5
 MOST_CLASSES = 20
 
 
@@ -114,7 +114,7 @@ def show(found: Agreement, out: Path | None) -> None:
     console.print(workers)
     for end in ("most", "least"):
         pairs = Table("worker", "other", "items", "agreement", "kappa", title=f"Pairs who agree {end}", title_justify="left")
-        for row in [row for row in tables["pairs"] if row["end"] == end][:SHOWN]:
+        for row in [row for row in tables["pairs"] if row["end"] == end][:WORKERS_SHOWN]:
             pairs.add_row(
                 shown(row["worker"]), shown(row["other"]), f"{row['items']:,}", number(row["agreement"]), number(row["kappa"])
             )
@@ -131,7 +131,7 @@ def least_agreeing(found: Agreement) -> list[dict[str, Any]]:
     table = found.tables["workers"]
     many = table.filter(pc.invert(table["few"]))
     table = (many if many.num_rows else table).filter(pc.is_valid((many if many.num_rows else table)["agreement"]))
-    rows: list[dict[str, Any]] = table.sort_by("agreement").slice(0, SHOWN).to_pylist()
+    rows: list[dict[str, Any]] = table.sort_by("agreement").slice(0, WORKERS_SHOWN).to_pylist()
     return rows
 
 

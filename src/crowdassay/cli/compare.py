@@ -13,7 +13,7 @@ from crowdassay.cli.reading import read, reading_options
 if TYPE_CHECKING:
     from crowdassay.selection.compare import Comparison
 
-SHOWN = 10
+ROWS_SHOWN = 10
 
 
 @click.command(cls=Grouped, short_help="Fit several methods and compare them.")
@@ -117,6 +117,6 @@ def show(table: dict[str, Any]) -> None:
     console.print(f"The methods disagree on {table['n_disputed']:,} of {table['n_items']:,} items.")
     if table["disputed"]:
         items = Table("item", *methods, title="Most disputed items", title_justify="left")
-        for row in table["disputed"][:SHOWN]:
+        for row in table["disputed"][:ROWS_SHOWN]:
             items.add_row(shown(row["item"]), *(shown(row["methods"][name]) for name in methods))
         console.print(items)

@@ -31,7 +31,7 @@ OPTIONS = (
 IN_MEMORY = {"save_model": None, "validation": None}
 SHARE = 0.5  # of the free memory that is used where none is given
 PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
-SAMPLE = 1 << 20
+BYTES_LOOKED_AT = 1 << 20
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".results", ".json", ".jsonl", ".ndjson")
 
 Announce = Callable[[str], None]
@@ -245,6 +245,6 @@ def memory_needed(path: Path) -> float:
             return 0.0  # whoever reads it says that it is damaged
         return rows * (PER_ROW + 20 * PER_BYTE)  # ids of ordinary length
     with opened(path) as stream:
-        start = stream.read(SAMPLE)
+        start = stream.read(BYTES_LOOKED_AT)
     packed = 5 if is_gzipped(path) else 1  # ids pack well
     return size * packed * (PER_BYTE + PER_ROW * start.count(b"\n") / max(len(start), 1))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from crowdassay.judges.ppi import Interval
     from crowdassay.judges.rated import Rated
 
-MOST = 20
+JUDGES_SHOWN = 20
 NONE = "–"
 
 
@@ -48,7 +48,7 @@ def show_rates(console: Console, found: Rated) -> None:
     table = Table("class", "rate", limits, "people alone", "judges alone claim", title="Rate", title_justify="left")
     for name, one, alone, claim in zip(found.verdicts.classes, found.rates, found.alone, found.claimed, strict=True):
         table.add_row(shown(name), percent(one.estimate), between(one), with_limits(alone), with_limits(claim))
-        if table.row_count == MOST:
+        if table.row_count == JUDGES_SHOWN:
             break
     console.print(table)
 
@@ -68,7 +68,7 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
             cells = (percent(rate["estimate"]), _limits(rate)) if rate else (NONE, NONE)
             table.add_row(shown(group), *cells, f"{one['n_people_items']:,} of {one['n_items']:,}")
         console.print(table)
-        for one in facts["differences"][:MOST]:
+        for one in facts["differences"][:JUDGES_SHOWN]:
             if one["difference"]:
                 pairs = "" if one["pairs"] is None else f" in {one['pairs']:,} pairs"
                 between = f"{shown(one['first'])} less {shown(one['second'])}, {shown(name)}"
@@ -88,16 +88,16 @@ def show_judges(console: Console, found: Rated) -> None:
 
     table = Table("judge", "items", "accuracy", "95% interval", "kappa", "verdict", title="Judges", title_justify="left")
     order = sorted(found.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
-    for one in order[:MOST]:
+    for one in order[:JUDGES_SHOWN]:
         kappa = NONE if one.kappa is None else f"{one.kappa:.2f}"
         cells = (NONE, NONE) if one.accuracy is None else (percent(one.accuracy.estimate), between(one.accuracy))
         table.add_row(shown(one.name), f"{one.items:,}", *cells, kappa, one.verdict)
     console.print(table)
-    for one in order[:MOST]:
+    for one in order[:JUDGES_SHOWN]:
         if one.bias.startswith("says"):
             console.print(f"{shown(one.name)} {one.bias}.", soft_wrap=True)
-    if len(order) > MOST:
-        console.print(f"{len(order) - MOST} more judges are in --json and in the report.")
+    if len(order) > JUDGES_SHOWN:
+        console.print(f"{len(order) - JUDGES_SHOWN} more judges are in --json and in the report.")
 
 
 def sentences(found: Rated) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import IntArray
 from crowdassay.threads import available_cores, work_on_each
 
-ROWS = 1 << 17  # labels handed to a thread at a time
+ROWS_A_THREAD = 1 << 17  # labels handed to a thread at a time
 PART_BITS, AT_ONCE = 8, 16  # leading bits of an item's code that tell its part; parts handed to a thread at a time
 
 _jit = njit(nogil=True, cache=True)
@@ -30,7 +30,7 @@ def sort_by_item(
     """
     shift = max(n_items - 1, 1).bit_length() - PART_BITS if n_items > 1 << PART_BITS else 0  # 2 ** shift items are a part
     n_parts = ((n_items - 1) >> shift) + 1
-    spans = [slice(first, first + ROWS) for first in range(0, len(item), ROWS)]
+    spans = [slice(first, first + ROWS_A_THREAD) for first in range(0, len(item), ROWS_A_THREAD)]
     counts = np.zeros((len(spans), n_parts), np.int64)
     dealt = np.empty(len(item), np.int32), np.empty(len(item), np.int32), np.empty(len(item), np.int16)
     starts, who, what = np.zeros(n_items + 1, np.int64), np.empty_like(worker), np.empty_like(label)
@@ -58,7 +58,9 @@ def count_votes(starts: IntArray, label: NDArray[np.int16], n_classes: int) -> N
     votes = np.zeros((len(starts) - 1, n_classes), np.int32)
     with ThreadPoolExecutor(available_cores()) as pool:
         work_on_each(
-            pool, lambda first: _count_votes(starts, label, first, votes[first : first + ROWS]), range(0, len(votes), ROWS)
+            pool,
+            lambda first: _count_votes(starts, label, first, votes[first : first + ROWS_A_THREAD]),
+            range(0, len(votes), ROWS_A_THREAD),
         )
     return votes
 

@@ -24,7 +24,7 @@ RAW_FILES = "https://raw.githubusercontent.com"
 VARIABLE = "CROWDASSAY_DATASETS_URL"
 MAX_BYTES = 32 << 20  # the largest raw file has 2.3 MB
 TIMEOUT = 30.0  # seconds without an answer
-CHUNK = 1 << 16
+BYTES_AT_A_TIME = 1 << 16
 
 
 def fetch(
@@ -89,7 +89,7 @@ def _download(url: str, path: str) -> str:
         with urlopen(Request(url), timeout=TIMEOUT) as answer:  # noqa: S310  `file_url` checks the scheme  # nosec B310
             expected = answer.headers.get("Content-Length")
             content = bytearray()
-            while len(content) <= MAX_BYTES and (chunk := answer.read(CHUNK)):
+            while len(content) <= MAX_BYTES and (chunk := answer.read(BYTES_AT_A_TIME)):
                 content += chunk
     except HTTPError as error:
         with error:

@@ -23,7 +23,7 @@ from crowdassay.model.structures import Basis
 from crowdassay.pool.judge import Pool, choose, judge
 from crowdassay.solvers.outcome import Judgement
 
-CHUNK = 65536  # items whose tables are expanded at a time
+ITEMS_AT_A_TIME = 65536  # items whose tables are expanded at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,8 @@ def average_difficulty(item: Basis, average: FloatArray, posterior: FloatArray, 
     if isinstance(phi, ItemCoordinates):
         return phi.difficulty(np.exp(log_softmax(average)))
     difficulty = np.empty(len(phi))
-    for first in range(0, len(phi), CHUNK):
-        part = slice(first, first + CHUNK)
+    for first in range(0, len(phi), ITEMS_AT_A_TIME):
+        part = slice(first, first + ITEMS_AT_A_TIME)
         right = np.exp(log_softmax(item.tables(phi[part]) + average))
         difficulty[part] = 1.0 - np.einsum("jc,jcc->j", posterior[part], right)
     return difficulty

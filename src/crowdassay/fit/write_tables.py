@@ -20,7 +20,7 @@ from crowdassay.store.sqlite import SqliteHome
 SCHEMES = ("sqlite://", "postgresql://", "postgres://")
 PREFIX = "crowdassay_"
 MARKER = "crowdassay_results"
-BLOCK = 10_000
+ROWS_AT_A_TIME = 10_000
 TYPES = {"string": "TEXT", "large_string": "TEXT", "double": "DOUBLE PRECISION", "float": "DOUBLE PRECISION", "bool": "BOOLEAN"}
 
 
@@ -121,21 +121,21 @@ def _replace(session: Session, name: str, columns: list[tuple[str, str]], rows: 
     block = []
     for row in rows:
         block.append(row)
-        if len(block) == BLOCK:
+        if len(block) == ROWS_AT_A_TIME:
             session.run_many(sql, block)
             block = []
     session.run_many(sql, block)
 
 
 def _rows(table: Any) -> Iterator[tuple[Any, ...]]:
-    for batch in table.to_batches(max_chunksize=BLOCK):
+    for batch in table.to_batches(max_chunksize=ROWS_AT_A_TIME):
         yield from zip(*(map(_plain, column.to_pylist()) for column in batch.columns), strict=True)
 
 
 def _posterior(result: Any) -> Iterator[tuple[str, str, float]]:
     table = result.posterior_table()
     classes = [str(name) for name in result.labels.class_names]
-    for batch in table.to_batches(max_chunksize=BLOCK):
+    for batch in table.to_batches(max_chunksize=ROWS_AT_A_TIME):
         items, *columns = (column.to_pylist() for column in batch.columns)
         for item, *row in zip(items, *columns, strict=True):
             yield from ((str(item), name, p) for name, p in zip(classes, row, strict=True))

@@ -12,7 +12,7 @@ from crowdassay.data.record import Record
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.holders.base import Block, Holder
 from crowdassay.insight.passes import Learned, Seen
-from crowdassay.insight.picks import SAMPLE, Sample
+from crowdassay.insight.picks import LABELS_SAMPLED, Sample
 
 JudgeBlock = Callable[[Block], tuple[Record, FloatArray | None]]
 """Says what a fit makes of a block: a record of its items, and the workers' expected counts where these are not known yet."""
@@ -128,4 +128,4 @@ def look(block: Block) -> Seen:
 def learn(holder: Holder, judge: JudgeBlock) -> Learnt:
     """Pass over all labels twice."""
     seen = holder.reduce(look)
-    return Learnt(seen, holder.reduce(Learn(judge, seen.answers, SAMPLE / holder.facts.n_labels)))
+    return Learnt(seen, holder.reduce(Learn(judge, seen.answers, LABELS_SAMPLED / holder.facts.n_labels)))

@@ -14,14 +14,14 @@ from crowdassay.data.record import Record
 from crowdassay.insight.items import disputed, hardness
 from crowdassay.insight.worth import least_sure
 
-NAMED = 20  # items kept as the hardest, and as the most disputed
-SAMPLE = 1_000_000  # labels, about, of the sample
+ITEMS_NAMED = 20  # items kept as the hardest, and as the most disputed
+LABELS_SAMPLED = 1_000_000  # labels, about, of the sample
 
 
 def pick(record: Record) -> Record:
     """Return the least sure, the hardest and the most disputed items of a record, in order, as a record of their own."""
-    hardest = np.argsort(-hardness(record), kind="stable")[:NAMED]
-    rows = np.unique(np.concatenate([least_sure(record), hardest, np.array(disputed(record, NAMED), np.int64)]))
+    hardest = np.argsort(-hardness(record), kind="stable")[:ITEMS_NAMED]
+    rows = np.unique(np.concatenate([least_sure(record), hardest, np.array(disputed(record, ITEMS_NAMED), np.int64)]))
     return replace(
         record,
         labels=take_items(record.labels, rows),

@@ -20,7 +20,7 @@ from crowdassay.arrays import FloatArray, IntArray
 MARGIN = 0.15  # between 0.1 (crowd workers) and 0.2 (experts)
 LEVEL = 0.05
 NORMAL = 30  # items from which the t test is taken
-LEAST = 10  # items below which a person is left out of the test
+LEAST_ITEMS_OF_A_PERSON = 10  # items below which a person is left out of the test
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Replacement:
 
 
 def may_replace(
-    said: IntArray, judge: IntArray, margin: float = MARGIN, level: float = LEVEL, least: int = LEAST
+    said: IntArray, judge: IntArray, margin: float = MARGIN, level: float = LEVEL, least: int = LEAST_ITEMS_OF_A_PERSON
 ) -> Replacement | None:
     """Test whether a judge may replace a person.
 

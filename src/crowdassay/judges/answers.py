@@ -19,7 +19,7 @@ from crowdassay.judges.verdicts import Verdicts
 SHARED = 0.83  # how far answers to one item share their mistakes
 SHRINK = 5.0  # answers for each class that the table of all judges is worth in a judge's own
 EVEN = 0.5  # answers that each cell of the table of all is given beforehand
-STEPS = 10
+EM_STEPS = 10
 PEOPLE = 0.5  # share of the other items' weight that people's items have together, at least
 HEAVIEST = 10.0
 
@@ -119,7 +119,7 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     seen = np.zeros(n_items)
     seen[known] = 1.0
     table = tables(belief, seen)
-    for _ in range(STEPS):
+    for _ in range(EM_STEPS):
         belief = _normal(support(table) + np.log(prior))
         belief[known] = share
         table = tables(belief, loud)

@@ -11,7 +11,7 @@ from crowdassay.judges.answers import fit_answers
 from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
 
-LEAST = 30  # people's items from which dropping is advised
+LEAST_ITEMS_TO_ADVISE = 30  # people's items from which dropping is advised
 FOLDS = 5
 STRENGTHS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)  # judges share mistakes, some panels more than others
 BEARABLE = 0.02  # rise of the log-loss, with two standard errors, that is no loss
@@ -54,7 +54,7 @@ def judges_to_drop(verdicts: Verdicts, people: People, cost: FloatArray, generat
     generator : numpy.random.Generator
     """
     n, n_judges = len(people.item), len(verdicts.judges)
-    known = seen_items(verdicts, people) >= LEAST  # of others nothing can be said
+    known = seen_items(verdicts, people) >= LEAST_ITEMS_TO_ADVISE  # of others nothing can be said
     if known.sum() < 2 or len(np.unique(people.code)) < 2:
         return ()
     evidence = np.zeros((n, verdicts.n_classes, n_judges))

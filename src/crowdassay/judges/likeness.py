@@ -19,9 +19,9 @@ from scipy.spatial.distance import squareform
 
 from crowdassay.arrays import FloatArray, IntArray
 
-LEAST = 10  # common items from which a correlation is looked at
+LEAST_COMMON_ITEMS = 10  # common items from which a correlation is looked at
 ALIKE = 0.5  # correlation from which judges are said to make the same mistakes
-ENOUGH = 20  # items from which judges are grouped
+LEAST_ITEMS_TO_GROUP = 20  # items from which judges are grouped
 RESAMPLES = 200
 
 
@@ -71,7 +71,7 @@ def find_likeness(reading: IntArray, truth: IntArray, generator: np.random.Gener
     # A judge that never errs errs with nobody.
     correlation = np.where(np.isfinite(correlation), np.clip(correlation, -1, 1), 0.0)
     np.fill_diagonal(correlation, 1.0)
-    correlation[common < LEAST] = np.nan
+    correlation[common < LEAST_COMMON_ITEMS] = np.nan
     worth = _worth(covariance, common)
     drawn = []
     if np.isfinite(worth):
@@ -108,7 +108,7 @@ def _worth(covariance: FloatArray, common: FloatArray) -> float:
         return 1.0
     k = len(_compared(common))
     spread = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    pairs = np.triu(common >= LEAST, 1)
+    pairs = np.triu(common >= LEAST_COMMON_ITEMS, 1)
     could = np.outer(spread, spread)[pairs].sum()
     if not pairs.any():
         return float("nan")
@@ -118,13 +118,13 @@ def _worth(covariance: FloatArray, common: FloatArray) -> float:
 
 def _compared(common: FloatArray) -> IntArray:
     """Return the judges who share enough items with another."""
-    shared = common >= LEAST
+    shared = common >= LEAST_COMMON_ITEMS
     np.fill_diagonal(shared, False)
     return np.flatnonzero(shared.any(axis=1)) if len(common) > 1 else np.zeros(1, int)
 
 
 def _clusters(correlation: FloatArray, common: FloatArray) -> tuple[tuple[int, ...], ...]:
-    if len(correlation) < 2 or np.nanmax(common) < ENOUGH:
+    if len(correlation) < 2 or np.nanmax(common) < LEAST_ITEMS_TO_GROUP:
         return ()
     distance = 1 - np.nan_to_num(correlation, nan=0.0)
     np.fill_diagonal(distance, 0.0)

@@ -10,7 +10,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.judges.ppi import Interval, wilson
 from crowdassay.judges.verdicts import Verdicts
 
-LEAST = 10  # verdicts in each order, below which nothing is said
+LEAST_IN_EACH_ORDER = 10  # verdicts in each order, below which nothing is said
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def order_bias(verdicts: Verdicts, order: IntArray, names: tuple[str, ...], judg
     mine = (verdicts.judge == judge) & (order >= 0)
     counts = np.bincount(order[mine], minlength=max(len(names), 2))
     top = np.sort(np.argsort(-counts, kind="stable")[:2])
-    if counts[top].min() < LEAST:
+    if counts[top].min() < LEAST_IN_EACH_ORDER:
         return None
     tables = [np.bincount(verdicts.answer[mine & (order == o)], minlength=len(verdicts.answers)) for o in top]
     shares = [table / table.sum() for table in tables]

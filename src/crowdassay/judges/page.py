@@ -27,7 +27,7 @@ from crowdassay.report.chart import Chart
 from crowdassay.report.html import asset, render
 from crowdassay.version import VERSION
 
-SHOWN = 30
+ROWS_SHOWN = 30
 NARROW = ("likeness", "tables")  # squares keep their size, the others fill the page
 
 
@@ -64,12 +64,12 @@ def build_judges_report(rated: Rated, facts: dict[str, Any], *, title: str | Non
         groups=_groups(rated, facts),
         differences=_differences(rated, facts),
         judges=_judges(rated),
-        judges_note="" if len(names) <= SHOWN else f"{len(names) - SHOWN} more are in the JSON.",
+        judges_note="" if len(names) <= ROWS_SHOWN else f"{len(names) - ROWS_SHOWN} more are in the JSON.",
         sentences=[*about_replacing(rated), *about_order(rated)],
         worth=worth,
         items=[
             {**row, "item": short(row["item"]), "label": short(row["label"]), "probability": f"{row['probability']:.0%}"}
-            for row in rated.next_items().slice(0, SHOWN).to_pylist()
+            for row in rated.next_items().slice(0, ROWS_SHOWN).to_pylist()
         ],
         version=VERSION,
     )
@@ -125,7 +125,7 @@ def _judges(rated: Rated) -> list[dict[str, str]]:
             "verdict": one.verdict + ("; can be dropped without loss" if one.name in drop else ""),
             "tone": "good" if "well" in one.verdict else "bad" if "guess" in one.verdict or "worse" in one.verdict else "",
         }
-        for one in order[:SHOWN]
+        for one in order[:ROWS_SHOWN]
     ]
 
 
@@ -152,7 +152,7 @@ def _differences(rated: Rated, facts: dict[str, Any]) -> list[str]:
             ("These verdicts", "those of the other system", facts["against"]["difference"], facts["against"]["pairs"])
         )
     said = []
-    for first, second, difference, pairs in several[:SHOWN]:
+    for first, second, difference, pairs in several[:ROWS_SHOWN]:
         if difference:
             one = difference[name]
             points = f"{100 * one['estimate']:+.1f} points ({100 * one['low']:+.1f} to {100 * one['high']:+.1f})"

@@ -15,7 +15,7 @@ from crowdassay.judges.ppi import Interval, wilson
 from crowdassay.judges.scores import as_number
 from crowdassay.judges.verdicts import Verdicts
 
-LEAST = 5  # items of a class from which a bias is told
+LEAST_ITEMS_OF_A_CLASS = 5  # items of a class from which a bias is told
 TOLD = 0.1  # share of a class from which on answering otherwise is told
 GOOD, FAIR = 0.6, 0.2  # kappa, as Landis and Koch name it
 
@@ -146,10 +146,10 @@ def bias_in_words(counts: FloatArray, classes: tuple[str, ...], answers: tuple[s
     totals = counts.sum(axis=1, keepdims=True)
     share = counts / np.maximum(totals, 1)
     share[np.arange(len(classes)), np.arange(len(classes))] = 0
-    share[totals[:, 0] < LEAST] = 0
+    share[totals[:, 0] < LEAST_ITEMS_OF_A_CLASS] = 0
     share[:, len(classes) :] = 0  # a score, or "unsure", is no wrong answer
     c, a = np.unravel_index(share.argmax(), share.shape)
-    if totals.max(initial=0) < LEAST:
+    if totals.max(initial=0) < LEAST_ITEMS_OF_A_CLASS:
         return "too few items seen by people"
     if share[c, a] < TOLD:
         return "no clear bias"
@@ -161,7 +161,7 @@ def judge_verdict(accuracy: Interval | None, kappa: float | None, n: int, guess:
     """Name how far a judge can be trusted; `guess` is the accuracy of always naming the most common class."""
     if accuracy is None:
         return "never seen by people"
-    if n < 2 * LEAST:
+    if n < 2 * LEAST_ITEMS_OF_A_CLASS:
         return "too few items"
     if kappa is None or guess >= 1:
         return "cannot be told: one class only"

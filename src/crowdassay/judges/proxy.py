@@ -24,7 +24,7 @@ from crowdassay.judges.verdicts import Verdicts
 CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered already
 PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
 FLOOR = 1e-6
-STEPS = 25
+NEWTON_STEPS = 25
 FOLDS, MANY = (10, 5), 100  # folds below and from this number of labels
 
 
@@ -122,7 +122,7 @@ def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray,
         return float(log_total.sum() - (share * logits).sum() + (pull * (value - centre) ** 2).sum() / 2)
 
     now = loss(at)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         chance = _softmax(every @ at)
         mean = np.einsum("nk,nkq->nq", chance, every)
         gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + pull * (at - centre)

@@ -11,7 +11,7 @@ from crowdassay.judges.costs import judges_gain
 from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rated import Rated
 
-NAMED = 8
+JUDGES_NAMED = 8
 FAVOURABLE = ("pass", "passed", "correct", "true", "yes", "good", "1", "ok", "acceptable", "safe", "positive", "win")
 
 
@@ -118,5 +118,5 @@ def to_do(rated: Rated) -> str:
 
 
 def _joined(names: list[str]) -> str:
-    shown = names[:NAMED] + ([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])
+    shown = names[:JUDGES_NAMED] + ([f"{len(names) - JUDGES_NAMED} more"] if len(names) > JUDGES_NAMED else [])
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -13,8 +13,8 @@ from crowdassay.judges.verdicts import Verdicts
 
 PARTS = 3
 SMALLEST = 0.05  # share of items that a stratum by disagreement has at least
-LEAST = 5  # people's items in each stratum from which strata by disagreement are used
-MANY = 60  # people's items from which they are always used
+LEAST_IN_EACH_STRATUM = 5  # people's items in each stratum from which strata by disagreement are used
+ALWAYS_STRATIFIED = 60  # people's items from which they are always used
 ODD = 0.01  # p-value from which fewer items look as if they were not drawn at random
 
 
@@ -58,7 +58,7 @@ def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, IntArra
         return one, one, ()
     n = len(people.item)
     odd = float(chisquare(seen, n * sizes / sizes.sum()).pvalue) < ODD if n < verdicts.n_items else False
-    if not odd and (n < MANY or seen.min() < LEAST):
+    if not odd and (n < ALWAYS_STRATIFIED or seen.min() < LEAST_IN_EACH_STRATUM):
         return one, one, ()
     if seen.min() < 2:
         kind = "agree" if seen[0] < 2 else "disagree"

@@ -175,8 +175,8 @@ def _measure(flat: FloatArray, n_classes: int, level: str, x: FloatArray, pairs:
 
 
 MEASURES = ("measure", "value", "interval", "")
-LEAST = ("worker", "items", "agreement", "")
-ROWS = 8
+LEAST_AGREEING_HEAD = ("worker", "items", "agreement", "")
+ROWS_SHOWN = 8
 
 
 def agreement_html(found: Agreement) -> str:
@@ -193,7 +193,9 @@ def agreement_html(found: Agreement) -> str:
     workers = [row for row in found.tables["workers"].to_pylist() if row["agreement"] is not None]
     least = [
         (row["worker"], f"{row['items']:,}", f"{row['agreement']:.3f}", "few items" if row["few"] else "")
-        for row in sorted(workers, key=lambda row: row["agreement"])[:ROWS]
+        for row in sorted(workers, key=lambda row: row["agreement"])[:ROWS_SHOWN]
     ]
-    tables = table(f"Agreement ({found.level})", MEASURES, rows) + table("Agree least with the others", LEAST, least)
+    tables = table(f"Agreement ({found.level})", MEASURES, rows) + table(
+        "Agree least with the others", LEAST_AGREEING_HEAD, least
+    )
     return f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{tables}</div>"

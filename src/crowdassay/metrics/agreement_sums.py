@@ -20,7 +20,7 @@ MOST_RANKED = 300  # classes for which the table of coincidences of every lot is
 LEAST_SHARED = 5  # items two workers must share for a kappa of their own
 MOST_MEETINGS = 5_000_000  # pairs of labels on an item; with more, pairs of workers are compared on a sample of items
 WORKERS_EACH = 64  # that a thread compares with the others at a time
-SHOWN = 10
+PAIRS_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSum
     starts, item = np.append(0, np.cumsum(size)), np.repeat(np.arange(len(size)), size)
     if j.few is not None:
         found = small_agreement.compare_pairs(
-            starts, worker, label, weight, labels.n_workers, labels.n_classes, LEAST_SHARED, SHOWN
+            starts, worker, label, weight, labels.n_workers, labels.n_classes, LEAST_SHARED, PAIRS_SHOWN
         )  # fmt: skip
         return _pair_sums(labels.n_items, used, *found)
     from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
@@ -170,7 +170,7 @@ def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSum
     others = np.bincount(worker, (size - 1)[item], labels.n_workers)
     slots = int(min(labels.n_workers, others.max(initial=0) + 1))
     numbers, each = np.zeros(5), np.zeros((len(size), 2))
-    high, low = np.full((SHOWN, 6), -np.inf), np.full((SHOWN, 6), -np.inf)
+    high, low = np.full((PAIRS_SHOWN, 6), -np.inf), np.full((PAIRS_SHOWN, 6), -np.inf)
     by_worker, order = kernels.order_by_worker(worker, labels.n_workers)
     kernels.compare_pairs(
         starts, worker, label, weight, by_worker, order, item, labels.n_classes,
@@ -185,6 +185,6 @@ def _pair_sums(
     """Put together what a pass over pairs of workers has found on the items that were used."""
     slope = np.zeros((n_items, 2))
     slope[used] = each
-    shown = min(int(numbers[0]), SHOWN)
+    shown = min(int(numbers[0]), PAIRS_SHOWN)
     pairs, undefined, few = (int(count) for count in numbers[:3])
     return PairSums(pairs, undefined, few, float(numbers[3]), float(numbers[4]), slope, used, high[:shown, 1:], low[:shown, 1:])

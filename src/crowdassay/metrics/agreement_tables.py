@@ -14,7 +14,7 @@ from crowdassay.metrics.agreement_sums import LEAST_SHARED, Judgements, PairSums
 from crowdassay.metrics.coefficients import AgreementSums, ratio
 from crowdassay.metrics.resampling import wilson
 
-FEW = 10  # shared items below which a worker's agreement says little
+FEW_SHARED_ITEMS = 10  # shared items below which a worker's agreement says little
 ALONE = "no item has labels by two workers"
 ONE_CLASS = "all labels that can be compared are of one class"
 
@@ -87,7 +87,7 @@ def worker_table(judgements: Judgements, found: FloatArray, confidence: float) -
             "agreement_high": _column(high),
             "kappa": _column(kappa),
             "alpha_without": _column(without),
-            "few": items < FEW,
+            "few": items < FEW_SHARED_ITEMS,
             "undefined": pa.array(reason, mask=reason == ""),
         }
     )

@@ -9,7 +9,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.kernels.columns import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
 
-NOTHING = 1e-9  # relative; a smaller denominator is rounding
+ROUNDING = 1e-9  # relative; a smaller denominator is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,5 +101,5 @@ def class_coefficients(sums: AgreementSums) -> dict[str, FloatArray]:
 
 def ratio(above: FloatArray, below: FloatArray, size: FloatArray | float = 1.0) -> FloatArray:
     """Divide, NaN where the denominator is nothing beside ``size``."""
-    good = below > NOTHING * np.maximum(size, NOTHING)
+    good = below > ROUNDING * np.maximum(size, ROUNDING)
     return np.asarray(np.where(good, above / np.where(good, below, 1.0), np.nan))

@@ -13,8 +13,8 @@ from crowdassay.data.labels import Labels
 
 MOST_LOTS = 10_000
 LEAST_LOTS = 200
-ENOUGH = 0.9  # of the resamples must have a value, or there is no interval
-CHUNK = 1 << 21  # weights drawn at a time
+LEAST_SHARE_WITH_VALUE = 0.9  # of the resamples must have a value, or there is no interval
+WEIGHTS_AT_A_TIME = 1 << 21  # weights drawn at a time
 
 
 def deal_lots(labels: Labels, weight: FloatArray, cells: int, generator: np.random.Generator) -> tuple[IntArray, int]:
@@ -38,7 +38,7 @@ def deal_lots(labels: Labels, weight: FloatArray, cells: int, generator: np.rand
 def resample(lots: FloatArray, resamples: int, generator: np.random.Generator) -> Iterator[FloatArray]:
     """Draw as many lots as there are, with replacement, and yield their sums in chunks (some, n_columns) of the resamples."""
     n_lots = len(lots)
-    step = max(1, CHUNK // n_lots)
+    step = max(1, WEIGHTS_AT_A_TIME // n_lots)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         drawn = generator.integers(n_lots, size=(size, n_lots)) + n_lots * np.arange(size)[:, None]
@@ -52,7 +52,7 @@ def percentile(values: FloatArray, confidence: float) -> tuple[FloatArray, Float
         nothing = np.full(values.shape[1:], np.nan)
         return nothing, nothing
     defined = np.isfinite(values)
-    enough = defined.mean(axis=0) >= ENOUGH
+    enough = defined.mean(axis=0) >= LEAST_SHARE_WITH_VALUE
     filled = np.where(defined | ~enough, np.nan_to_num(values), np.nan)
     low, high = np.nanquantile(filled, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return np.where(enough, low, np.nan), np.where(enough, high, np.nan)

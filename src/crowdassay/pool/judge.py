@@ -21,8 +21,8 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.random_items import RandomItemsEngine
 
-LEAST = 1e-4  # probability that the model with item effects gives a class at least
-STEPS = 60  # halvings of the interval in which a mean is looked for
+LEAST_PROBABILITY = 1e-4  # probability that the model with item effects gives a class at least
+HALVINGS = 60  # halvings of the interval in which a mean is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class ItemMember:
         engine = RandomItemsEngine(without_gold(labels))
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
         integrated = engine.integrate(self.p, self.log_prior, anchor=0.0, precision=self.precision, effects=effects)
-        return np.log(np.maximum(integrated.posterior, LEAST))
+        return np.log(np.maximum(integrated.posterior, LEAST_PROBABILITY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +221,7 @@ def move_mean(posterior: FloatArray, mean: FloatArray) -> FloatArray:
     place = np.arange(posterior.shape[1])
     log_q = np.log(np.maximum(posterior, 1e-300))
     low, high = np.full(len(mean), -50.0), np.full(len(mean), 50.0)
-    for _ in range(STEPS):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         below = softmax(log_q + middle[:, None] * place) @ place < mean
         low, high = np.where(below, middle, low), np.where(below, high, middle)

@@ -15,8 +15,8 @@ from crowdassay.insight.insight import Insight
 from crowdassay.insight.items import hardness
 
 PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".webp": "webp"}
-LONGEST = 280  # characters of a text
-LARGEST = 300_000  # bytes of a picture that goes into the page
+LONGEST_TEXT = 280  # characters of a text
+LARGEST_PICTURE = 300_000  # bytes of a picture that goes into the page
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Content:
 
 
 Contents = Mapping[Any, Content]
-SHOWN = 12  # items in each table of a report
+ROWS_SHOWN = 12  # in each table of a report
 
 
 def shown_items(insight: Insight) -> list[int]:
     """Return the codes of the items that a report shows."""
-    hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:SHOWN]]
-    return list(dict.fromkeys([*(one.item for one in insight.worth[:SHOWN]), *hard]))
+    hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:ROWS_SHOWN]]
+    return list(dict.fromkeys([*(one.item for one in insight.worth[:ROWS_SHOWN]), *hard]))
 
 
 def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Contents:
@@ -59,6 +59,6 @@ def _content(value: Any, folder: Path | None) -> Content:
     kind = PICTURES.get(Path(text.split("?")[0]).suffix.lower())
     if kind is not None and folder is not None and "://" not in text and "\0" not in text and len(text) < 1000:
         path = (folder / text).resolve()
-        if path.is_relative_to(folder.resolve()) and path.is_file() and path.stat().st_size <= LARGEST:
+        if path.is_relative_to(folder.resolve()) and path.is_file() and path.stat().st_size <= LARGEST_PICTURE:
             return Content(picture=f"data:image/{kind};base64,{b64encode(path.read_bytes()).decode()}")
-    return Content(text=short(" ".join(text.split()), LONGEST))
+    return Content(text=short(" ".join(text.split()), LONGEST_TEXT))

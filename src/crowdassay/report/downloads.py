@@ -9,7 +9,7 @@ import pyarrow as pa
 from crowdassay.insight.insight import Insight
 from crowdassay.io.write import csv_lines
 
-LARGEST = 600_000  # characters of a file that goes into the page
+LARGEST_DOWNLOAD = 600_000  # characters of a file that goes into the page
 WORKERS = ("worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "action", "verdict", "evidence", "looks_like")
 
 
@@ -23,8 +23,8 @@ def downloads(insight: Insight) -> list[dict[str, str]]:
     worth = insight.next_table()
     if worth.num_rows:
         tables.append(("next.csv", "items to label next", worth))
-    small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < LARGEST // 20]
-    return [{"name": name, "text": text, "address": data} for name, text, data in small if len(data) <= LARGEST]
+    small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < LARGEST_DOWNLOAD // 20]
+    return [{"name": name, "text": text, "address": data} for name, text, data in small if len(data) <= LARGEST_DOWNLOAD]
 
 
 def address(table: pa.Table) -> str:

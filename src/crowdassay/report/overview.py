@@ -15,7 +15,7 @@ from crowdassay.io.values import counted
 from crowdassay.metrics.agreement import agreement
 
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
-NAMED = 4  # workers named on a card for each verb
+WORKERS_NAMED = 4  # workers named on a card for each verb
 VERBS = {REMOVE: "Remove", TALK: "Talk to", RETRAIN: "Retrain"}
 IN_BRACKETS, OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compile(r"(^|\s)--[a-z]|`")
 
@@ -70,7 +70,7 @@ def _attention(insight: Insight) -> dict[str, str]:
     parts = []
     for action, verb in VERBS.items():
         chosen = [i for i in flagged if insight.actions[i] == action]
-        names = [short(workers[i].as_py(), 24) for i in chosen[:NAMED]]
+        names = [short(workers[i].as_py(), 24) for i in chosen[:WORKERS_NAMED]]
         if chosen:
             parts.append(f"{verb} {listed(names, len(chosen) - len(names))}.")
     removed = any(insight.actions[i] == REMOVE for i in flagged)
@@ -157,7 +157,9 @@ def next_steps(insight: Insight, money: Money | None) -> list[str]:
         return steps
     removed = [i for i in insight.attention if insight.actions[i] == REMOVE]
     if removed:
-        names = listed([short(insight.record.labels.workers[i].as_py(), 24) for i in removed[:NAMED]], len(removed) - NAMED)
+        names = listed(
+            [short(insight.record.labels.workers[i].as_py(), 24) for i in removed[:WORKERS_NAMED]], len(removed) - WORKERS_NAMED
+        )
         count = int(n_labels[removed].sum())
         steps.append(f"Stop asking {names}: {counted(count, 'label')} that tell nothing, and every further one costs the same.")
     rest = len(insight.attention) - len(removed)

@@ -11,7 +11,7 @@ from crowdassay.insight.advice import ORDER, UNKNOWN, shown_seconds
 from crowdassay.insight.insight import Insight
 from crowdassay.insight.items import hardness
 from crowdassay.io.values import counted
-from crowdassay.report.contents import SHOWN, Contents
+from crowdassay.report.contents import ROWS_SHOWN, Contents
 
 MOST_ROWS = 400  # workers in the table
 NAMES = 6  # workers named for one answer
@@ -22,8 +22,8 @@ Rows = list[dict[str, Any]]
 def flagged_workers(insight: Insight) -> tuple[Rows, str]:
     """Return the workers that need attention, the most urgent first, and a note on how many are left out."""
     chosen = insight.attention
-    rows = [_worker(insight, i) for i in chosen[:SHOWN]]
-    return rows, "" if len(chosen) <= SHOWN else f"{len(chosen) - SHOWN:,} more are marked in the table of workers."
+    rows = [_worker(insight, i) for i in chosen[:ROWS_SHOWN]]
+    return rows, "" if len(chosen) <= ROWS_SHOWN else f"{len(chosen) - ROWS_SHOWN:,} more are marked in the table of workers."
 
 
 def all_workers(insight: Insight) -> tuple[Rows, str]:
@@ -73,7 +73,7 @@ def copied_workers(insight: Insight) -> Rows:
             "agreed": f"{pair.agreed:,}",
             "expected": f"{pair.expected:,.1f}",
         }
-        for pair in insight.copies[0][:SHOWN]
+        for pair in insight.copies[0][:ROWS_SHOWN]
     ]
 
 
@@ -90,15 +90,15 @@ def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
             "probability": f"{insight.record.probability[one.item]:.0%}",
             "labels": "ask an expert" if one.labels is None else f"{one.labels}",
         }
-        for one in worth[:SHOWN]
+        for one in worth[:ROWS_SHOWN]
     ]
-    return rows, "" if len(worth) <= SHOWN else "The file of items to label next has more."
+    return rows, "" if len(worth) <= ROWS_SHOWN else "The file of items to label next has more."
 
 
 def hardest_items(insight: Insight, contents: Contents) -> Rows:
     """Return the items that workers get wrong most, or are least sure, and who said what about them."""
     labels, hard = insight.record.labels, hardness(insight.record)
-    chosen = [int(j) for j in np.argsort(-hard, kind="stable")[:SHOWN] if labels.starts[j + 1] > labels.starts[j]]
+    chosen = [int(j) for j in np.argsort(-hard, kind="stable")[:ROWS_SHOWN] if labels.starts[j + 1] > labels.starts[j]]
     return [
         {
             "item": short(labels.items[j].as_py()),

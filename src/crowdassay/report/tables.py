@@ -18,10 +18,10 @@ from crowdassay.report.gallery import Gallery
 from crowdassay.report.overview import cards, worth_knowing
 from crowdassay.report.theme import ACTIONS
 
-ROWS = 8
+ROWS_SHOWN = 8
 WIDTH = 300
 BOX = "border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:.6rem .8rem;flex:1 1 11rem;min-width:11rem"
-SMALL = "font-size:.85em;opacity:.85"
+FINE = "font-size:.85em;opacity:.85"
 ITEMS = ("item", "probability", "standing", "label")
 
 
@@ -34,26 +34,26 @@ def result_html(insight: Insight) -> str:
     )
     boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None, None))
     told = worth_knowing((*insight.record.notes, *insight.notes))
-    notes = "".join(f"<div style='{SMALL}'>{escape(note)}</div>" for note in told)
+    notes = "".join(f"<div style='{FINE}'>{escape(note)}</div>" for note in told)
     charts = "".join(f"<div style='overflow-x:auto'>{drawing}</div>" for drawing in _drawings(insight))
     return (
         f"<div class='crowdassay' style='display:flex;flex-direction:column;gap:.7rem;max-width:64rem'>{head}"
         f"<div style='display:flex;flex-wrap:wrap;gap:.6rem'>{boxes}</div>"
         f"{_attention(insight)}<div style='display:flex;flex-wrap:wrap;gap:1rem'>{charts}</div>"
-        f"<details><summary>The {ROWS} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
+        f"<details><summary>The {ROWS_SHOWN} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
     )
 
 
 def _box(title: str, value: str, text: str) -> str:
     return (
-        f"<div style='{BOX}'><div style='{SMALL}'>{escape(title)}</div>"
-        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{SMALL}'>{escape(text)}</div></div>"
+        f"<div style='{BOX}'><div style='{FINE}'>{escape(title)}</div>"
+        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{FINE}'>{escape(text)}</div></div>"
     )
 
 
 def _attention(insight: Insight) -> str:
     """Return a line for each worker that needs attention: what to do, who, and why."""
-    chosen, workers = insight.attention[:ROWS], insight.record.labels.workers
+    chosen, workers = insight.attention[:ROWS_SHOWN], insight.record.labels.workers
     lines = "".join(
         f"<div><b style='color:{ACTIONS[insight.actions[i]]}'>{insight.actions[i].capitalize()}</b> "
         f"<bdi>{escape(short(workers[i].as_py()))}</bdi>: {escape(insight.evidence[i])}</div>"
@@ -82,6 +82,6 @@ def _least_sure(insight: Insight) -> str:
             insight.standings[j],
             record.labels.class_names[int(record.code[j])],
         )
-        for j in np.argsort(record.probability, kind="stable")[:ROWS]
+        for j in np.argsort(record.probability, kind="stable")[:ROWS_SHOWN]
     ]
     return table("", ITEMS, rows)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from crowdassay.errors import DataError, FileError, MissingExtraError, ParameterError
 from crowdassay.store.postgres import without_password
 
-BLOCK = 50_000
+ROWS_AT_A_TIME = 50_000
 STORE = "crowdassay_meta"  # by which a store of ours is known: its labels are in the table labels
 
 
@@ -151,5 +151,5 @@ def as_text(value: Any) -> str | None:
 
 
 def _blocks(cursor: Any) -> Iterator[list[Any]]:
-    while block := cursor.fetchmany(BLOCK):
+    while block := cursor.fetchmany(ROWS_AT_A_TIME):
         yield block

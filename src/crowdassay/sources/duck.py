@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from crowdassay.errors import DataError, FileError
-from crowdassay.sources.database import BLOCK, choose, file_of, split
+from crowdassay.sources.database import ROWS_AT_A_TIME, choose, file_of, split
 
 DUCK = (".duckdb", ".ddb")
 
@@ -28,7 +28,7 @@ def fetch_duckdb(name: str, folder: Path) -> Path:
         with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
             rows = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
             sql = choose([str(row[0]) for row in rows], table, query, f"'{path}'")
-            reader = connection.sql(sql).to_arrow_reader(BLOCK)
+            reader = connection.sql(sql).to_arrow_reader(ROWS_AT_A_TIME)
             with pq.ParquetWriter(copy, reader.schema) as writer:
                 for batch in reader:
                     writer.write_batch(batch)

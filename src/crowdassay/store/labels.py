@@ -11,7 +11,7 @@ from crowdassay.store.records import Given, made_key
 
 COLUMNS = "seq, key, item, worker, round, label, time"
 AT_ONCE = 500  # values in one query
-BLOCK = 20_000
+ROWS_AT_A_TIME = 20_000
 
 
 def add_labels(session: Session, given: Sequence[tuple[int, Given]], *, repeats: str, source: str, shelf: Shelf) -> Plan:
@@ -92,7 +92,7 @@ def since(session: Session, seq: int, upto: int | None = None) -> Iterator[list[
     while True:
         block = session.rows(
             "SELECT seq, item, worker, label FROM labels WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-            (seq, (1 << 62) if upto is None else upto, BLOCK),
+            (seq, (1 << 62) if upto is None else upto, ROWS_AT_A_TIME),
         )
         if not block:
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-LONGEST = 10_000  # characters of a name, label or key
+LONGEST_NAME = 10_000  # characters of a name, label or key
 LONGEST_TEXT = 100_000  # of an item's text or link
 FIRST_ROUND, LAST_ROUND = 1, 1_000_000
 FIELDS = frozenset({"item", "worker", "label", "key", "time", "round"})
@@ -81,7 +81,7 @@ def parse_label(value: Any) -> Given:
     return Given(item, worker, label, key, None if time is None else as_time(time), turn)
 
 
-def as_name(value: Any, role: str, longest: int = LONGEST) -> str:
+def as_name(value: Any, role: str, longest: int = LONGEST_NAME) -> str:
     """Return a text, number or truth value as the text it is stored as; refuse anything else."""
     if isinstance(value, str):
         if value.isascii() and value.isprintable() and not value.isspace() and 0 < len(value) <= longest:

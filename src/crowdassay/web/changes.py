@@ -14,7 +14,7 @@ from crowdassay.pool.constants import shipped
 from crowdassay.web.judged import Judged, as_known, from_fit, from_votes
 from crowdassay.web.snapshot import KNOWN, STANDING_NAMES, Snapshot
 
-NOTHING = from_votes([])
+UNLABELLED = from_votes([])
 CODES = {name: code for code, name in enumerate(STANDING_NAMES)}
 
 
@@ -146,7 +146,7 @@ class Changes:
         if item in self.pending:
             return None
         judged = self._unknown(item)
-        return None if judged is NOTHING else judged
+        return None if judged is UNLABELLED else judged
 
     def believed(self, item: str) -> Judged:
         """Return what is believed of an item without judging it anew: if need be, what was believed before."""
@@ -163,7 +163,7 @@ class Changes:
             return judged
         if snapshot is not None and (place := snapshot.index.get(item)) is not None:
             return from_fit(snapshot, place)
-        return NOTHING
+        return UNLABELLED
 
     def _put_if_new(self, item: str) -> None:
         if item not in self.touched and (self.snapshot is None or item not in self.snapshot.index):

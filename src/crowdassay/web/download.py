@@ -14,7 +14,7 @@ from crowdassay.web.guard import RefusalError
 from crowdassay.web.items import worker_facts
 from crowdassay.web.service import Service, service_of
 
-BLOCK = 1000
+ROWS_AT_A_TIME = 1000
 COLUMNS = {
     "items": ("item", "label", "probability", "standing", "n_labels", "basis"),
     "workers": ("worker", "labels", "accuracy", "low", "high", "verdict", "action", "evidence"),
@@ -39,8 +39,8 @@ def _csv(service: Service, name: str) -> Iterator[bytes]:
 
     columns = COLUMNS[name]
     yield csv_lines([pa.array([column]) for column in columns], raw=True)
-    rows = ROWS[name](service)
-    while block := list(islice(rows, BLOCK)):
+    rows = ROWS_OF[name](service)
+    while block := list(islice(rows, ROWS_AT_A_TIME)):
         arrays = [pa.array([row.get(column) for row in block]) for column in columns]
         yield csv_lines(arrays, raw=False)
 
@@ -62,7 +62,7 @@ def _labels(service: Service) -> Iterator[dict[str, Any]]:
     after = ""
     while True:
         with service.store.home.read() as session:
-            page = list_labels(session, after, BLOCK)
+            page = list_labels(session, after, ROWS_AT_A_TIME)
         for one in page:
             yield {
                 "key": one.key,
@@ -72,9 +72,9 @@ def _labels(service: Service) -> Iterator[dict[str, Any]]:
                 "round": one.round,
                 "time": one.time,
             }
-        if len(page) < BLOCK:
+        if len(page) < ROWS_AT_A_TIME:
             return
         after = page[-1].key
 
 
-ROWS = {"items": _items, "workers": _workers, "labels": _labels}
+ROWS_OF = {"items": _items, "workers": _workers, "labels": _labels}

@@ -34,11 +34,11 @@ from crowdassay.web.snapshot import read_snapshot
 from crowdassay.web.writer import BusyError, Writer
 
 LOG = logging.getLogger("crowdassay.web")
-ENOUGH = 20  # new labels from which a fit is worth its while
+NEW_LABELS_FOR_A_FIT = 20  # new labels from which a fit is worth its while
 SHARE = 0.1  # of all labels
 QUIET = 3.0  # seconds without a change after which even a few new labels are fitted
 REST = 30.0  # seconds after a fit that failed or was cancelled before the next one that nobody asked for
-LONGEST = 6 * 3600  # seconds
+LONGEST_FIT = 6 * 3600  # seconds
 
 
 class Fits:
@@ -147,7 +147,7 @@ class Fits:
             return False
         took = 0.0 if self.job.snapshot is None else float(self.job.snapshot.facts["seconds"])
         quiet = time.monotonic() - job.changed_at
-        return new >= max(ENOUGH, SHARE * job.n_labels) or quiet > max(QUIET, 5 * took)
+        return new >= max(NEW_LABELS_FOR_A_FIT, SHARE * job.n_labels) or quiet > max(QUIET, 5 * took)
 
     def _known_of_fit(self) -> dict[str, str]:
         return {} if self.job.snapshot is None else dict(self.job.snapshot.facts["known"])
@@ -192,11 +192,11 @@ class Fits:
         )
         self._process = process
         try:
-            _, said = process.communicate(self.place + "\n", timeout=LONGEST)
+            _, said = process.communicate(self.place + "\n", timeout=LONGEST_FIT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-            return FAILED, f"The fit took more than {LONGEST // 3600} hours and was ended."
+            return FAILED, f"The fit took more than {LONGEST_FIT // 3600} hours and was ended."
         finally:
             self._process = None
         if self._cancelled:

@@ -23,7 +23,7 @@ from crowdassay.web.labels import show
 from crowdassay.web.next import LOOKED_AT, next_items
 from crowdassay.web.service import as_json, number_of, service_of
 
-MOST = 1000
+MOST_ITEMS_LISTED = 1000
 TOO_FEW, UNFITTED = "too few labels", "no fit yet"
 ADVICE = {  # by the actions of `crowdassay.insight.advice`, which is slow to load
     "remove": "Stop giving them work, and ask others about the items they labelled.",
@@ -38,7 +38,7 @@ async def get_items(request: Request) -> Response:
     """List items: the open ones, the least sure first, or all in the order in which they came."""
     service = service_of(request)
     job, query = service.job, request.query_params
-    limit, first = number_of(request, "limit", 100, 1, MOST), number_of(request, "after", 0, 0, 1 << 40)
+    limit, first = number_of(request, "limit", 100, 1, MOST_ITEMS_LISTED), number_of(request, "after", 0, 0, 1 << 40)
     wanted = query.get("q", "").casefold()
     label, standing = query.get("label"), query.get("standing")
     disputed = query.get("disputed", "0") not in {"", "0"}

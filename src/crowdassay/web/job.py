@@ -18,14 +18,14 @@ from crowdassay.store.home import Session
 from crowdassay.store.known import item_names, known_classes
 from crowdassay.store.labels import by_items, count_by_worker, count_labels, last_seq, since
 from crowdassay.store.store import Store
-from crowdassay.web.changes import NOTHING, Changes
+from crowdassay.web.changes import UNLABELLED, Changes
 from crowdassay.web.judged import Judged, from_fit, from_labels
 from crowdassay.web.snapshot import Snapshot
 
 FEED = 40  # labels that the page shows running by
 AT_ONCE = 200  # items judged at a time: longer, and requests would have to wait
 MOST_JUDGED = 5000  # items judged before the thread that follows looks for other things to do
-FEW = 1000  # changed items up to which everything is made anew for each read,
+FEW_CHANGED_ITEMS = 1000  # changed items up to which everything is made anew for each read,
 MANY, FEW_OF_MANY = 100_000, 100  # and of a job with so many labels, where reads are not to wait
 
 Row = tuple[float, str, Judged]
@@ -175,7 +175,7 @@ class Job:
         if judged is None:
             if item not in changes.declared and item not in changes.known:
                 return None
-            judged = NOTHING
+            judged = UNLABELLED
         return changes.with_known(item, judged)
 
     def judge_pending(self, most: int = MOST_JUDGED) -> None:
@@ -189,7 +189,7 @@ class Job:
 
     def _judge_few(self) -> None:
         """Judge all that has changed, unless that is so much that the thread which follows should do it."""
-        few = FEW if self.n_labels <= MANY else FEW_OF_MANY
+        few = FEW_CHANGED_ITEMS if self.n_labels <= MANY else FEW_OF_MANY
         if len(self._changes.pending) <= few:
             self.judge_pending(few)
 
@@ -227,7 +227,7 @@ class Job:
         Where there are many it is a list that `refresh` made a moment ago.
         """
         kept, version = self._late, self.version
-        if kept[0] != version and len(self._changes.open) <= FEW:
+        if kept[0] != version and len(self._changes.open) <= FEW_CHANGED_ITEMS:
             self._judge_few()
             self._late = kept = (version, self._order_open())
         return kept[1]
@@ -246,7 +246,7 @@ class Job:
     def refresh(self) -> None:
         """Bring up to date what is kept because it takes long, so that reads find it ready."""
         started = time.monotonic()
-        if len(self._changes.open) > FEW and started >= self._rest_until:
+        if len(self._changes.open) > FEW_CHANGED_ITEMS and started >= self._rest_until:
             self._late = (self.version, self._order_open())
             self._rest_until = time.monotonic() + 10 * (time.monotonic() - started)
 
@@ -273,7 +273,7 @@ class Job:
 
 def ordered(rows: list[Row]) -> list[Row]:
     """Return open items, the least sure first."""
-    if len(rows) <= FEW:
+    if len(rows) <= FEW_CHANGED_ITEMS:
         return sorted(rows, key=lambda row: row[:2])
     # Of many NumPy finds the order, without holding up other threads.
     return [rows[place] for place in np.argsort(np.array([row[0] for row in rows]), kind="stable")]

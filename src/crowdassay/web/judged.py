@@ -13,7 +13,7 @@ from crowdassay.pool.constants import shipped
 from crowdassay.web.snapshot import KNOWN, OPEN, SETTLED, STANDING_NAMES, TIED, UNIDENTIFIABLE, Snapshot, judge
 
 SURE = shipped().settled  # probability from which an item counts as settled, as in the fits
-CLOSE = 1e-9  # probabilities closer than this are the same
+SAME_PROBABILITY = 1e-9  # probabilities closer than this are the same
 FIT, UPDATED, VOTES, NOTHING = "fit", "update", "votes", "nothing"
 Said = Sequence[tuple[str, str]]
 
@@ -93,7 +93,7 @@ def from_labels(snapshot: Snapshot | None, items: Sequence[Said]) -> list[Judged
 
 def _decided(snapshot: Snapshot, row: np.ndarray, said: Said) -> Judged:
     best = float(row.max())
-    winners = np.flatnonzero(row >= best - CLOSE)
+    winners = np.flatnonzero(row >= best - SAME_PROBABILITY)
     standing = TIED if len(winners) > 1 else SETTLED if best >= SURE else OPEN
     if len({who for who, _ in said}) < 2:
         standing = UNIDENTIFIABLE if standing == OPEN else standing

@@ -20,10 +20,10 @@ from crowdassay.web.guard import RefusalError
 from crowdassay.web.service import Service, as_json, number_of, service_of, stored
 from crowdassay.web.writer import BusyError
 
-SMALL = 1 << 14  # bytes that are read where they come in; more would hold up others
-PART = 10_000  # labels of a long body that are stored at a time
-BLOCK = 1000  # labels listed at a time
-MOST = 1 << 40
+SMALL_BODY = 1 << 14  # bytes that are read where they come in; more would hold up others
+LABELS_STORED_AT_A_TIME = 10_000  # labels of a long body that are stored at a time
+LABELS_LISTED_AT_A_TIME = 1000  # labels listed at a time
+ALL_LABELS = 1 << 40
 
 
 async def post_labels(request: Request) -> Response:
@@ -31,7 +31,7 @@ async def post_labels(request: Request) -> Response:
     service, holder = service_of(request), request.state.holder
     data = await request.body()
     kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
-    if len(data) <= SMALL:
+    if len(data) <= SMALL_BODY:
         taken = await _store(service, holder, *parse_labels(records(data, kind)))
     else:
         taken = await _store_many(service, holder, data, kind)
@@ -59,7 +59,7 @@ async def _store_many(service: Service, holder: Holder, data: bytes, kind: str) 
 
     values, taken, first = await service.run(look), Taken(), 0
     while True:
-        good, bad = await service.run(lambda: parse_labels(islice(values, PART), first))  # noqa: B023 - run at once
+        good, bad = await service.run(lambda: parse_labels(islice(values, LABELS_STORED_AT_A_TIME), first))  # noqa: B023 - run at once
         count = len(good) + len(bad)
         if first and not count:
             return taken
@@ -71,14 +71,14 @@ async def _store_many(service: Service, holder: Holder, data: bytes, kind: str) 
             raise
         taken = Taken(taken.added + done.added, taken.known + done.known, [*taken.refused, *done.refused])
         first += count
-        if count < PART:
+        if count < LABELS_STORED_AT_A_TIME:
             return taken
 
 
 async def get_labels(request: Request) -> Response:
     """List labels in the order in which they came; ``next`` is the key to go on after."""
     service = service_of(request)
-    limit, after = number_of(request, "limit", BLOCK, 1, MOST), request.query_params.get("after", "")
+    limit, after = number_of(request, "limit", LABELS_LISTED_AT_A_TIME, 1, ALL_LABELS), request.query_params.get("after", "")
     try:
         start = await service.read(lambda session: find_place(session, after))
     except KeyError:
@@ -91,12 +91,12 @@ def _listed(service: Service, seq: int, limit: int) -> Iterator[bytes]:
     head, last, left = b'{"labels":[', None, limit
     while left > 0:
         with service.store.home.read() as session:
-            rows = list_from(session, seq, min(left, BLOCK))
+            rows = list_from(session, seq, min(left, LABELS_LISTED_AT_A_TIME))
         if rows:
             yield head + json.dumps([show(one) for one in rows], ensure_ascii=False, separators=(",", ":")).encode()[1:-1]
             head, last, seq = b",", rows[-1].key, rows[-1].seq
         left -= len(rows)
-        if len(rows) < BLOCK:
+        if len(rows) < LABELS_LISTED_AT_A_TIME:
             break
     yield (b"" if last is not None else head) + b'],"next":' + json.dumps(last if left == 0 else None).encode() + b"}"
 
