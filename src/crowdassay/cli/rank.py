@@ -126,7 +126,9 @@ def gather(model: BradleyTerry, grouped: list[tuple[str, Any]], count: int | Non
     """Return all tables that were asked for."""
     import pyarrow as pa
 
-    tables = {"ranking": model._ranking()}
+    from crowdassay.ranking.tables import ranking_table
+
+    tables = {"ranking": ranking_table(model)}
     if len(model._pairs.workers):
         tables["workers"] = model.workers_
     if model._pairs.n_items <= MOST_IN_MATRIX:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.ranking.bradley_terry import BradleyTerry
+from crowdassay.ranking.tables import ranking_table
 
 LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its own
 
@@ -28,5 +29,5 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, pa.Table]]:
             part, left=codes[: part.n_pairs], right=codes[part.n_pairs :], items=pairs.items.take(used), group=None,
             groups=None, notes=(), dropped={},
         )  # fmt: skip
-        found.append((str(name), dataclasses.replace(model).fit(part)._ranking()))
+        found.append((str(name), ranking_table(dataclasses.replace(model).fit(part))))
     return found
