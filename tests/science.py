@@ -3,6 +3,9 @@
 B. D. Wright, G. N. Masters. Rating Scale Analysis. MESA Press, 1982, p. 18; also in the manual of Winsteps (Example 0), which
 prints the estimates of the rating scale model. Those of the partial credit model are by Ministep 3.75, as the R package rpf has
 them (its dataset ``science``). Winsteps stops at changes of 0.005 logit.
+
+Those of TAM leave out activity 12, which nobody disliked: S. A. Wind, C. Hua. Rasch Measurement Theory Analysis in R. Chapman
+and Hall, 2022, chapter 4.
 """
 
 CHILDREN = [
@@ -56,3 +59,13 @@ RATING_SCALE = {
     16: (0.60, 0.19), 25: (0.53, 0.19), 3: (0.42, 0.19), 14: (0.42, 0.19), 6: (0.31, 0.19), 17: (0.16, 0.19),
     22: (0.08, 0.19), 24: (-0.31, 0.20), 1: (-0.40, 0.21), 15: (-0.48, 0.21),
 }  # fmt: skip
+
+# By TAM, without activity 12: measures and the upper threshold; marginal (tam.mml), then joint and corrected (tam.jml).
+TAM_MARGINAL = [
+    -0.4497, -0.7497, 0.3264, 1.5820, 2.1991, 0.2220, 0.9748, 1.5071, 0.6002, -1.5008, -0.9880, -1.3140, 0.3264, -0.5322,
+    0.4980, 0.0806, -3.1266, -2.4739, 1.6582, -0.8897, 0.0086, 1.9800, -0.3693, 0.4303, 0.7850,
+]  # fmt: skip
+TAM_JOINT = [
+    -0.4575, -0.7552, 0.3170, 1.5860, 2.2217, 0.2125, 0.9690, 1.5095, 0.5913, -1.4968, -0.9910, -1.3128, 0.3170, -0.5395,
+    0.4887, 0.0710, -3.0879, -2.4505, 1.6640, -0.8938, -0.0009, 1.9947, -0.3775, 0.4209, 0.8107,
+]  # fmt: skip

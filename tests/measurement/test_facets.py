@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
@@ -13,7 +14,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.measurement.design import make_design
 from crowdassay.measurement.facets_fit import Problem
 from crowdassay.measurement.ratings import read_ratings
-from science import BY_SCORE, CHILDREN, PARTIAL_CREDIT, RATING_SCALE
+from science import BY_SCORE, CHILDREN, PARTIAL_CREDIT, RATING_SCALE, TAM_JOINT, TAM_MARGINAL
 
 # Section 6 of the Law School Admission Test: how many of 1000 students had each pattern (Bock and Lieberman 1970).
 LSAT = {
@@ -22,6 +23,14 @@ LSAT = {
     "10101": 28, "10110": 15, "10111": 80, "11000": 16, "11001": 56, "11010": 21, "11011": 173, "11100": 11, "11101": 61,
     "11110": 28, "11111": 298,
 }  # fmt: skip
+
+# How three scientists rated seven younger ones on five traits of creativity (Guilford, Psychometric Methods, 1954, p. 282).
+GUILFORD = {
+    "Avogadro": "55353 97585 33371 73133 97785 35351 77555",
+    "Brahe": "65463 87572 45366 56455 24323 44642 33554",
+    "Cavendish": "55573 77575 35555 53331 97777 33353 77757",
+}
+YOUNGER = ["Anne", "Betty", "Chris", "David", "Edward", "Fred", "George"]
 
 
 def draw(rng, objects=80, raters=6, criteria=3, each=9, top=3, spread=1.0):
@@ -94,6 +103,32 @@ def test_rating_scale_estimates_equal_those_of_winsteps():
         assert activities[place]["measure"] == pytest.approx(measure, abs=0.01)
         # Winsteps' errors take the thresholds for known, ours do not.
         assert activities[place]["standard_error"] == pytest.approx(error, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("settings", "published", "within"),
+    [({}, TAM_MARGINAL, 0.002), ({"estimation": "joint", "correct": True}, TAM_JOINT, 0.005)],
+)
+def test_rating_scale_estimates_equal_those_of_tam(settings, published, within):
+    table = science()[0]
+    model = ManyFacet(facets=["child", "activity"], **settings).fit(table.filter(pc.not_equal(table["activity"], 12)))
+    found = [*measured(model, "activity")[0], model.thresholds_["threshold"][-1].as_py()]
+    np.testing.assert_allclose(found, published, atol=within)
+
+
+def test_surplus_of_a_judge_equals_that_of_facets():
+    rows = [
+        (judge, YOUNGER[k], trait, int(score))
+        for judge, line in GUILFORD.items()
+        for k, scores in enumerate(line.split())
+        for trait, score in enumerate(scores)
+    ]
+    table = pa.table(dict(zip(("judge", "scientist", "trait", "score"), zip(*rows, strict=True), strict=True)))
+    model = ManyFacet(facets=["scientist", "judge", "trait"], estimation="joint").fit(table)
+    surplus = {(row["judge"], row["scientist"]): row["surplus"] for row in model.interactions("judge", "scientist").to_pylist()}
+    # Tables 9 and 14 of the manual of Facets: the largest residual of five ratings, and how far David is above expectation.
+    assert 5 * min(surplus.values()) == 5 * surplus["Brahe", "Edward"] == pytest.approx(-13.002, abs=0.02)
+    assert surplus["Brahe", "David"] == pytest.approx(1.54, abs=0.02)
 
 
 @pytest.mark.parametrize("joint", [True, False])

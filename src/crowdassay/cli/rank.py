@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.grouped import Grouped
-from crowdassay.cli.measure import split
+from crowdassay.cli.tables import check_outputs, print_json, split, table_options, write_tables
 
 if TYPE_CHECKING:
     from crowdassay.ranking.bradley_terry import BradleyTerry
 
 FILES = ("ranking.csv", "workers.csv", "wins.csv", "groups.csv", "style.csv", "next.csv", "summary.json")
-SHOWN = 30
 MOST_IN_MATRIX = 1000
-LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its own
 
 
 @click.command(cls=Grouped, short_help="Rank what was compared two at a time.")
@@ -60,34 +58,20 @@ LEAST_IN_GROUP = 20  # comparisons below which a group gets no ranking of its ow
     show_default=True,
     help="Whether winners are sides (left, model_a) or names of what was compared.",
 )
-@click.option("--allow-drops", is_flag=True, help="Go on even if more than half of the rows miss a value.")
 @click.option("--max-iter", default=200, show_default=True, help="Steps of Newton's method.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the tables, as CSV.")
-@click.option("--report", type=click.Path(path_type=Path), help="A page with the ranking and who beats whom (.html).")
-@click.option("--chart", type=click.Path(path_type=Path), help="The ranking as a picture (.svg or .png).")
-@click.option("--report-title", help="Title of the page.")
-@click.option(
-    "--fail-if", multiple=True, help="End with exit code 1 if this holds, such as 'model-x.worst_rank > 3'; again for more."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@table_options(page="the ranking and who beats whom", picture="The ranking", condition="model-x.worst_rank > 3")
 def rank(pairs: Path, as_json: bool, **options: Any) -> int:
     """Rank what was compared two at a time in PAIRS: scores with intervals, ties, and how reliable each worker is."""
     from crowdassay.cli.fail_if import check_conditions, read_conditions, tell_failures
-    from crowdassay.cli.measure import check_outputs
-    from crowdassay.cli.paths import refuse_inputs
     from crowdassay.cli.progress import working
+    from crowdassay.cli.rank_show import show
     from crowdassay.errors import ParameterError
-    from crowdassay.io.folder import check_free, replacing_folder
-    from crowdassay.io.write import check_writable, write_json, write_table
     from crowdassay.ranking.bradley_terry import BradleyTerry
+    from crowdassay.ranking.groups import rankings_by_group
     from crowdassay.ranking.pairs import read_pairs
 
-    out, conditions = options["out"], read_conditions(options["fail_if"], "model-x.worst_rank > 3")
-    refuse_inputs([pairs], [options["report"], options["chart"]])
-    check_outputs(out, options["report"], options["chart"])
-    if out is not None:
-        check_writable(out)
-        check_free(out, FILES, FILES[-1])
+    conditions = read_conditions(options["fail_if"], "model-x.worst_rank > 3")
+    check_outputs(pairs, FILES, options)
     if options["next_pairs"] is not None and options["next_pairs"] < 1:
         raise ParameterError("--next needs a number of at least 1.")
     model = BradleyTerry(
@@ -107,11 +91,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> int:
         tables = gather(model, grouped, options["next_pairs"])
     gates = check_conditions(conditions, figures(model, tables["ranking"]))
     summary = summarise(model) | ({"gate": gates} if gates else {})
-    if out is not None:
-        with replacing_folder(out, FILES, FILES[-1]) as fresh:
-            for name, table in tables.items():
-                write_table(table, fresh / f"{name}.csv", "csv")
-            write_json(summary, fresh / FILES[-1])
+    write_tables(options["out"], FILES, tables, summary)
     if options["chart"] is not None:
         from crowdassay.ranking.page import interval_chart
 
@@ -120,15 +100,10 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> int:
         from crowdassay.ranking.page import ranking_page
         from crowdassay.report.findings import write_findings
 
-        page = ranking_page(model, options["report_title"], [(name, table) for name, table, _ in grouped], tables.get("next"))
+        page = ranking_page(model, options["report_title"], grouped, tables.get("next"))
         write_findings(page, options["report"])
     if as_json:
-        import json
-
-        from crowdassay.io.write import finite
-
-        body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items() if name != "wins"}}
-        click.echo(json.dumps(finite(body), indent=2, ensure_ascii=False))
+        print_json(summary, {name: table for name, table in tables.items() if name != "wins"})
     else:
         show(model, tables, grouped, options)
     return tell_failures(gates)
@@ -147,38 +122,13 @@ def _prior(given: str | None) -> float | str | None:
         raise ParameterError(f"--prior needs a number, none or estimated, not '{given}'.") from None
 
 
-def rankings_by_group(model: BradleyTerry) -> list[tuple[str, Any, list[str]]]:
-    """Return for each group its name, its ranking and notes; groups with hardly any comparisons have none."""
-    import dataclasses
-
-    import numpy as np
-
-    pairs = model._fitted()
-    if pairs.group is None or pairs.groups is None:
-        return []
-    found = []
-    for g, name in enumerate(pairs.groups.to_pylist()):
-        rows = pairs.group == g
-        if rows.sum() < LEAST_IN_GROUP:
-            model.notes_.append(f"The group '{name}' has only {int(rows.sum())} comparisons, so no ranking of its own.")
-            continue
-        part = pairs.only(rows)
-        used, codes = np.unique(np.concatenate([part.left, part.right]), return_inverse=True)
-        part = dataclasses.replace(
-            part, left=codes[: part.n_pairs], right=codes[part.n_pairs :], items=pairs.items.take(used), group=None,
-            groups=None, notes=(), dropped={},
-        )  # fmt: skip
-        settings = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
-        own = type(model)(**settings).fit(part)
-        found.append((str(name), own._ranking(), own.notes_))
-    return found
-
-
-def gather(model: BradleyTerry, grouped: list[tuple[str, Any, list[str]]], count: int | None) -> dict[str, Any]:
+def gather(model: BradleyTerry, grouped: list[tuple[str, Any]], count: int | None) -> dict[str, Any]:
     """Return all tables that were asked for."""
     import pyarrow as pa
 
-    tables = {"ranking": model._ranking()}
+    from crowdassay.ranking.tables import ranking_table
+
+    tables = {"ranking": ranking_table(model)}
     if len(model._pairs.workers):
         tables["workers"] = model.workers_
     if model._pairs.n_items <= MOST_IN_MATRIX:
@@ -187,7 +137,7 @@ def gather(model: BradleyTerry, grouped: list[tuple[str, Any, list[str]]], count
         tables["wins"] = pa.table({"item": names, **{name: beats[:, n] for n, name in enumerate(names) if name != "item"}})
     if grouped:
         tables["groups"] = pa.concat_tables(
-            [table.add_column(0, "group_name", pa.array([name] * table.num_rows, pa.string())) for name, table, _ in grouped]
+            [table.add_column(0, "group_name", pa.array([name] * table.num_rows, pa.string())) for name, table in grouped]
         )
     if model._pairs.styles:
         tables["style"] = model.style_
@@ -231,84 +181,3 @@ def summarise(model: BradleyTerry) -> dict[str, Any]:
         "dropped": pairs.dropped,
         "notes": model.notes_,
     }
-
-
-def show(
-    model: BradleyTerry, tables: dict[str, Any], grouped: list[tuple[str, Any, list[str]]], options: dict[str, Any]
-) -> None:
-    """Print the ranking, the least reliable workers, and what to compare next."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from crowdassay.cli.summary import shown
-
-    console, pairs = Console(highlight=False, markup=False), model._fitted()
-    columns = ", ".join(f"{role} = {shown(name)}" for role, name in pairs.columns.items())
-    people = f" by {len(pairs.workers):,} workers" if len(pairs.workers) else ""
-    console.print(
-        f"Read {pairs.n_pairs:,} comparisons of {pairs.n_items:,} items{people} from {pairs.source} ({columns}); "
-        f"{int((pairs.outcome == 2).sum()):,} are ties."
-    )
-    spread = model.spread_
-    differ = (
-        f"; workers' reliability varies by a factor of {2.718281828 ** spread['reliability']:.2f}" if model._effects else ""
-    )
-    console.print(
-        f"Scores vary by {spread['scores']:.2f} logits; the left side is favoured by {model.position_bias_:.2f}{differ}."
-    )
-    for note in model.notes_:
-        console.print(f"Note: {note}")
-    console.print()
-    for title, table in [("Ranking", tables["ranking"]), *((f"Ranking in {shown(name)}", table) for name, table, _ in grouped)]:
-        grid = Table(
-            "rank",
-            "item",
-            "score",
-            f"{model.confidence:.0%} interval",
-            "rank may be",
-            "group",
-            "comparisons",
-            title=title,
-            title_justify="left",
-        )
-        for row in table.slice(0, SHOWN).to_pylist():
-            grid.add_row(
-                f"{row['rank']}", shown(row["item"]), f"{row['score']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}",
-                f"{row['best_rank']} to {row['worst_rank']}", row["group"], f"{row['comparisons']:,}",
-            )  # fmt: skip
-        console.print(grid)
-        if table.num_rows > SHOWN:
-            console.print(f"{table.num_rows - SHOWN:,} more are not shown.")
-    console.print("Items that share a letter in the column group cannot be told apart.")
-    if model._effects:
-        grid = Table(
-            "worker",
-            "comparisons",
-            "reliability",
-            "left bias",
-            "agrees with ranking",
-            title="Least reliable workers",
-            title_justify="left",
-        )
-        for row in tables["workers"].sort_by("reliability").slice(0, 5).to_pylist():
-            agrees = "–" if row["agreement"] is None or row["agreement"] != row["agreement"] else f"{row['agreement']:.0%}"
-            grid.add_row(
-                shown(row["worker"]), f"{row['comparisons']:,}", f"{row['reliability']:.2f}", f"{row['left_bias']:+.2f}", agrees
-            )
-        console.print(grid)
-    if "style" in tables:
-        for row in tables["style"].to_pylist():
-            console.print(
-                f"One SD more {shown(row['style'])} is worth {row['effect']:+.2f} ± {row['standard_error']:.2f} logits."
-            )
-    if "next" in tables:
-        grid = Table("one", "other", "order may be wrong", title="Compare next", title_justify="left")
-        for row in tables["next"].to_pylist():
-            grid.add_row(shown(row["left"]), shown(row["right"]), f"{row['order_may_be_wrong']:.0%}")
-        console.print(grid)
-    written = [
-        f"{word} to {options[name]}"
-        for name, word in (("out", "tables"), ("report", "the page"), ("chart", "the ranking"))
-        if options[name]
-    ]
-    console.print(f"Wrote {', '.join(written)}." if written else "No tables were written; give --out DIR for them.")

@@ -18,7 +18,7 @@ from crowdassay.measurement import facets_notes as say
 from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.design import Design, find_subsets, make_design, null_space, set_aside
 from crowdassay.measurement.extremes import estimate_extremes
-from crowdassay.measurement.facets_fit import DENSE, Fit, fit_facets
+from crowdassay.measurement.facets_fit import DENSE, fit_facets
 from crowdassay.measurement.fit_statistics import Residuals
 from crowdassay.measurement.interactions import drift, group_differences, interactions
 from crowdassay.measurement.ratings import RATERS, Ratings, check_facets, object_facet, read_ratings
@@ -277,7 +277,3 @@ class ManyFacet:
         if "_ratings" not in self.__dict__:
             raise NotFittedError("This ManyFacet has not been fitted; call fit(ratings) first.")
         return self._ratings
-
-    @property
-    def _result(self) -> Fit:
-        return self._fit

@@ -8,22 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError, NotFittedError, ParameterError
 from crowdassay.io.frames import to_frame
 from crowdassay.io.values import listed
-from crowdassay.ranking import apart
-from crowdassay.ranking.fit import TIES, Fit, fit_pairs
+from crowdassay.ranking.fit import TIES, Settings, fit_pairs
 from crowdassay.ranking.intervals import ENOUGH_WORKERS, bootstrap, model_covariance, sandwich
-from crowdassay.ranking.linked import find_parts, refuse_infinite
+from crowdassay.ranking.linked import refuse_infinite
 from crowdassay.ranking.next_pairs import MOST as MOST_TO_CHOOSE
 from crowdassay.ranking.next_pairs import choose_pairs
 from crowdassay.ranking.notes import notes
-from crowdassay.ranking.outcomes import LEFT, RIGHT, TIE
 from crowdassay.ranking.pairs import Pairs, read_pairs
-from crowdassay.ranking.rows import Rows, make_rows
+from crowdassay.ranking.rows import make_rows
+from crowdassay.ranking.tables import ranking_table, workers_table
 
 INTERVALS = ("sandwich", "bootstrap", "model")
 
@@ -103,17 +101,15 @@ class BradleyTerry:
         """
         self._check()
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
-        for name in ("_covariance", "_above"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("_covariance", None)
         if self.prior is None:
             refuse_infinite(pairs)
         used = len(np.unique(pairs.worker[pairs.worker >= 0]))
         self._effects = self.reliability and used >= 2
         self._by_worker = used >= ENOUGH_WORKERS
         self._rows = make_rows(pairs, ties=self.ties, by_worker=self._effects)
-        self._fit = fit_pairs(
-            self._rows, ties=self.ties, position=self.position, prior=self.prior, max_iter=self.max_iter, tol=self.tol
-        )
+        settings = Settings(self.ties, self.position, self.prior, self.max_iter, self.tol)
+        self._fit = fit_pairs(self._rows, settings)
         self._pairs, fit = pairs, self._fit
         self.position_bias_ = float(fit.point[pairs.n_items])
         self.tie_ = float(np.exp(fit.point[pairs.n_items + 1])) if not fit.locked[pairs.n_items + 1] else 0.0
@@ -148,10 +144,9 @@ class BradleyTerry:
         if self.intervals == "model" or self._few:
             return model_covariance(fit)[:n, :n]
         if self.intervals == "bootstrap":
-            drawn = bootstrap(
-                pairs, fit, ties=self.ties, position=self.position, worker_effects=self._effects, by_worker=self._by_worker,
-                resamples=self.resamples, rng=np.random.default_rng(self.seed), max_iter=self.max_iter,
-            )  # fmt: skip
+            settings = Settings(self.ties, self.position, np.sqrt(fit.variances["scores"]) or None, self.max_iter, tol=1e-4)
+            rng, how = np.random.default_rng(self.seed), {"worker_effects": self._effects, "by_worker": self._by_worker}
+            drawn = bootstrap(pairs, fit, settings, resamples=self.resamples, rng=rng, **how)
             inverse = model_covariance(fit)[:n, :n]  # the shrinkage of the prior is the same in every resample
             shrunk = inverse @ np.diag(fit.precision[:n]) @ inverse
             return np.asarray(np.cov(drawn, rowvar=False) + shrunk)
@@ -170,12 +165,6 @@ class BradleyTerry:
             )
         return sandwich(rows, self._fit, ties=self.ties, position=self.position, by_worker=self._by_worker)
 
-    @cached_property
-    def _above(self) -> np.ndarray | None:
-        if self._covariance.ndim == 1 or self._fitted().n_items > apart.MOST:
-            return None
-        return apart.better(self.scores_, self._covariance, 1 - self.confidence)
-
     @property
     def scores_(self) -> FloatArray:
         """Scores in logits, mean zero, in the order of the items' names; shape (n_items,)."""
@@ -188,76 +177,12 @@ class BradleyTerry:
         score with its interval; rank with the best and the worst it can be; group: items that share a letter cannot be told
         apart; win_rate: the chance to beat an average item; part: items of different parts were never linked.
         """
-        return to_frame(self._ranking(), self._fitted().frame)
-
-    def _ranking(self) -> pa.Table:
-        pairs, score = self._fitted(), self.scores_
-        n = pairs.n_items
-        variance = self._covariance if self._covariance.ndim == 1 else np.diag(self._covariance)
-        error = np.sqrt(np.maximum(variance, 0.0))
-        reach = float(ndtri(0.5 + self.confidence / 2)) * error
-        order = np.argsort(-score, kind="stable")
-        rank = np.empty(n, np.int64)
-        rank[order] = np.arange(1, n + 1)
-        best, worst, group = rank, rank, [""] * n
-        if self._above is not None:
-            best, worst = apart.rank_ranges(self._above)
-            group = apart.groups_alike(score, self._above)
-        wins = [_count(pairs, pairs.left, LEFT, n) + _count(pairs, pairs.right, RIGHT, n)]
-        wins += [_count(pairs, pairs.left, RIGHT, n) + _count(pairs, pairs.right, LEFT, n)]
-        wins += [_count(pairs, pairs.left, TIE, n) + _count(pairs, pairs.right, TIE, n)]
-        table = pa.table(
-            {
-                "item": pairs.items,
-                "rank": rank,
-                "best_rank": best,
-                "worst_rank": worst,
-                "score": score,
-                "standard_error": error,
-                "low": score - reach,
-                "high": score + reach,
-                "group": group,
-                "win_rate": self._beats(score, np.zeros(n)),
-                "comparisons": sum(wins),
-                "wins": wins[0],
-                "losses": wins[1],
-                "ties": wins[2],
-                "part": find_parts(pairs),
-            }
-        )
-        return table.take(pa.array(order))
+        return to_frame(ranking_table(self), self._fitted().frame)
 
     @property
     def workers_(self) -> Any:
         """Frame of worker, comparisons, reliability (1 is the average worker) and bias for the left side, with errors."""
-        pairs, fit = self._fitted(), self._fit
-        count = np.bincount(pairs.worker[pairs.worker >= 0], minlength=len(pairs.workers))
-        empty = np.full(len(pairs.workers), np.nan)
-        effects, spread = (fit.effects, np.sqrt(fit.spread)) if self._effects else (np.tile(empty[:, None], 2),) * 2
-        used = np.flatnonzero(count)
-        table = pa.table(
-            {
-                "worker": pairs.workers,
-                "comparisons": count,
-                "reliability": np.exp(effects[:, 0]),
-                "reliability_low": np.exp(effects[:, 0] - 1.96 * spread[:, 0]),
-                "reliability_high": np.exp(effects[:, 0] + 1.96 * spread[:, 0]),
-                "left_bias": effects[:, 1],
-                "left_bias_error": spread[:, 1],
-                "agreement": self._agreement(),
-            }
-        )
-        return to_frame(table.take(pa.array(used)), pairs.frame)
-
-    def _agreement(self) -> FloatArray:
-        """Return the share of each worker's choices that went to the higher score, ties left out; shape (n_workers,)."""
-        pairs = self._fitted()
-        rows = (pairs.worker >= 0) & (pairs.outcome != TIE)
-        gap = self.scores_[pairs.left[rows]] - self.scores_[pairs.right[rows]]
-        right = np.where(pairs.outcome[rows] == LEFT, gap > 0, gap < 0).astype(float)
-        size = len(pairs.workers)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.bincount(pairs.worker[rows], right, size) / np.bincount(pairs.worker[rows], minlength=size)
+        return to_frame(workers_table(self), self._fitted().frame)
 
     @property
     def style_(self) -> Any:
@@ -271,10 +196,10 @@ class BradleyTerry:
     def win_matrix(self) -> FloatArray:
         """Return the chance that the row beats the column, a tie counting half, shape (n_items, n_items); best first."""
         score = np.sort(self.scores_)[::-1]
-        return self._beats(score[:, None], score[None, :])
+        return self._beats(score[:, None] - score[None, :])
 
-    def _beats(self, one: FloatArray, two: FloatArray) -> FloatArray:
-        gap = one - two
+    def _beats(self, gap: FloatArray) -> FloatArray:
+        """Return the chance to beat one whose score is lower by this much, a tie counting half."""
         if self.ties == "rao-kupper":
             edge = self.tie_
             win, lose = 1 / (1 + np.exp(edge - gap)), 1 / (1 + np.exp(edge + gap))
@@ -327,11 +252,3 @@ class BradleyTerry:
         if "_pairs" not in self.__dict__:
             raise NotFittedError("This BradleyTerry has not been fitted; call fit(pairs) first.")
         return self._pairs
-
-    @property
-    def _result(self) -> tuple[Rows, Fit]:
-        return self._rows, self._fit
-
-
-def _count(pairs: Pairs, side: IntArray, outcome: int, size: int) -> IntArray:
-    return np.bincount(side[pairs.outcome == outcome], minlength=size)

@@ -5,7 +5,7 @@ r"""Fit comparisons: Newton's method on the scores, each worker's own effects pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,16 +76,35 @@ class Fit:
     centre: float = 0.0
 
 
-def fit_pairs(
-    rows: Rows,
-    *,
-    ties: str,
-    position: bool,
-    prior: float | str | None,
-    max_iter: int,
-    tol: float,
-    start: Fit | None = None,
-) -> Fit:
+@dataclass(frozen=True)
+class Settings:
+    """How to fit.
+
+    Attributes
+    ----------
+    ties : {'davidson', 'rao-kupper', 'half'}
+    position : bool
+        Whether the left side may have an advantage.
+    prior : float, 'estimated' or None
+        Standard deviation of the population of scores; None for none.
+    max_iter : int
+    tol : float
+        Largest change of a score at which to stop.
+    """
+
+    ties: str
+    position: bool
+    prior: float | str | None
+    max_iter: int
+    tol: float
+
+    def first_variances(self) -> dict[str, float]:
+        """Return the variances of the populations to begin with."""
+        scores = 0.0 if self.prior is None else 1.0 if isinstance(self.prior, str) else float(self.prior) ** 2
+        return {**PRIOR_VARIANCE, "scores": scores}
+
+
+def fit_pairs(rows: Rows, settings: Settings, start: Fit | None = None) -> Fit:
     """Estimate scores and everything else.
 
     With few comparisons, workers' reliability and the scores explain the same answers, and a population that is only looked at
@@ -96,50 +115,33 @@ def fit_pairs(
     Parameters
     ----------
     rows : Rows
-    ties : {'davidson', 'rao-kupper', 'half'}
-    position : bool
-        Whether the left side may have an advantage.
-    prior : float, 'estimated' or None
-        Standard deviation of the population of scores; None for none.
-    max_iter : int
-    tol : float
-        Largest change of a score at which to stop.
+    settings : Settings
     start : Fit, optional
         Where to begin; its populations are kept.
     """
-    settings: dict[str, Any] = {"ties": ties, "position": position, "prior": prior, "max_iter": max_iter}
     with one_blas_thread():
         if rows.n_items + 2 + rows.style.shape[1] > MOST_PARAMETERS:
-            return _fit_large(rows, start, **settings)
+            return _fit_large(rows, settings, start)
         if start is not None:
-            return _climb(rows, **settings, tol=tol, begin=start, learn=False)
+            return _climb(rows, settings, start, learn=False)
+        rough = replace(settings, tol=ROUGHLY)
         if rows.known and len(rows.left) <= TRIED_UP_TO:
             best = tried = None
             for spread in SPREADS_TRIED:
-                tried = _climb(rows, **settings, tol=ROUGHLY, begin=tried, reliability=spread**2)
+                tried = _climb(rows, rough, tried, reliability=spread**2)
                 best = tried if best is None or tried.evidence > best.evidence else best
             assert best is not None
-            return _climb(rows, **settings, tol=tol, begin=best, reliability=best.variances["reliability"])
+            return _climb(rows, settings, best, reliability=best.variances["reliability"])
         some = some_workers(rows)  # most of the way on some of the workers, the last steps with all
-        begin = None if some is None else _climb(some, **settings, tol=ROUGHLY)
-        return _climb(rows, **settings, tol=tol, begin=begin)
+        return _climb(rows, settings, None if some is None else _climb(some, rough))
 
 
 def _climb(
-    rows: Rows,
-    *,
-    ties: str,
-    position: bool,
-    prior: float | str | None,
-    max_iter: int,
-    tol: float,
-    begin: Fit | None = None,
-    learn: bool = True,
-    reliability: float | None = None,
+    rows: Rows, settings: Settings, begin: Fit | None = None, *, learn: bool = True, reliability: float | None = None
 ) -> Fit:
     """Climb by Newton's method from where another fit ended; the populations are learned on the way, or kept."""
-    problem = Problem(rows, ties=ties, position=position)
-    point, variances = problem.opening(), _first_variances(prior)
+    problem = Problem(rows, ties=settings.ties, position=settings.position)
+    point, variances, estimated = problem.opening(), settings.first_variances(), settings.prior == "estimated"
     if begin is not None:
         point, variances = np.where(problem.locked, point, begin.point), dict(begin.variances)
         if len(begin.effects) == rows.known:
@@ -148,7 +150,7 @@ def _climb(
         variances["reliability"] = reliability
     converged, n_iter = False, 0
     value, gradient, matrix, _ = problem.evaluate(point, variances)
-    for n_iter in range(1, max_iter + 1):
+    for n_iter in range(1, settings.max_iter + 1):
         prior_now = scores_precision(problem, variances)
         penalised = value - 0.5 * float(prior_now @ point**2)
         whole, slope = matrix + np.diag(prior_now), gradient - prior_now * point
@@ -170,17 +172,17 @@ def _climb(
             old = worker_precision(variances)
             whole = matrix + np.diag(scores_precision(problem, variances))
             moved = update_variances(
-                problem, point, whole, variances, scores=prior == "estimated", fixed=reliability is not None, n_iter=n_iter
+                problem, point, whole, variances, scores=estimated, fixed=reliability is not None, n_iter=n_iter
             )
             change = worker_precision(variances) - old
             value -= 0.5 * float((squared_effects(problem) @ change).sum())
-            if prior == "estimated":
+            if estimated:
                 shift, lost = recentre(problem, point, gradient, matrix, variances)
                 value, moved = value - lost, max(moved, abs(shift))
-        if np.abs(step).max() < tol and moved < SETTLED_CHANGE:
+        if np.abs(step).max() < settings.tol and moved < SETTLED_CHANGE:
             converged = True
             break
-        if moved < SETTLED_CHANGE and np.abs(step).max() < 100 * tol:
+        if moved < SETTLED_CHANGE and np.abs(step).max() < 100 * settings.tol:
             learn = False  # the populations have settled; what is left is the last digits of the scores
     information = matrix
     about_zero = problem.effects[: rows.known, 0][used_workers(rows)] ** 2  # the constraint is no part of the likelihood
@@ -195,16 +197,11 @@ def _climb(
     )  # fmt: skip
 
 
-def _first_variances(prior: float | str | None) -> dict[str, float]:
-    scores = 0.0 if prior is None else 1.0 if isinstance(prior, str) else float(prior) ** 2
-    return {**PRIOR_VARIANCE, "scores": scores}
-
-
-def _fit_large(rows: Rows, start: Fit | None, *, ties: str, position: bool, prior: float | str | None, max_iter: int) -> Fit:
+def _fit_large(rows: Rows, settings: Settings, start: Fit | None) -> Fit:
     """Fit with more items than second derivatives can be kept of: L-BFGS, every parameter scaled by its own."""
-    problem = Problem(rows, ties=ties, position=position)
-    point, variances = problem.opening(), _first_variances(prior)
-    learn = start is None and prior == "estimated"
+    problem = Problem(rows, ties=settings.ties, position=settings.position)
+    point, variances = problem.opening(), settings.first_variances()
+    learn = start is None and settings.prior == "estimated"
     if start is not None:
         point, variances = np.where(problem.locked, point, start.point), dict(start.variances)
     value, n_iter, converged = 0.0, 0, False
@@ -221,7 +218,7 @@ def _fit_large(rows: Rows, start: Fit | None, *, ties: str, position: bool, prio
             got, gradient, _, _ = problem.evaluate(whole, variances)
             return -(got - 0.5 * float(added @ whole**2)), -(gradient - added * whole)[free] / scale
 
-        options = {"maxiter": 10 * max_iter, "maxcor": 20, "ftol": 1e-12, "gtol": 1e-6}
+        options = {"maxiter": 10 * settings.max_iter, "maxcor": 20, "ftol": 1e-12, "gtol": 1e-6}
         found: Any = minimize(negative, point[free] * scale, jac=True, method="L-BFGS-B", options=options)
         point = point.copy()
         point[free] = found.x / scale

@@ -9,10 +9,12 @@ fewer workers who differ, the model's own V is taken.) Where the model holds, J 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.ranking.fit import Fit, fit_pairs
+from crowdassay.ranking.fit import Fit, Settings, fit_pairs
 from crowdassay.ranking.linear import lock_matrix
 from crowdassay.ranking.pairs import Pairs
 from crowdassay.ranking.problem import Problem
@@ -45,14 +47,12 @@ def sandwich(rows: Rows, fit: Fit, *, ties: str, position: bool, by_worker: bool
 def bootstrap(
     pairs: Pairs,
     fit: Fit,
+    settings: Settings,
     *,
-    ties: str,
-    position: bool,
     worker_effects: bool,
     by_worker: bool,
     resamples: int,
     rng: np.random.Generator,
-    max_iter: int,
 ) -> FloatArray:
     """Return scores of resamples, shape (resamples, n_items): workers drawn with all they compared, or comparisons.
 
@@ -68,19 +68,10 @@ def bootstrap(
         else:
             weight = np.bincount(rng.integers(pairs.n_pairs, size=pairs.n_pairs), minlength=pairs.n_pairs).astype(float)
         keep = weight > 0
-        rows = make_rows(pairs.only(keep), ties=ties, by_worker=worker_effects, weight=weight[keep])
-        again = fit_pairs(
-            rows, ties=ties, position=position, prior=np.sqrt(fit.variances["scores"]) or None, max_iter=max_iter, tol=1e-4,
-            start=_aligned(fit, rows),
-        )  # fmt: skip
+        rows = make_rows(pairs.only(keep), ties=settings.ties, by_worker=worker_effects, weight=weight[keep])
+        again = fit_pairs(rows, settings, replace(fit, effects=_effects(rows, fit)))
         found[n] = again.point[: pairs.n_items]
     return found
-
-
-def _aligned(fit: Fit, rows: Rows) -> Fit:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(fit, effects=_effects(rows, fit))
 
 
 def _effects(rows: Rows, fit: Fit) -> FloatArray:
@@ -91,9 +82,8 @@ def _effects(rows: Rows, fit: Fit) -> FloatArray:
 
 
 def _inverse(fit: Fit) -> FloatArray:
-    held = lock_matrix(
-        fit.information + np.diag(fit.precision), fit.locked, fit.n_items, shared=not fit.variances["scores"]
-    )  # fmt: skip
+    whole = fit.information + np.diag(fit.precision)
+    held = lock_matrix(whole, fit.locked, fit.n_items, shared=not fit.variances["scores"])
     inverse = np.linalg.inv(held)
     inverse[fit.locked, :] = 0.0
     inverse[:, fit.locked] = 0.0

@@ -10,6 +10,7 @@ import pyarrow as pa
 from crowdassay.data.text import short
 from crowdassay.io.values import counted
 from crowdassay.ranking.bradley_terry import BradleyTerry
+from crowdassay.ranking.tables import agreement, ranking_table
 from crowdassay.report.chart import Chart
 from crowdassay.report.charts import _chart, _names, _tooltip
 from crowdassay.report.findings import Findings, Section, number
@@ -117,7 +118,7 @@ def ranking_page(
     model: BradleyTerry, title: str | None, grouped: list[tuple[str, pa.Table]], pairs_next: pa.Table | None
 ) -> Findings:
     """Return the page of a ranking."""
-    pairs, table = model._fitted(), model._ranking()
+    pairs, table = model._fitted(), ranking_table(model)
     sections = [
         Section(
             "ranking",
@@ -211,7 +212,7 @@ def _workers(model: BradleyTerry) -> list[Section]:
     count = np.bincount(pairs.worker[pairs.worker >= 0], minlength=len(pairs.workers))
     used = np.flatnonzero(count)
     order = used[np.argsort(fit.effects[used, 0], kind="stable")]
-    agreement = model._agreement()
+    agrees = agreement(model)
     return [
         Section(
             "workers",
@@ -225,7 +226,7 @@ def _workers(model: BradleyTerry) -> list[Section]:
                     number(float(np.exp(fit.effects[w, 0]))),
                     f"{fit.effects[w, 1]:+.2f}",
                     number(float(np.sqrt(fit.spread[w, 1]))),
-                    "–" if np.isnan(agreement[w]) else f"{agreement[w]:.0%}",
+                    "–" if np.isnan(agrees[w]) else f"{agrees[w]:.0%}",
                 )
                 for w in order[:SHOWN]
             ],
