@@ -41,7 +41,17 @@ def test_noisy_bradley_terry_finds_the_one_who_does_not_look():
     assert list(model.scores_.sort_values(ascending=False).index) == ["x", "y", "z"]
     assert model.skills_.idxmin() == 4
     assert model.biases_[4] > 0.9
-    assert (model.scores_.name, model.skills_.name, model.biases_.name) == ("score", "skill", "bias")
+    assert (model.scores_.name, model.skills_.name, model.biases_.name) == ("agg_score", "skill", "bias")
+
+
+def test_items_without_a_win_have_no_score():
+    """The numbers are crowd-kit's after ten steps."""
+    from crowdassay.compat.crowdkit import BradleyTerry
+
+    rows = [("a", "b", "a"), ("b", "c", "b"), ("c", "a", "a"), ("d", "a", "a"), ("d", "c", "c")]
+    scores = BradleyTerry(n_iter=10, tol=0).fit(pandas.DataFrame(rows, columns=["left", "right", "label"])).scores_
+    assert scores.name == "agg_score"
+    np.testing.assert_allclose(scores[["a", "b", "c", "d"]], [0.857684, 0.128317, 0.013999, 0], atol=1e-6)
 
 
 def test_bad_frames_are_refused():
@@ -52,3 +62,4 @@ def test_bad_frames_are_refused():
     with pytest.raises(DataError, match="DataFrame"):
         BradleyTerry(n_iter=5).fit([1])
     assert BradleyTerry(n_iter=5).fit(pandas.DataFrame({"left": [], "right": [], "label": []})).scores_.empty
+    assert BradleyTerry(n_iter=5).fit(pandas.DataFrame({"left": [], "right": [], "label": []})).scores_.name == "agg_score"

@@ -86,3 +86,15 @@ def test_workers_who_share_no_item_get_equal_weights():
     found = MMSR().fit((["a", "b", "b"], ["x", "y", "y"], ["no", "yes", "yes"]))
     assert found.labels_["label"].to_pylist() == ["no", "yes"]
     assert np.ptp(found.result_.accuracy) == pytest.approx(0.0)
+
+
+def test_strong_agreement_counts_more_for_the_sign_than_weak():
+    """Worker 4 agrees a little more often than by chance with three and never with two: against them."""
+    generator = np.random.default_rng(0)
+    truth = generator.integers(2, size=24)
+    weak = np.where(np.arange(24) < 13, truth, 1 - truth)  # right on 13 of 24
+    rows = [(j, i, int(truth[j])) for i in range(4) for j in range(24) if i < 2 or j < 13]
+    rows += [(j, 4, int(1 - weak[j] if j < 6 else weak[j])) for j in range(24)]
+    item, worker, label = (list(column) for column in zip(*rows, strict=True))
+    mmsr = MMSR().fit(as_labels((item, worker, label)))
+    assert mmsr.skills_[4] < 0 < mmsr.skills_[0]

@@ -64,7 +64,9 @@ def three_columns(data: Any) -> Any:
     return data
 
 
-def code_frame(data: Any, true_labels: Any = None, classes: Any = None, *, sort: bool = False) -> Coded:
+def code_frame(
+    data: Any, true_labels: Any = None, classes: Any = None, *, sort_tasks: bool = False, sort_labels: bool = True
+) -> Coded:
     """Encode a frame; a missing column is a KeyError, as in crowd-kit.
 
     Parameters
@@ -74,18 +76,19 @@ def code_frame(data: Any, true_labels: Any = None, classes: Any = None, *, sort:
         Known labels by task; they become the gold of `Labels`.
     classes : pandas.Index, optional
         Classes that may not occur among the labels.
-    sort : bool
-        Whether tasks and classes are sorted; otherwise they are in order of appearance. crowd-kit does either, by method.
+    sort_tasks, sort_labels : bool
+        Whether they are sorted; otherwise they are in order of appearance. crowd-kit does either, by method, with the pandas
+        it was made for (before 3.0).
     """
     pd = pandas()
     data = three_columns(data)
-    item, tasks = pd.factorize(data["task"], sort=sort)
+    item, tasks = pd.factorize(data["task"], sort=sort_tasks)
     worker, workers = pd.factorize(data["worker"])
     values = pd.Index(data["label"].unique())
     for more in (classes, None if true_labels is None else pd.Index(true_labels[true_labels.index.isin(tasks)].unique())):
         if more is not None:
             values = values.append(more.difference(values)) if len(more.difference(values)) else values
-    if sort:
+    if sort_labels:
         values = _sorted(values)
     labels = Labels.from_codes(
         item, worker, values.get_indexer(data["label"]), items=_words(tasks), workers=_words(workers), classes=_words(values)

@@ -158,7 +158,7 @@ class GLAD(_Plain):
 
     def fit(self, data: Any) -> Self:
         """Fit a frame of task, worker and label."""
-        coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index, sort=True)
+        coded = code_frame(data, classes=None if self.labels_priors is None else self.labels_priors.index, sort_tasks=True)
         if self.labels_priors is not None and np.ptp(np.asarray(self.labels_priors, dtype=float)) > 1e-9:
             raise ParameterError("GLAD here takes all labels as equally probable beforehand: leave labels_priors out.")
         ability = _common("alphas_priors_mean", self.alphas_priors_mean)
@@ -177,6 +177,7 @@ class GLAD(_Plain):
         # Of a single class nothing is learned.
         self.alphas_ = coded.series(ability if result.sigma is None else result.sigma[:, 0, 0], coded.workers, "alpha")
         self.betas_ = coded.series(easiness if result.phi is None else result.phi[:, 0], coded.tasks, "beta")
+        self.betas_ = self.betas_.reindex(data["task"].unique()).rename_axis("task")  # crowd-kit does not sort these
         self.priors_ = coded.series(1.0 / len(coded.classes), coded.classes.rename("label"), "prior")
         self.loss_history_ = [value / len(data) for value in result.history]
         return self
@@ -204,7 +205,7 @@ class KOS(_Plain):
         if not len(three_columns(data)):
             self.labels_ = pandas().Series([], dtype="O", name="agg_label")
             return self
-        coded = code_frame(data, sort=True)
+        coded = code_frame(data, sort_tasks=True)
         result = kos.KOS(max_iter=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
         self._keep(coded, result.posterior)
         return self
@@ -230,7 +231,7 @@ class MACE(_Plain):
 
     def fit(self, data: Any) -> Self:
         """Fit a frame of task, worker and label."""
-        coded = code_frame(data)
+        coded = code_frame(data, sort_labels=False)
         n_workers, n_classes = coded.labels.n_workers, coded.labels.n_classes
         # crowd-kit ignores its argument and takes this; its default here means the same, any other value is taken.
         self.smoothing_ = 0.01 / n_classes if self.smoothing == 0.1 else self.smoothing

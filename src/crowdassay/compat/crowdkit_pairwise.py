@@ -47,7 +47,7 @@ class BradleyTerry:
         winner, loser, _, items = _coded(data)
         self.loss_history_: list[float] = []
         if not len(items):
-            self.scores_ = pd.Series([], dtype=float)
+            self.scores_ = pd.Series([], dtype=float, name="agg_score")
             return self
         size = len(items)
         wins = np.zeros((size, size))
@@ -56,12 +56,14 @@ class BradleyTerry:
         p = np.full(size, 1.0 / size)
         for _ in range(self.n_iter):
             before = p
-            p = total / np.maximum((met / (before[:, None] + before[None, :])).sum(axis=0), 1e-300)
+            both = before[:, None] + before[None, :]  # nothing for items without a win, which meet themselves or one another
+            rate = np.divide(met, both, out=np.zeros_like(met), where=(met > 0) & (both > 0)).sum(axis=0)
+            p = total / np.maximum(rate, 1e-300)
             p = p / p.sum()
             self.loss_history_.append(float(np.abs(p - before).sum()))
             if self.loss_history_[-1] < self.tol:
                 break
-        self.scores_ = pd.Series(p, index=items)
+        self.scores_ = pd.Series(p, index=items, name="agg_score")
         return self
 
     def fit_predict(self, data: Any) -> Any:
@@ -104,7 +106,7 @@ class NoisyBradleyTerry:
         options = {"maxiter": self.n_iter, "ftol": self.tol}
         found: Any = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
         score, bias, skill = np.split(expit(found.x[1:]), [n_items, n_items + n_workers])
-        self.scores_ = pd.Series(score, index=pd.Index(items, name="label"), name="score")
+        self.scores_ = pd.Series(score, index=pd.Index(items, name="label"), name="agg_score")
         self.biases_ = pd.Series(bias, index=pd.Index(workers, name="worker"), name="bias")
         self.skills_ = pd.Series(skill, index=pd.Index(workers, name="worker"), name="skill")
         return self

@@ -17,7 +17,7 @@ from crowdassay.estimators import majority, mmsr, weighted_vote
 
 @dataclass(eq=False)
 class MajorityVote:
-    """Count votes, plain or weighted by given skills; ties go to the first class in order."""
+    """Count votes, plain or weighted by given skills; ties go to the first label in order."""
 
     default_skill: float | None = None
     on_missing_skill: str = "error"
@@ -32,7 +32,7 @@ class MajorityVote:
         if skills is not None:
             skills = _complete(data, skills, self.on_missing_skill, self.default_skill)
             data = data[data["worker"].isin(skills.index)]
-        coded = code_frame(data, sort=skills is not None)
+        coded = code_frame(data, sort_tasks=True)
         if skills is None:
             result = majority.MajorityVote().fit(coded.labels).result_
             posterior, code = result.posterior, result.code
@@ -137,7 +137,7 @@ class ZeroBasedSkill(_SelfSkilledVote):
 
     def fit(self, data: Any) -> Self:
         """Find the skills."""
-        coded = code_frame(data, sort=True)
+        coded = code_frame(data, sort_tasks=True)
         if self.n_iter < 1:
             self.skills_ = coded.series(1.0 / len(coded.classes) + self.eps, coded.workers, "skill")
             return self
@@ -171,9 +171,19 @@ class GoldMajorityVote(_SkilledVote):
         return self.fit(data, true_labels).predict_proba(data)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class _RandomStart(mmsr.MMSR):
+    """The completion has several fixed points: as in crowd-kit, ``random_state`` says from where it starts."""
+
+    random_state: int | None = 0
+
+    def _start(self, size: int) -> FloatArray:
+        return np.append(np.random.RandomState(self.random_state).random_sample(size - 1), 0.5)  # the last: the known items
+
+
 @dataclass(eq=False)
 class MMSR:
-    """Vote with log odds found by robust rank-one completion; ``random_state`` is not needed."""
+    """Vote with log odds found by robust rank-one completion from a random start."""
 
     n_iter: int = 10000
     tol: float = 1e-10
@@ -182,7 +192,7 @@ class MMSR:
     def fit(self, data: Any) -> Self:
         """Find the skills."""
         coded = code_frame(data)
-        fitted = mmsr.MMSR(max_iter=max(self.n_iter, 1), tol=self.tol).fit(coded.labels)
+        fitted = _RandomStart(max_iter=max(self.n_iter, 1), tol=self.tol, random_state=self.random_state).fit(coded.labels)
         self.skills_ = coded.series(getattr(fitted, "skills_", 1.0), coded.workers, "skill")  # none where all agree
         self.loss_history_ = list(getattr(fitted, "changes_", ()))
         return self

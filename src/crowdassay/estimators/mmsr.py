@@ -35,7 +35,7 @@ class MMSR(Estimator):
     so that the skills are a rank-one completion of a matrix of which only the pairs with common items are seen. The completion
     alternates :math:`|s_i| \leftarrow` mean of :math:`|X_{il}| / |s_l|` over l, leaving out the ``trim`` largest ratios above
     :math:`|s_i|` and the ``trim`` smallest below it: up to so many workers of every neighbourhood may lie as they please. Signs
-    are those of the leading eigenvector of the signs of X, most workers being better than chance. Skills within
+    are those of the leading eigenvector of X, most workers being better than chance. Skills within
     :math:`1/\sqrt{n_{\text{items}}}` of certainty are moved there; the classes' probabilities are those of the one-coin model.
 
     Known items are answered by one worker more, who takes part like the others. After the fit `skills_` (n_workers,) holds the
@@ -70,7 +70,9 @@ class MMSR(Estimator):
         agreement = worker_agreement(labels)
         degree = np.diff(agreement.indptr)[: labels.n_workers]
         trim = max(int(degree.min()) // 2 - 1, 0) if self.trim is None else self.trim
-        size, self.changes_ = complete(agreement, trim, self.max_iter, self.tol, labels.n_items)
+        size, self.changes_ = complete(
+            agreement, trim, self.max_iter, self.tol, labels.n_items, self._start(agreement.shape[0])
+        )
         n_iter, converged = len(self.changes_), self.changes_[-1] <= self.tol
         skill = (size * worker_signs(agreement))[: labels.n_workers]
         p = skill_accuracy(skill, labels.n_classes, labels.n_items)
@@ -79,6 +81,9 @@ class MMSR(Estimator):
         engine = LocalEngine(labels, threads=self.threads, announce=announce)
         log_prior = np.full(labels.n_classes, -np.log(labels.n_classes))
         return table_result(engine, self.method, {"trim": trim}, log_p, log_prior, n_iter=n_iter, converged=converged)
+
+    def _start(self, size: int) -> FloatArray:
+        return np.full(size, 0.5)
 
     def _judge(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)
@@ -121,29 +126,29 @@ def worker_agreement(labels: Labels) -> scipy.sparse.csr_array:
 
 
 def complete(
-    matrix: scipy.sparse.csr_array, trim: int, max_iter: int, tol: float, n_items: int
+    matrix: scipy.sparse.csr_array, trim: int, max_iter: int, tol: float, n_items: int, start: FloatArray
 ) -> tuple[FloatArray, tuple[float, ...]]:
-    """Return the sizes of the rank-one factor (n_workers + 1,), and the largest change in every sweep."""
+    """Return the sizes of the rank-one factor (n_workers + 1,), and the largest change in every sweep, from a start."""
     from crowdassay.kernels.completion import trimmed_pass  # noqa: PLC0415  numba loads on first use
 
     values, least = np.abs(matrix.data), 1.0 / n_items
-    left, right = np.full(matrix.shape[0], 0.5), np.full(matrix.shape[0], 0.5)
+    left, right = start.copy(), start.copy()
     changes: list[float] = []
     while len(changes) < max_iter and (not changes or changes[-1] > tol):
         before = np.sqrt(left * right)
         trimmed_pass(matrix.indptr, matrix.indices, values, left, right, trim, least)
         trimmed_pass(matrix.indptr, matrix.indices, values, right, left, trim, least)
         changes.append(float(np.abs(np.sqrt(left * right) - before).max()))
-    scale = np.sqrt(np.linalg.norm(left) / max(float(np.linalg.norm(right)), 1e-300))
-    return left / max(float(scale), 1e-300), tuple(changes)
+    met = np.diff(matrix.indptr) > 0  # who meets nobody stays at the start and has no part in the scale
+    scale = np.sqrt(np.linalg.norm(left[met]) / max(float(np.linalg.norm(right[met])), 1e-300))
+    return np.where(met, left / max(float(scale), 1e-300), left), tuple(changes)
 
 
 def worker_signs(matrix: scipy.sparse.csr_array) -> FloatArray:
-    """Return -1 or +1 for each worker: the leading eigenvector of the signs, most workers positive in each connected part."""
-    signs = scipy.sparse.csr_array((np.sign(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
-    part = scipy.sparse.csgraph.connected_components(signs, directed=False)[1].astype(np.int64)
+    """Return -1 or +1 for each worker: the signs of the leading eigenvector, most workers positive in each connected part."""
+    part = scipy.sparse.csgraph.connected_components(matrix, directed=False)[1].astype(np.int64)
     shift = float(np.diff(matrix.indptr).max())  # makes the largest eigenvalue the largest in size
-    vector, *_ = leading_vector(lambda v: signs @ v + shift * v, np.ones(matrix.shape[0]), part)
+    vector, *_ = leading_vector(lambda v: matrix @ v + shift * v, np.ones(matrix.shape[0]), part)
     return np.where(vector < 0, -1.0, 1.0)
 
 
