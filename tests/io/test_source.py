@@ -4,7 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.errors import ColumnError, DataError
+from crowdassay.errors import ColumnError, CrowdassayError, DataError
+from crowdassay.io import source as source_module
 from crowdassay.io.look import look
 from crowdassay.io.source import open_source
 
@@ -22,6 +23,57 @@ def test_only_what_is_asked_for_is_read_in_file_order(tmp_path):
     rows, columns = read(path)
     assert rows == [(f"i{n}", str(n)) for n in range(50_000)]
     assert columns == {"item": "task", "label": "answer"}
+
+
+QUIRKS = (
+    '"a","b"\n',
+    '"a,1",b\n',
+    '"a\n1",b\n',
+    '"a""q""",b\n',
+    "a,b\r\nc,d\n",
+    "a,b\n\nc,d",
+    "a ,b\n  c,d\n",
+    "a,b\n   \nc,d\n",
+    ",b\na,\n",
+    'a,""\n',
+    "NULL,NA\n",
+    "a\nb,c\n",
+    "a,b,c\n",
+    "a,b,\n",
+    'a,"b\nc,d\n',
+    'a,"b"x\n',
+    'a,b"x\n',
+    "a\x00,b\n",
+    "001,1e5\n",
+    "a\\,b\n",
+    "'a',b\n",
+    "#a,b\n",
+    ",\na,b\n",
+    '"a" ,b\n',
+    ' "a",b\n',
+    "a\x0b,b\x1c\n",
+    "a\u2028,b\x85\n",
+    '""\na,b\n',
+    "a\rb,c\n",
+    '"a\rb",c\n',
+    "",
+    "\ud800,b\n",
+)
+
+
+@pytest.mark.parametrize("text", QUIRKS)
+@pytest.mark.parametrize("lenient", [False, True])
+def test_a_small_file_is_read_as_a_large_one(tmp_path, monkeypatch, text, lenient):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"item,label\n{text}".encode("utf-8", "surrogatepass"))
+    found = []
+    for sample in (1 << 18, 0):
+        monkeypatch.setattr(source_module, "SAMPLE", sample)
+        try:
+            found.append(open_source(look(path), ROLES, {}, lenient=lenient).read().combine_chunks())
+        except CrowdassayError as error:
+            found.append(error.message)
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("name", ['we"ird', "it's", "a, b", "c0", "Ünï", "x'); DROP TABLE y; --"])

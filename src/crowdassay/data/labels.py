@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
+SORTED_LABELS = 1 << 14  # labels up to which sorting takes less time than SciPy takes to load
 COMPILED_LABELS = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
 FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
@@ -276,6 +277,10 @@ def _item_major(
         from crowdassay.data.long import sort_by_item  # noqa: PLC0415 - numba is slow to load
 
         return sort_by_item(item, n_items, worker, label)
+    if len(item) <= SORTED_LABELS:
+        order = np.argsort(item, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=n_items))])
+        return starts, worker[order], label[order]
     from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load
 
     by_item = csr_array((worker, item, np.arange(len(item) + 1, dtype=np.int32)), shape=(len(item), n_items)).tocsc()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from crowdassay.engines.base import Ability, Counts, Sums, Weights
 from crowdassay.engines.gather import Wanted, join, take
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import LocalEngine
-from crowdassay.io.spool import Spool
 from crowdassay.model.family import Model
 from crowdassay.threads import available_cores
+
+if TYPE_CHECKING:
+    from crowdassay.io.spool import Spool  # Parquet is slow to load
 
 T = TypeVar("T")
 

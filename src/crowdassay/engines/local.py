@@ -335,9 +335,9 @@ def block_edges(labels: Labels, least: int = LEAST_BLOCK) -> list[tuple[int, int
     tables = labels.n_workers * labels.n_classes**2
     n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // (4 * tables)), 1 + labels.n_labels // least, labels.n_items)
     targets = np.linspace(0, labels.n_labels, n_blocks + 1)
-    edges = np.unique(np.searchsorted(labels.starts, targets))
+    edges = sorted(set(np.searchsorted(labels.starts, targets).tolist()))
     edges[0], edges[-1] = 0, labels.n_items
-    return [(int(a), int(b)) for a, b in pairwise(edges)]
+    return list(pairwise(edges))
 
 
 def log_softmax(tables: FloatArray) -> FloatArray:

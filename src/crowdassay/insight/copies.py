@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.kernels.passes import compare_tables
+from crowdassay.special import ndtr
 
 LEAST_SHARED = 10  # common items below which a pair is left alone
 LEAST_EXCESS = 0.5  # of the disagreement to be expected must be missing

@@ -5,10 +5,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from scipy.special import betaincinv
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.confusion import normalise
+from crowdassay.special import betaincinv
 
 CONFIDENCE = 0.95
 

@@ -57,10 +57,9 @@ class Sample:
     @classmethod
     def of(cls, record: Record, share: float, number: int) -> Sample:
         """Draw about a share of a block's items, by the number of the block: the same at any time."""
-        chosen = np.random.default_rng(number).random(record.labels.n_items) < share  # all of them from a share of 1
-        rows = np.flatnonzero(chosen)
-        if len(rows) == record.labels.n_items:
+        if share >= 1:
             return cls(record.labels, record.code)
+        rows = np.flatnonzero(np.random.default_rng(number).random(record.labels.n_items) < share)
         return cls(take_items(record.labels, rows, named=False), record.code[rows])
 
     def join(self, other: Sample) -> Sample:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.special import ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.insight.behaviour import Behaviour
@@ -27,6 +26,7 @@ from crowdassay.kernels.columns import (
     SEEN,
     WRONG,
 )  # fmt: skip
+from crowdassay.special import ndtr
 
 
 class Kind(StrEnum):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import bdtrc, gammainc, ndtr, ndtri
 
 from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.special import betainc, gammainc, ndtr
 
 FALSE_DISCOVERIES = 0.1  # of false discoveries among everything that is said against workers
 NO_VARIANCE = 1e-12  # a smaller variance is rounding
@@ -45,7 +45,8 @@ def sign_tail(below: FloatArray, n: FloatArray) -> FloatArray:
     >>> round(float(sign_tail(np.array([9.0]), np.array([10.0]))[0]), 4)
     0.0107
     """
-    chance = bdtrc(np.maximum(below, 1) - 1, np.maximum(n, 1).astype(np.int64), 0.5)
+    least = np.maximum(below, 1)
+    chance = betainc(least, np.maximum(n, 1) - least + 1, 0.5)
     return np.where(below > 0, chance, 1.0)
 
 
@@ -69,6 +70,8 @@ def crossing(highest: FloatArray, edge: float) -> FloatArray:
 
 def as_deviations(p: FloatArray) -> FloatArray:
     """Return one-sided probabilities as standard deviations of a normal distribution."""
+    from scipy.special import ndtri  # noqa: PLC0415  slow to load, seldom needed
+
     return np.asarray(-ndtri(np.clip(p, 1e-300, 1 - 1e-16)))
 
 

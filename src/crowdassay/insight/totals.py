@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.record import Record
 from crowdassay.insight.items import ItemInsight
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import Score, without_gold
+from crowdassay.special import expit, logit
 
 BINS = 20
 WIDE = 1.645  # standard deviations on either side that hold 90 %

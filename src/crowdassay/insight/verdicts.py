@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.kernels.passes import compare_with_others
+from crowdassay.special import ndtr
 
 ANSWERS_TO_JUDGE = 5  # answers from which on something is said of a worker, an item or a class
 FALSE_VERDICTS = 0.05  # of false discoveries among the workers flagged

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,6 +30,8 @@ def read_features(features: Any) -> tuple[FloatArray, tuple[str, ...], pa.Array 
     >>> read_features(pa.table({"item": ["a", "b"], "length": [1, 2]}))[:2]
     (array([[1.], [2.]]), ('length',))
     """
+    import narwhals as nw  # noqa: PLC0415 - slow to load
+
     frame: Any = nw.from_native(features, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()

@@ -5,6 +5,7 @@ Labels in memory, on disk and on their way to Spark are all read through this, s
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import pyarrow as pa
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import find_columns
 from crowdassay.io.database import ask, quoted, text
-from crowdassay.io.delimited import BATCH, FIRST_ROWS, Lenient, first_rows, read_slowly
+from crowdassay.io.delimited import BATCH, FIRST_ROWS, SAMPLE, Lenient, first_rows, read_slowly
 from crowdassay.io.jsontext import check_whole, explain
 from crowdassay.io.kinds import LINES
 from crowdassay.io.look import Look, parquet_file, records, values
@@ -24,6 +25,7 @@ from crowdassay.io.raw import is_gzipped
 from crowdassay.io.values import mapping, shown, shown_file, text_of
 
 TEXT = "VARCHAR"
+QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,15 @@ class Source:
     def read(self) -> pa.Table:
         """Read the columns into memory."""
         table = None
-        if self.query is not None:
+        if self.query is not None and not self._is_small():
             table = ask(self.query, self.seen.path, lambda relation: relation.to_arrow_table())
         if table is None or (self.doubtful and not table.num_rows):
             table = pa.Table.from_batches(self.slowly())
         return table
+
+    def _is_small(self) -> bool:
+        """Tell whether delimited text is read before DuckDB has loaded: all of it was seen, and both ways agree on it."""
+        return 0 < len(self.seen.start) < SAMPLE and not QUOTED_AND_BLANK.search(self.seen.start)
 
 
 def open_source(seen: Look, roles: Sequence[str], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:

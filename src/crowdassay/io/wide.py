@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -68,6 +67,8 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Cells, str] | None:
 
     An item is named by a column, else by pandas' index, else by its row. Returns the kind of frame as well.
     """
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     given = as_narwhal(frame)
     if given is None:
         return None
@@ -106,6 +107,8 @@ def looks_wide(frame: Any) -> bool:
 
 def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.Array, str | None]:
     """Return the name of every row, and where it is from."""
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
     if asked.item_column is not None and asked.item_column not in there:
         raise ColumnError(f"There is no column {shown(asked.item_column)} for the item; the columns are {listed(list(there))}.")
     index = nw.maybe_get_index(narwhal)

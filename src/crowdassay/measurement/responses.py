@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
@@ -66,6 +65,8 @@ def read_responses(
     array([[1, 1, 0], [0, 0, 1]])
     """
     if not isinstance(data, Labels):
+        import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
         frame: Any = nw.from_native(data, pass_through=True)
         names = frame.columns if isinstance(frame, nw.DataFrame) else ()
         worker_column = "person" if worker_column is None and "person" in names else worker_column

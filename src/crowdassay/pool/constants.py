@@ -9,7 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+
+from crowdassay.special import expit, logit
 
 FILE = "constants.json"
 MOST_WRONG = 0.05  # of the labels that are called settled
@@ -85,9 +86,9 @@ def settled_from(spread: float) -> float:
     >>> [round(settled_from(spread), 3) for spread in (0.0, 0.7)]
     [0.95, 0.96]
     """
-    place, weight = np.polynomial.hermite_e.hermegauss(40)
-    weight = weight / weight.sum()
-
+    place = np.linspace(-9.0, 9.0, 181)
+    weight = np.exp(-(place**2) / 2)
+    weight /= weight.sum()
     p = np.arange(500, 1000) / 1000
     wrong = weight @ expit(logit(1 - p) + spread * place[:, None])
     return float(p[min(int(np.searchsorted(-wrong, -MOST_WRONG - 1e-9)), len(p) - 1)])

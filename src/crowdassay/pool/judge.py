@@ -12,14 +12,18 @@ effect with correlation r), where a label counts for one, and for less if its wo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.random_items import RandomItemsEngine
+from crowdassay.kernels.small import FEW_LABELS, add_items
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LEAST_PROBABILITY = 1e-4  # probability that the model with item effects gives a class at least
 HALVINGS = 60  # halvings of the interval in which a mean is looked for
@@ -122,9 +126,22 @@ def without_gold(labels: Labels) -> Labels:
 
 def answers(labels: Labels, counted: FloatArray | None = None) -> csr_array:
     """Return which answers each item has, shape (n_items, n_workers * n_classes); ``counted`` (n_labels,) weighs the labels."""
-    cells = labels.worker * np.int64(labels.n_classes) + labels.label
-    ones = np.ones(len(cells)) if counted is None else counted
-    return csr_array((ones, cells, labels.starts), shape=(labels.n_items, labels.n_workers * labels.n_classes))
+    from scipy.sparse import csr_array  # noqa: PLC0415  slow to load
+
+    ones = np.ones(labels.n_labels) if counted is None else counted
+    return csr_array((ones, _cells(labels), labels.starts), shape=(labels.n_items, labels.n_workers * labels.n_classes))
+
+
+def add_answers(labels: Labels, counted: FloatArray, table: FloatArray) -> FloatArray:
+    """Add up, for each item, the rows of a table (n_workers * n_classes, ...) that its labels stand for, weighed."""
+    if labels.n_labels > FEW_LABELS:
+        return np.asarray(answers(labels, counted) @ table)
+    rows = table[_cells(labels)]
+    return add_items(rows * counted.reshape(-1, *[1] * (rows.ndim - 1)), labels.starts)
+
+
+def _cells(labels: Labels) -> IntArray:
+    return np.asarray(labels.worker * np.int64(labels.n_classes) + labels.label)
 
 
 def worth(n_labels: FloatArray, correlation: float) -> FloatArray:
@@ -143,12 +160,12 @@ def parts(labels: Labels, pool: Pool) -> tuple[FloatArray, FloatArray]:
     top of them.
     """
     counted, n_classes = ordinary(labels, pool), labels.n_classes
-    given, heard = answers(labels, counted), answers(labels, counted * pool.voice[labels.worker])
-    votes = np.asarray(heard @ np.tile(np.eye(n_classes), (labels.n_workers, 1)))
+    votes = add_answers(labels, counted * pool.voice[labels.worker], np.tile(np.eye(n_classes), (labels.n_workers, 1)))
     n_labels = votes.sum(axis=1)
     evidence = np.empty((labels.n_items, n_classes, 3))
     share = worth(n_labels, pool.correlation)
-    evidence[:, :, 0] = share[:, None] * (given @ pool.tables.transpose(0, 2, 1).reshape(-1, n_classes) + pool.offset)
+    given = add_answers(labels, counted, pool.tables.transpose(0, 2, 1).reshape(-1, n_classes))
+    evidence[:, :, 0] = share[:, None] * (given + pool.offset)
     evidence[:, :, 1] = pool.vote * np.log((votes + 1.0 / n_classes) / (n_labels + 1.0)[:, None])
     evidence[:, :, 2] = 0.0
     if pool.items is not None:
@@ -169,7 +186,7 @@ def believed(labels: Labels, pool: Pool) -> FloatArray:
     if pool.trust is None:
         return np.zeros((labels.n_items, labels.n_classes))
     eye = np.tile(np.eye(labels.n_classes), (labels.n_workers, 1))
-    return np.asarray(answers(labels, np.nan_to_num(pool.trust)[labels.worker]) @ eye)
+    return add_answers(labels, np.nan_to_num(pool.trust)[labels.worker], eye)
 
 
 def judge(labels: Labels, pool: Pool, *, told: bool = True) -> FloatArray:
@@ -203,10 +220,9 @@ def blend(labels: Labels, posterior: FloatArray, pool: Pool) -> FloatArray:
     assert pool.precision is not None
     own = posterior @ np.arange(labels.n_classes)
     weight = pool.precision[labels.worker]
-    given = answers(labels, weight)
     place = np.tile(np.arange(labels.n_classes, dtype=float), labels.n_workers)
-    total = given @ np.ones(len(place))
-    mean = np.where(total > 0, (given @ place) / np.where(total > 0, total, 1.0), own)
+    total, places = (add_answers(labels, weight, one) for one in (np.ones(len(place)), place))
+    mean = np.where(total > 0, places / np.where(total > 0, total, 1.0), own)
     return np.asarray(pool.scale * own + (1.0 - pool.scale) * mean)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaln, digamma
 
 from crowdassay.arrays import FloatArray
 from crowdassay.solvers.em import EPSILON, Update
@@ -70,6 +69,7 @@ def mean_field_update(a: float, b: float) -> Update:
     In place of a log prior density it returns minus the divergence from the prior, which makes the objective of
     `fit_em` the mean-field lower bound.
     """
+    from scipy.special import betaln, digamma  # noqa: PLC0415  slow to load, seldom needed
 
     def update(counts: FloatArray) -> tuple[FloatArray, float]:
         right, wrong = count_right(counts, per_class=False)

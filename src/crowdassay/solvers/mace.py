@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaln, digamma, gammaln
 
 from crowdassay.arrays import FloatArray
 from crowdassay.solvers.em import EPSILON
@@ -68,6 +67,8 @@ class KnowingUpdate:
         return self.tables(), float(density + self.strategy * np.log(self.habit).sum())
 
     def _average(self) -> tuple[FloatArray, float]:
+        from scipy.special import betaln, digamma, gammaln  # noqa: PLC0415  slow to load, seldom needed
+
         spam = self.guessed.sum(axis=1)
         a, b, c = self.known + self.alpha, spam + self.beta, self.guessed + self.strategy
         log_right, log_wrong = digamma(a) - digamma(a + b), digamma(b) - digamma(a + b)

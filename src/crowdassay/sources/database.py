@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from crowdassay.errors import DataError, FileError, MissingExtraError, ParameterError
 from crowdassay.store.postgres import without_password
@@ -118,6 +117,8 @@ def fetch_postgres(url: str, folder: Path) -> Path:
 
 def write_rows(description: Any, blocks: Iterable[list[Any]], path: Path) -> Path:
     """Write rows as Parquet, every value as text; ids stay what they are."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, seldom needed
+
     names = [str(column[0]) for column in description or ()]
     if not names or len(set(names)) < len(names):
         raise DataError("The query must give rows, and columns of different names.")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from crowdassay.errors import DataError, FileError
 from crowdassay.sources.database import ROWS_AT_A_TIME, choose, file_of, split
 
@@ -15,6 +13,7 @@ DUCK = (".duckdb", ".ddb")
 def fetch_duckdb(name: str, folder: Path) -> Path:
     """Copy the rows of a table or query as Parquet, with the types they have."""
     import duckdb  # noqa: PLC0415 - slow to load
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
 
     head, table, query = split(name)
     if "://" in head:
