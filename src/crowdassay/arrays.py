@@ -31,3 +31,14 @@ def row_sum(table: NDArray[Any]) -> NDArray[Any]:
     [2, 1]
     """
     return np.asarray(np.einsum("jc->j", table, dtype=np.int64 if table.dtype.kind in "biu" else None))
+
+
+def largest(values: NDArray[Any], size: int) -> IntArray:
+    """Return the rows of all values among the largest ``size``, in order; equals of the least of them are all there.
+
+    >>> largest(np.array([3, 1, 3, 2, 2]), 3).tolist()
+    [0, 2, 3, 4]
+    """
+    if size >= len(values):
+        return np.arange(len(values))
+    return np.flatnonzero(values >= np.partition(values, -size)[-size])

@@ -115,3 +115,10 @@ def test_labels_without_an_item_are_planned_for():
     )  # fmt: skip
     state = State.of(MajorityVote().fit(labels).result_)
     assert next_items(state, 1).tolist() == [2]
+
+
+def test_typical_workers_need_no_tables():
+    labels, _ = simulate(np.random.default_rng(2), n_items=60, n_workers=12, n_classes=3, labels_per_item=4)
+    result = MajorityVote().fit(labels).result_
+    crowd = result.insight.crowd
+    assert worth_of(State.typical(result, crowd), np.arange(30)) == worth_of(State.of(result, crowd=crowd), np.arange(30))

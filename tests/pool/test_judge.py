@@ -37,6 +37,14 @@ def test_items_are_judged_one_by_one(effects):
     np.testing.assert_allclose(np.concatenate(some), whole[order], rtol=1e-9)
 
 
+def test_many_items_are_judged_in_parts(monkeypatch):
+    labels = random_labels(5, n_items=50)
+    labels = labels.with_gold(np.where(np.arange(50) % 7, -1, 1))
+    whole = judge(labels, a_pool(labels))
+    monkeypatch.setattr("crowdassay.pool.judge.AT_ONCE", 8)
+    np.testing.assert_array_equal(judge(labels, a_pool(labels)), whole)
+
+
 def test_on_labels_that_say_nothing_an_item_does_not_depend():
     """A worker without a voice and with a flat table changes nothing, however often they dissent."""
     labels = random_labels(2, n_items=15)

@@ -30,6 +30,22 @@ def take_items(labels: Labels, rows: IntArray, *, named: bool = True) -> Labels:
     )
 
 
+def slice_items(labels: Labels, first: int, last: int) -> Labels:
+    """Return the labels of the items from ``first`` up to ``last``, without names or anything else that goes with labels."""
+    starts = labels.starts[first : last + 1]
+    rows = slice(starts[0], starts[-1])
+    n_items = len(starts) - 1
+    return Labels(
+        starts - starts[0],
+        labels.worker[rows],
+        labels.label[rows],
+        pa.nulls(n_items),
+        labels.workers,
+        labels.classes,
+        labels.gold[first:last],
+    )
+
+
 def join_items(parts: Sequence[Labels]) -> Labels:
     """Return the labels of several sets of items together, of the same workers and classes."""
     sizes = np.concatenate([np.diff(labels.starts) for labels in parts])

@@ -9,8 +9,10 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.confusion import normalise
 from crowdassay.special import betaincinv
+from crowdassay.threads import available_cores, work_on_each
 
 CONFIDENCE = 0.95
+AT_ONCE = 1 << 14  # items looked at by one thread
 
 
 def share_interval(share: FloatArray, n: FloatArray, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray]:
@@ -72,6 +74,18 @@ def difficulty_interval(
     If the class were c, m labels of which e are not c would give Beta(e + 1/2, m - e + 1/2). The interval is that of the Beta
     with the mean and the variance of their mixture over the item's class probabilities. Both arrays (n_items, n_classes).
     """
+    low, high = np.empty((2, len(votes)))
+
+    def some(first: int) -> None:
+        part = slice(first, first + AT_ONCE)
+        low[part], high[part] = _difficulty_limits(votes[part], posterior[part], confidence)
+
+    with ThreadPoolExecutor(available_cores()) as pool:  # most of the time that a table of millions of items takes
+        work_on_each(pool, some, range(0, len(votes), AT_ONCE))
+    return low, high
+
+
+def _difficulty_limits(votes: np.ndarray, posterior: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
     m = votes.sum(axis=1, keepdims=True).astype(np.float64)
     mean = (m - votes + 0.5) / (m + 1)
     total = (posterior * mean).sum(axis=1)
@@ -79,6 +93,4 @@ def difficulty_interval(
     size = np.maximum(total * (1 - total) / np.maximum(square - total**2, 1e-12) - 1, 0.1)
     tail = (1 - confidence) / 2
     a, b = total * size, (1 - total) * size
-    with ThreadPoolExecutor(2) as pool:  # most of the time that a table of millions of items takes
-        low, high = pool.map(lambda share: betaincinv(a, b, share), (tail, 1 - tail))
-    return low, high
+    return betaincinv(a, b, tail), betaincinv(a, b, 1 - tail)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray, largest, row_sum
 from crowdassay.data.record import Record, confusion_columns
 from crowdassay.insight.connection import Connection
 from crowdassay.insight.intervals import difficulty_interval
@@ -91,7 +91,16 @@ def hardness(record: Record) -> FloatArray:
 def disputed(record: Record, size: int) -> list[int]:
     """Return the items whose votes are spread most evenly, by entropy of the votes; those with a single label come last."""
     votes = record.labels.votes()
-    total = np.maximum(votes.sum(axis=1), 1)
+    total = np.maximum(row_sum(votes), 1)
     share = votes / total[:, None]
-    entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
-    return [int(j) for j in np.lexsort((-total, -np.round(entropy, 9)))[:size] if entropy[j] > 0]
+    entropy = np.round(-row_sum(share * np.log(np.maximum(share, 1e-300))), 9)
+    rows = largest(entropy, size)
+    order = rows[np.lexsort((-total[rows], -entropy[rows]))]
+    return [int(j) for j in order[:size] if entropy[j] > 0]
+
+
+def hardest(record: Record, size: int) -> IntArray:
+    """Return the hardest items, the hardest first, equals in order."""
+    hard = hardness(record)
+    rows = largest(hard, size)
+    return np.asarray(rows[np.argsort(-hard[rows], kind="stable")][:size])

@@ -11,7 +11,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.data.join import join_items, take_items
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import Record
-from crowdassay.insight.items import disputed, hardness
+from crowdassay.insight.items import disputed, hardest
 from crowdassay.insight.worth import least_sure
 
 ITEMS_NAMED = 20  # items kept as the hardest, and as the most disputed
@@ -20,8 +20,9 @@ LABELS_SAMPLED = 1_000_000  # labels, about, of the sample
 
 def pick(record: Record) -> Record:
     """Return the least sure, the hardest and the most disputed items of a record, in order, as a record of their own."""
-    hardest = np.argsort(-hardness(record), kind="stable")[:ITEMS_NAMED]
-    rows = np.unique(np.concatenate([least_sure(record), hardest, np.array(disputed(record, ITEMS_NAMED), np.int64)]))
+    rows = np.unique(
+        np.concatenate([least_sure(record), hardest(record, ITEMS_NAMED), np.array(disputed(record, ITEMS_NAMED), np.int64)])
+    )
     return replace(
         record,
         labels=take_items(record.labels, rows),

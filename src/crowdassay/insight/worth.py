@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray, largest
 from crowdassay.data.record import Record
 from crowdassay.planning.curve import DRAWS, ROOM
 from crowdassay.planning.items import Worth, worth_of
@@ -18,7 +18,7 @@ LOOKED_AT = 200  # unsettled items, the least sure first
 
 def most_worth(record: Record, crowd: FloatArray, *, size: int = LOOKED_AT, seed: int = 0) -> list[Worth]:
     """Return the unsettled items by what a further label gains, the most first; ``crowd`` is a typical worker's table."""
-    return worth_of(State.of(record, crowd=crowd), least_sure(record, size), seed=seed)
+    return worth_of(State.typical(record, crowd), least_sure(record, size), seed=seed)
 
 
 def least_sure(record: Record, size: int = LOOKED_AT) -> IntArray:
@@ -30,8 +30,7 @@ def least_sure(record: Record, size: int = LOOKED_AT) -> IntArray:
     size = int(min(size, (unsure > 1 - record.settled).sum()))
     if not size:
         return np.zeros(0, np.int64)
-    least = np.partition(unsure, -size)[-size]
-    chosen = np.flatnonzero(unsure >= least)
+    chosen = largest(unsure, size)
     # Equals go by their names, so that the same items come first wherever the labels are.
     names = [str(name) for name in record.labels.items.take(pa.array(chosen)).to_pylist()]
     order = sorted(range(len(chosen)), key=lambda n: (-unsure[chosen[n]], names[n]))

@@ -118,63 +118,74 @@ def add_items(starts, workers, labels, weight, raters, first, found, votes, lot,
 
 @_jit
 def compare_workers(
-    by_worker, order, item, labels, weight, raters, first, found, votes, apart, x, nominal, margin, observed, out
+    starts, workers, labels, weight, raters, first, found, votes, apart, x, nominal, margin, observed, low, out
 ):
-    """Compare each worker with the others on the same items.
+    """Compare some workers, from ``low`` on, each with the others on the same items.
 
-    ``out`` (n_workers, 5): shared items, pairs, mean share of the others who agree, the agreement expected by chance, and
+    ``out`` (n_some, 5): shared items, pairs, mean share of the others who agree, the agreement expected by chance, and
     alpha of all labels but the worker's, NaN where undefined. ``margin`` (n_classes,) and ``observed`` are the sums over all.
+    Goes by item, since the items of a worker lie far apart in memory.
     """
-    n_classes = len(margin)
-    mine, theirs, gone, own = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.zeros(n_classes)
-    for i in range(len(out)):
-        mine[:], theirs[:], gone[:] = 0.0, 0.0, 0.0
-        items, pairs, agreed, left = 0, 0, 0.0, observed
-        start = by_worker[i]
-        while start < by_worker[i + 1]:
-            j = item[order[start]]
-            end = start
-            while end < by_worker[i + 1] and item[order[end]] == j:
-                own[labels[order[end]]] += weight[order[end]]
-                end += 1
-            m = raters[j]
-            if m > 1:
-                items += 1
-                pairs += m - 1
-                alike, x1, x2, total, squares = 0.0, 0.0, 0.0, 0.0, 0.0
-                for p in range(first[j], first[j + 1]):
-                    k = found[p]
-                    other = votes[p] - own[k]
-                    alike += own[k] * other
-                    mine[k] += own[k]
-                    theirs[k] += other / (m - 1)
-                    gone[k] += own[k] if m > 2 else votes[p]  # without the worker the other label stands alone
-                    x1 += own[k] * x[k]
-                    x2 += own[k] * x[k] * x[k]
-                    total += other * x[k]
-                    squares += other * x[k] * x[k]
-                agreed += alike / (m - 1)
-                across = m - 1 - alike if nominal else (m - 1) * x2 - 2.0 * x1 * total + squares
-                left -= apart[j] / (m - 1)
-                if m > 2:
-                    left += (apart[j] - 2.0 * across) / (m - 2)
-            for n in range(start, end):
-                own[labels[order[n]]] = 0.0
-            start = end
+    n_some, n_classes = len(out), len(margin)
+    mine, theirs, gone = np.zeros((n_some, n_classes)), np.zeros((n_some, n_classes)), np.zeros((n_some, n_classes))
+    left, own = np.full(n_some, observed), np.zeros(n_classes)
+    out[:] = 0.0
+    for j in range(len(raters)):
+        m = raters[j]
+        if m < 2:
+            continue
+        for n in range(starts[j], starts[j + 1]):
+            i = workers[n] - low
+            if i < 0 or i >= n_some or not _is_first(workers, weight, starts[j], n):
+                continue
+            for o in range(n, starts[j + 1] if weight[n] < 1.0 else n + 1):
+                if workers[o] == workers[n]:
+                    own[labels[o]] += weight[o]
+            alike, x1, x2, total, squares = 0.0, 0.0, 0.0, 0.0, 0.0
+            for p in range(first[j], first[j + 1]):
+                k = found[p]
+                other = votes[p] - own[k]
+                alike += own[k] * other
+                mine[i, k] += own[k]
+                theirs[i, k] += other / (m - 1)
+                gone[i, k] += own[k] if m > 2 else votes[p]  # without the worker the other label stands alone
+                x1 += own[k] * x[k]
+                x2 += own[k] * x[k] * x[k]
+                total += other * x[k]
+                squares += other * x[k] * x[k]
+                own[k] = 0.0
+            out[i, 0] += 1
+            out[i, 1] += m - 1
+            out[i, 2] += alike / (m - 1)
+            across = m - 1 - alike if nominal else (m - 1) * x2 - 2.0 * x1 * total + squares
+            left[i] -= apart[j] / (m - 1)
+            if m > 2:
+                left[i] += (apart[j] - 2.0 * across) / (m - 2)
+    for i in range(n_some):
         chance, n_left, total, squares, same = 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(n_classes):
-            chance += mine[k] * theirs[k]
-            rest = max(margin[k] - gone[k], 0.0)
+            chance += mine[i, k] * theirs[i, k]
+            rest = max(margin[k] - gone[i, k], 0.0)
             n_left += rest
             total += rest * x[k]
             squares += rest * x[k] * x[k]
             same += rest * rest
         expected = n_left * n_left - same if nominal else 2.0 * (n_left * squares - total * total)
         defined = n_left > 1.5 and expected > 1e-9 * n_left * n_left
-        out[i, 0], out[i, 1] = items, pairs
-        out[i, 2] = agreed / items if items else np.nan
+        items = out[i, 0]
+        out[i, 2] = out[i, 2] / items if items else np.nan
         out[i, 3] = chance / (items * items) if items else np.nan
-        out[i, 4] = 1.0 - left * (n_left - 1.0) / expected if defined else np.nan
+        out[i, 4] = 1.0 - left[i] * (n_left - 1.0) / expected if defined else np.nan
+
+
+@_jit
+def _is_first(workers, weight, start, n):
+    """Whether a label is the first of its worker on an item whose labels begin at ``start``."""
+    if weight[n] < 1.0:
+        for o in range(start, n):
+            if workers[o] == workers[n]:
+                return False
+    return True
 
 
 @_jit

@@ -15,7 +15,8 @@ def weigh_all(starts, workers, labels, gold, log_p, log_prior, votes, j, total):
     """Write the log weight, or the votes, of every class of item ``j`` to ``total`` (n_classes,)."""
     if gold[j] >= 0:
         return
-    total[:] = log_prior
+    for c in range(len(total)):
+        total[c] = log_prior[c]
     for n in range(starts[j], starts[j + 1]):
         if votes:
             total[labels[n]] += 1.0
@@ -31,19 +32,28 @@ def weigh_others(starts, workers, labels, weight, gold, log_p, votes, j, n, tota
         q[:] = 0.0
         q[gold[j]] = 1.0
         return
-    i = workers[n]
-    q[:] = total
+    i, n_classes = workers[n], len(q)
+    for c in range(n_classes):
+        q[c] = total[c]
     low, high = (starts[j], starts[j + 1]) if weight[n] < 1.0 else (n, n + 1)
     for o in range(low, high):
         if workers[o] == i:
             if votes:
                 q[labels[o]] -= 1.0
             else:
-                for c in range(len(q)):
+                for c in range(n_classes):
                     q[c] -= log_p[i, c, labels[o]]
-    if not votes:
-        q[:] = np.exp(q - q.max())
-    q /= q.sum()
+    if not votes:  # loops, since array expressions would make an array for every label
+        most = q[0]
+        for c in range(1, n_classes):
+            most = max(most, q[c])
+        for c in range(n_classes):
+            q[c] = np.exp(q[c] - most)
+    mass = 0.0
+    for c in range(n_classes):
+        mass += q[c]
+    for c in range(n_classes):
+        q[c] /= mass
 
 
 @_jit

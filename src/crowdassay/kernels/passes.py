@@ -14,7 +14,7 @@ import numpy as np
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.kernels import small
-from crowdassay.threads import available_cores
+from crowdassay.threads import available_cores, work_on_each
 
 MOST_BLOCKS, LEAST_BLOCK = 16, 100_000  # of items, and labels in each
 MOST_SUMMED = 50_000_000  # numbers in the sums of all blocks
@@ -26,7 +26,17 @@ def share_out(labels: Labels) -> FloatArray:
         return small.share_out(labels.starts, labels.worker, labels.n_workers)[0]
     from crowdassay.kernels import agreement  # noqa: PLC0415  numba loads on first use
 
-    return np.asarray(agreement.share_out(labels.starts, labels.worker, labels.n_workers)[0])
+    weight, edges = np.empty(labels.n_labels), _cut(labels, MOST_BLOCKS)
+
+    def some(edge: tuple[int, int]) -> None:
+        starts = labels.starts[edge[0] : edge[1] + 1]
+        rows, starts = slice(starts[0], starts[-1]), starts - starts[0]
+        starts.flags.writeable = False  # as those of labels are, else the kernel is compiled again
+        weight[rows] = agreement.share_out(starts, labels.worker[rows], labels.n_workers)[0]
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        work_on_each(pool, some, edges)
+    return weight
 
 
 def compare_with_others(
@@ -111,9 +121,6 @@ def _add_blocks(labels: Labels, some: Callable[..., None], shapes: Sequence[tupl
     nothing.
     """
     room = MOST_SUMMED // max(sum(int(np.prod(shape)) for shape in shapes), 1)
-    n_blocks = max(1, min(MOST_BLOCKS, room, labels.n_labels // LEAST_BLOCK))
-    edges = np.searchsorted(labels.starts, np.linspace(0, labels.n_labels, n_blocks + 1)[1:-1])
-    edges = np.unique(np.concatenate([[0], edges, [labels.n_items]]))
 
     def work(edge: tuple[int, int]) -> list[FloatArray]:
         sums = [np.zeros(shape) for shape in shapes]
@@ -121,12 +128,19 @@ def _add_blocks(labels: Labels, some: Callable[..., None], shapes: Sequence[tupl
         return sums
 
     with ThreadPoolExecutor(available_cores()) as pool:
-        found = pool.map(work, pairwise(edges.tolist()))
+        found = pool.map(work, _cut(labels, min(MOST_BLOCKS, room)))
         total = next(found)
         for block in found:
             for mine, more in zip(total, block, strict=True):
                 np.add(mine, more, out=mine)
     return total
+
+
+def _cut(labels: Labels, most: int) -> list[tuple[int, int]]:
+    """Cut the items into at most so many ranges of about equal numbers of labels, by the data alone."""
+    n_blocks = max(1, min(most, labels.n_labels // LEAST_BLOCK))
+    edges = np.searchsorted(labels.starts, np.linspace(0, labels.n_labels, n_blocks + 1)[1:-1])
+    return list(pairwise(np.unique(np.concatenate([[0], edges, [labels.n_items]])).tolist()))
 
 
 def compare_tables(

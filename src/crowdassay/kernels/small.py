@@ -84,11 +84,6 @@ def share_out(starts: IntArray, workers: Codes, n_workers: int) -> tuple[FloatAr
     return 1.0 / times[pair], np.bincount(pairs // n_workers, minlength=len(starts) - 1)
 
 
-def order_by_worker(workers: Codes, n_workers: int) -> tuple[IntArray, IntArray]:
-    """Return where each worker's labels start and the labels in worker order, items in order within."""
-    return np.append(0, np.cumsum(np.bincount(workers, minlength=n_workers))), np.argsort(workers, kind="stable")
-
-
 def compare_with_others(
     labels: Labels,
     weight: FloatArray,

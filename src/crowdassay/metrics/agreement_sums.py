@@ -19,7 +19,7 @@ LEVELS = ("nominal", "ordinal", "interval")
 MOST_RANKED = 300  # classes for which the table of coincidences of every lot is kept
 LEAST_SHARED = 5  # items two workers must share for a kappa of their own
 MOST_MEETINGS = 5_000_000  # pairs of labels on an item; with more, pairs of workers are compared on a sample of items
-WORKERS_EACH = 64  # that a thread compares with the others at a time
+MOST_HELD = 2_000_000  # workers times classes that a thread compares with the others at a time
 PAIRS_SHOWN = 10
 
 
@@ -33,8 +33,6 @@ class Judgements:
     first: IntArray
     found: np.ndarray
     votes: FloatArray
-    by_worker: IntArray
-    order: IntArray
     few: small_agreement.Judged | None = None
 
     @classmethod
@@ -43,13 +41,11 @@ class Judgements:
         if small_agreement.is_few(labels):
             weight, workers_each = small.share_out(labels.starts, labels.worker, labels.n_workers)
             classes = small_agreement.count_classes(labels, weight)
-            order = small.order_by_worker(labels.worker, labels.n_workers)
-            return cls(labels, weight, workers_each, *classes, *order, small_agreement.Judged(labels, weight))
+            return cls(labels, weight, workers_each, *classes, small_agreement.Judged(labels, weight))
         from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
 
         weight, workers_each = kernels.share_out(labels.starts, labels.worker, labels.n_workers)
-        classes = kernels.count_classes(labels.starts, labels.label, weight, labels.n_classes)
-        return cls(labels, weight, workers_each, *classes, *kernels.order_by_worker(labels.worker, labels.n_workers))
+        return cls(labels, weight, workers_each, *kernels.count_classes(labels.starts, labels.label, weight, labels.n_classes))
 
 
 def positions(judgements: Judgements, level: str) -> FloatArray:
@@ -105,18 +101,17 @@ def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: Flo
         return small_agreement.compare_workers(j.few, apart, x, margin, observed, nominal=nominal)
     from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
 
-    found = np.empty((labels.n_workers, 5))
+    found, cores = np.empty((labels.n_workers, 5)), available_cores()
+    each = min(-(-labels.n_workers // cores), max(1, MOST_HELD // labels.n_classes))  # every thread goes over all labels
 
-    def compare(first: int) -> None:
-        some = slice(first, first + WORKERS_EACH)
+    def compare(low: int) -> None:
         kernels.compare_workers(
-            j.by_worker[first : first + WORKERS_EACH + 1], j.order, labels.label_item, labels.label, j.weight, j.workers_each,
-            j.first, j.found, j.votes, apart, x, nominal, margin, observed,
-            found[some],
+            labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, apart, x, nominal,
+            margin, observed, low, found[low : low + each],
         )  # fmt: skip
 
-    with ThreadPoolExecutor(available_cores()) as pool:
-        work_on_each(pool, compare, range(0, labels.n_workers, WORKERS_EACH))
+    with ThreadPoolExecutor(cores) as pool:
+        work_on_each(pool, compare, range(0, labels.n_workers, each))
     return found
 
 

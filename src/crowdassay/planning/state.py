@@ -55,22 +55,25 @@ class State:
         cls, record: Record, *, crowd: FloatArray | None = None, copies: IntArray | None = None, law: Dependence | None = None
     ) -> State:
         """Take the state from what a fit found; without ``crowd`` it is the pooled table of all workers."""
-        labels = record.labels
-        mass = record.posterior.sum(axis=0) + 1.0
-        prior = np.log(mass / mass.sum()) if record.log_prior is None else np.maximum(record.log_prior, -20.0)
-        made_by = Dependence(first=1.0, overlap=shipped().correlation)
-        tables, crowd = worker_tables(labels, record.posterior, prior, made_by, crowd)
+        prior, made_by = _log_prior(record), Dependence(first=1.0, overlap=shipped().correlation)
+        tables, crowd = worker_tables(record.labels, record.posterior, prior, made_by, crowd)
         return cls(
             record.posterior,
             prior,
             tables,
             crowd,
-            labels,
-            labels.workers,
+            record.labels,
+            record.labels.workers,
             np.empty((0, 2), np.int64) if copies is None else copies,
             law or Dependence(),
             record.settled,
         )
+
+    @classmethod
+    def typical(cls, record: Record, crowd: FloatArray) -> State:
+        """Take the state without a table for each worker, two passes over all labels: for what asks typical workers alone."""
+        tables, crowd, labels = np.empty((0, *crowd.shape)), crowd / crowd.sum(axis=1, keepdims=True), record.labels
+        return cls(record.posterior, _log_prior(record), tables, crowd, labels, labels.workers, settled=record.settled)
 
     @classmethod
     def of_result(cls, result: Any) -> State:
@@ -107,3 +110,8 @@ class State:
             return self
         strangers = np.repeat(self.crowd[None], len(new), axis=0)
         return replace(self, workers=pa.array([*text, *new]), tables=np.concatenate([self.tables, strangers]))
+
+
+def _log_prior(record: Record) -> FloatArray:
+    mass = record.posterior.sum(axis=0) + 1.0
+    return np.log(mass / mass.sum()) if record.log_prior is None else np.maximum(record.log_prior, -20.0)

@@ -11,21 +11,25 @@ effect with correlation r), where a label counts for one, and for less if its wo
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.data.join import slice_items
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.kernels.small import FEW_LABELS, add_items
+from crowdassay.threads import available_cores, work_on_each
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LEAST_PROBABILITY = 1e-4  # probability that the model with item effects gives a class at least
+AT_ONCE = 1 << 14  # items judged at a time
 HALVINGS = 60  # halvings of the interval in which a mean is looked for
 
 
@@ -190,7 +194,23 @@ def believed(labels: Labels, pool: Pool) -> FloatArray:
 
 
 def judge(labels: Labels, pool: Pool, *, told: bool = True) -> FloatArray:
-    """Return the class probabilities of some items, (n_items, n_classes); known classes are certain if ``told``."""
+    """Return the class probabilities of some items, (n_items, n_classes); known classes are certain if ``told``.
+
+    Items are judged some at a time on all cores, so that what is held for them stays small; none depends on another.
+    """
+    if pool.items is not None or labels.n_items <= AT_ONCE:  # item effects have threads of their own
+        return _judge(labels, pool, told)
+    posterior = np.empty((labels.n_items, labels.n_classes))
+
+    def some(first: int) -> None:
+        posterior[first : first + AT_ONCE] = _judge(slice_items(labels, first, first + AT_ONCE), pool, told)
+
+    with ThreadPoolExecutor(available_cores()) as threads:
+        work_on_each(threads, some, range(0, labels.n_items, AT_ONCE))
+    return posterior
+
+
+def _judge(labels: Labels, pool: Pool, told: bool) -> FloatArray:
     posterior = softmax(parts(labels, pool)[0].sum(axis=2) + pool.bias + believed(labels, pool))
     if pool.precision is not None:
         posterior = move_mean(posterior, blend(labels, posterior, pool))

@@ -102,7 +102,8 @@ class Gallery:
         """Show the expected error against what further labels cost each; ``fit``, of labels, checks items of known class."""
         if self.insight.partial:
             raise DataError("The curve needs all labels in memory; here only some items are.")
-        standing = assess(State.of(self.insight.record, crowd=self.insight.crowd), method=self.insight.record.method, fit=fit)
+        record = self.insight.record
+        standing = assess(State.typical(record, self.insight.crowd), method=record.method, fit=fit)
         return Chart(curve_chart(curve_records(standing, cost=cost), target), " ".join(standing.notes))
 
     def page(self, against: Against | None) -> dict[str, Chart]:

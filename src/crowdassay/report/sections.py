@@ -9,7 +9,7 @@ import numpy as np
 from crowdassay.data.text import short
 from crowdassay.insight.advice import ORDER, UNKNOWN, shown_seconds
 from crowdassay.insight.insight import Insight
-from crowdassay.insight.items import hardness
+from crowdassay.insight.items import hardest
 from crowdassay.io.values import counted
 from crowdassay.report.contents import ROWS_SHOWN, Contents
 
@@ -97,8 +97,8 @@ def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
 
 def hardest_items(insight: Insight, contents: Contents) -> Rows:
     """Return the items that workers get wrong most, or are least sure, and who said what about them."""
-    labels, hard = insight.record.labels, hardness(insight.record)
-    chosen = [int(j) for j in np.argsort(-hard, kind="stable")[:ROWS_SHOWN] if labels.starts[j + 1] > labels.starts[j]]
+    labels = insight.record.labels
+    chosen = [int(j) for j in hardest(insight.record, ROWS_SHOWN) if labels.starts[j + 1] > labels.starts[j]]
     return [
         {
             "item": short(labels.items[j].as_py()),
