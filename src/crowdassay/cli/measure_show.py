@@ -33,7 +33,7 @@ def show(model: ManyFacet, tables: dict[str, Any], options: dict[str, Any]) -> N
     for note in model.notes_:
         console.print(f"Note: {note}")
     console.print()
-    heads = ("facet", "elements", "sd", "mean error", "separation", "reliability", "all alike: p")
+    heads = ("facet", "elements", "sd", "error", "separation", "reliability", "alike: p")
     table = Table(*heads, title="Facets", title_justify="left")
     for row in tables["facets"].to_pylist():
         figures = (row["sd"], row["rmse"], row["separation"], row["reliability"])
