@@ -1,6 +1,7 @@
 """How well do rankings predict comparisons they have not seen, against crowd-kit's, and how fast are they?
 
     .venv-bench/bin/python benchmarks/ranking.py             held-out log-loss, simulated and real comparisons (needs crowd-kit)
+    ... benchmarks/ranking.py --only emotion_joy --splits 6  of one dataset, the mean of six ways to split it
     python benchmarks/ranking.py --speed 10000000            seconds for that many comparisons
 
 Comparisons are split at random into five folds; each fold is predicted from the other four. There are no ties, since
@@ -117,7 +118,8 @@ def speed(n: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speed", type=int)
-    parser.add_argument("--only", choices=["simulated", "real"])
+    parser.add_argument("--only", choices=["simulated", "real", *REAL])
+    parser.add_argument("--splits", type=int, default=1)
     options = parser.parse_args()
     if options.speed:
         speed(options.speed)
@@ -129,16 +131,18 @@ def main() -> None:
         "simulated, a fifth always left": simulated(rng, 3000, 30, 40, sided=0.2),
         "simulated, few comparisons": simulated(rng, 600, 60, 20, careless=0.1),
     }
-    sets = {} if options.only == "real" else sets
+    sets = {} if options.only in ("real", *REAL) else sets
     if options.only != "simulated":
         rng = np.random.default_rng(1)  # the same comparisons whether or not the simulated ones come first
         sets |= {f"{name} (grades)": from_grades(name, rng) for name in REAL}
     print("| comparisons | crowd-kit BradleyTerry | crowd-kit NoisyBradleyTerry | crowdassay |")
     print("|---|---|---|---|")
     for name, pairs in sets.items():
-        if pairs is not None:
-            found = losses(pairs, np.random.default_rng(2))
-            print(f"| {name} | {' | '.join(f'{value:.4f}' for value in found.values())} |", flush=True)
+        if pairs is None or (options.only in REAL and not name.startswith(options.only)):
+            continue
+        found = [losses(pairs, np.random.default_rng(2 + split)) for split in range(options.splits)]
+        means = (np.mean([one[method] for one in found]) for method in found[0])
+        print(f"| {name} | {' | '.join(f'{value:.4f}' for value in means)} |", flush=True)
 
 
 if __name__ == "__main__":

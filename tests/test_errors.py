@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from crowdassay import read_labels
+from crowdassay import ManyFacet, read_labels
 from crowdassay.cli.main import cli
 from crowdassay.errors import FLAGS, RENAMED, VALUES, ColumnError, in_python
 from crowdassay.read_options import OPTIONS
@@ -19,6 +19,8 @@ def test_the_command_line_and_python_have_their_own_names(run, tmp_path):
     with pytest.raises(ColumnError, match="`worker_column` and `label_column`") as error:
         read_labels(path, format="plain")
     assert "--" not in str(error.value)
+    with pytest.raises(ColumnError, match=r"There is no column 'team' \(`group_column`\)"):
+        ManyFacet(facets=["a", "b"]).fit(path, group_column="team")
 
 
 def test_every_option_that_is_renamed_exists_on_both_sides():
@@ -26,7 +28,7 @@ def test_every_option_that_is_renamed_exists_on_both_sides():
         name.removeprefix("--") for command in cli.commands.values() for parameter in command.params for name in parameter.opts
     }
     assert {*FLAGS, *VALUES} <= options
-    of_reading = set(inspect.signature(read_labels).parameters)
+    of_reading = {name for read in (read_labels, ManyFacet.fit) for name in inspect.signature(read).parameters}
     names = {RENAMED.get(name, name).replace("-", "_") for name in (*FLAGS, *VALUES)}
     assert set(OPTIONS) <= names
     assert {name.replace("_", "-") for name in names - of_reading} <= options  # those of methods and of other commands

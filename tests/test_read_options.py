@@ -44,7 +44,7 @@ def test_python_has_the_same_names_and_messages_use_them():
 
 
 def test_the_command_lines_defaults_ask_for_nothing():
-    given = convert.make_context("convert", ["labels.csv", "--out", "out.csv"]).params
+    given = convert.make_context("convert", ["labels.csv", "--out", "out.csv"], help_option_names=["-h", "--help"]).params
     assert read_options(given).set() == []
     assert read_options({**given, "classes": "no, yes", "bins": "1,2"}).classes == ("no", "yes")
 

@@ -13,9 +13,9 @@ FLAGS = tuple(flag(name).removeprefix("--") for name in READING_FLAGS)
 VALUES = (
     *(flag(name).removeprefix("--") for name in OPTIONS if name not in READING_FLAGS),
     "order", "gamma", "gammas", "max-iter", "score-column", "left-column", "right-column", "winner-column", "winners", "facets",
-    "estimation", "style",
+    "estimation", "style", "group", "time", "prior",
 )  # fmt: skip
-RENAMED = {"from": "format", "order": "classes"}
+RENAMED = {"from": "format", "order": "classes", "group": "group-column", "time": "time-column"}
 SETTINGS = "wide|plain|-1|none|auto|each|set|first|last|side|name|marginal"
 OPTION = re.compile(rf"--({'|'.join(sorted((*FLAGS, *VALUES), key=len, reverse=True))})(?: ({SETTINGS})\b)?(?![\w-])")
 

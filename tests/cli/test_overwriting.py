@@ -46,6 +46,25 @@ def test_labels_in_a_folder_of_results(run, own, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "table", "first"),
+    [
+        (("rank",), "left,right,winner\na,b,a\nb,c,b\nc,a,c\n", "ranking.csv"),
+        (("measure", "--facets", "rater,task"), "rater,task,score\na,x,1\na,y,2\nb,x,2\nb,y,1\n", "measures.csv"),
+    ],
+)
+def test_own_tables_are_replaced_and_others_are_not(run, own, tmp_path, command, table, first):
+    (tmp_path / "table.csv").write_text(table)
+    again = (command[0], tmp_path / "table.csv", *command[1:], "--out", tmp_path / "r")
+    assert run(*again)[0] == run(*again)[0] == 0
+    results = tmp_path / "results"
+    assert run("aggregate", own / "labels.csv", "--method", "majority", "--out", results)[0] == 0
+    assert "no summary.json of ours" in unchanged(results, lambda: run(*again[:-1], results))
+    (tmp_path / "r" / first).write_text(table)
+    err = unchanged(tmp_path, lambda: run(command[0], tmp_path / "r" / first, *again[2:]))
+    assert "is read by this command" in err
+
+
 def test_patterns_and_folders_are_expanded(run, tmp_path):
     days = tmp_path / "days"
     days.mkdir()

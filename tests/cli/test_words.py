@@ -44,6 +44,11 @@ def test_options_stand_under_headings(run, name):
     assert out.count("\nReading LABELS:\n") == 1
 
 
+@pytest.mark.parametrize(("name", "read"), [("measure", "RATINGS"), ("rank", "PAIRS")])
+def test_help_calls_what_is_read_by_its_name(run, name, read):
+    assert run(name, "--help")[1].count(f"\nReading {read}:\n") == 1
+
+
 def test_a_wide_table_is_read_as_wide(run, tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text("item,ann,bob,cid\n1,x,y,x\n2,y,y,x\n")

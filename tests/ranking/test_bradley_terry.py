@@ -234,7 +234,7 @@ def test_parts_that_never_met_are_said_and_maximum_likelihood_refuses():
     model = BradleyTerry().fit(table)
     assert "2 parts of 2, 2 items" in " ".join(model.notes_)
     assert len(set(model.ranking_["part"].to_pylist())) == 2
-    with pytest.raises(DataError, match="infinite without a population"):
+    with pytest.raises(DataError, match="Without a prior some scores are infinite"):
         plain().fit(table)
     with pytest.raises(DataError, match="always won"):
         plain().fit(pa.table({"left": ["x", "x", "y"], "right": ["y", "z", "z"], "winner": ["x", "x", "y"]}))

@@ -87,7 +87,7 @@ def test_an_item_may_be_called_tie():
     ("table", "error"),
     [
         ({"left": ["x"], "right": ["y"], "winner": ["z"]}, "data row 1.*'z', which is neither"),
-        ({"left": ["x"], "right": ["x"], "winner": ["x"]}, "No comparison is left"),
+        ({"left": ["x"], "right": ["x"], "winner": ["x"]}, r"No comparison is left.*compared with itself \(1 row\)"),
         ({"left": ["x", None, None], "right": ["y"] * 3, "winner": ["x", "y", "y"]}, "miss a value"),
         ({"left": ["x"], "right": ["y"]}, "No winner column"),
         ({"one": ["x"], "two": ["y"], "winner": ["x"]}, "No left column"),
@@ -96,6 +96,12 @@ def test_an_item_may_be_called_tie():
 def test_bad_comparisons_are_refused(table, error):
     with pytest.raises((DataError, ColumnError), match=error):
         read_pairs(pa.table(table))
+
+
+def test_a_column_that_serves_already_is_said_to():
+    table = pa.table({"left": ["x"], "right": ["y"], "winner": ["x"]})
+    with pytest.raises(ColumnError, match="The column 'left' was named by `winner_column`; `left_column` needs another"):
+        read_pairs(table, winner_column="left")
 
 
 def test_styles_are_a_column_or_two():

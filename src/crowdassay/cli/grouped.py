@@ -37,8 +37,9 @@ class Grouped(click.Command):
         rows = {param.name: row for param in options if (row := param.get_help_record(ctx))}
         placed = {name for names in HEADINGS.values() for name in names}
         groups = {heading: [rows[name] for name in names if name in rows] for heading, names in HEADINGS.items()}
+        read = [param.human_readable_name for param in self.get_params(ctx) if isinstance(param, click.Argument)]
         groups["Other"] = [row for name, row in rows.items() if name not in placed]
         for heading, chosen in groups.items():
             if chosen:
-                with formatter.section(heading):
+                with formatter.section(heading if "LABELS" in read or not read else heading.replace("LABELS", read[0])):
                     formatter.write_dl(chosen)

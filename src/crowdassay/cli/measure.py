@@ -22,6 +22,7 @@ FILES = (
     "group_shifts.csv", "drift.csv", "summary.json",
 )  # fmt: skip
 MISFIT = 1.5  # infit or outfit above which ratings are called noisier than the model
+MARK = "n_ratings"  # by which a summary is known to be of this command
 
 
 @click.command(cls=Grouped, short_help="Measure raters, tasks and other facets.")
@@ -55,7 +56,7 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> int:
     from crowdassay.measurement.facets import ManyFacet
 
     conditions = read_conditions(options["fail_if"], "rater.reliability < 0.8")
-    check_outputs(ratings, FILES, options)
+    check_outputs(ratings, FILES, MARK, options)
     facets = split(options["facets"])
     pairs = [_two(text, facets) for text in options["interaction"]]
     model = ManyFacet(
@@ -75,7 +76,7 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> int:
         tables = gather(model, together)
     gates = check_conditions(conditions, figures(model, tables))
     summary = summarise(model) | ({"gate": gates} if gates else {})
-    write_tables(options["out"], FILES, tables, summary)
+    write_tables(options["out"], FILES, MARK, tables, summary)
     _draw(model, together, options)
     if as_json:
         print_json(summary, tables)

@@ -33,7 +33,7 @@ def show(model: ManyFacet, tables: dict[str, Any], options: dict[str, Any]) -> N
     for note in model.notes_:
         console.print(f"Note: {note}")
     console.print()
-    heads = ("facet", "elements", "sd", "mean error", "separation", "reliability", "all alike: p")
+    heads = ("facet", "elements", "sd", "error", "separation", "reliability", "alike: p")
     table = Table(*heads, title="Facets", title_justify="left")
     for row in tables["facets"].to_pylist():
         figures = (row["sd"], row["rmse"], row["separation"], row["reliability"])
@@ -76,23 +76,23 @@ def _show_scale(console: Console, tables: dict[str, Any]) -> None:
 
 def _show_tests(console: Console, tables: dict[str, Any]) -> None:
     """Print how many interactions, differences and drifts stand out, and the most telling ones."""
-    for name, title, value in (
-        ("interactions", "pairs of elements are rated otherwise together than apart", "bias"),
-        ("differences", "elements are seen differently by group", "difference"),
-        ("drift", "raters drift", "over_all_its_time"),
+    for name, title, other, value in (
+        ("interactions", "pairs of elements are rated otherwise together than apart", "with", "bias"),
+        ("differences", "elements are seen differently by group", "rated higher in", "difference"),
+        ("drift", "raters drift", "facet", "over_all_its_time"),
     ):
         if name not in tables:
             continue
         tested = [row for row in tables[name].to_pylist() if row["p"] is not None and row["p"] == row["p"]]
         found = [row for row in tested if row["q"] <= CERTAIN]
         console.print(f"{len(found):,} of {len(tested):,} {title} (false discovery rate {CERTAIN:g}).")
-        table = Table("element", "with", value.replace("_", " "), "error", "p", "q")
+        table = Table("element", other, value.replace("_", " "), "error", "p", "q")
         for row in found[:SHOWN]:
-            other = row.get("other_element") or (
-                f"{row['rated_higher_in']} over {row['rated_lower_in']}" if "df" in row else row["facet"]
+            beside = row.get("other_element") or (
+                f"{row['rated_higher_in']} than {row['rated_lower_in']}" if "df" in row else row["facet"]
             )
             error = row["standard_error"] if value != "over_all_its_time" else abs(row[value] / row["z"])
             figures = number(row[value]), number(error), small(row["p"]), small(row["q"])
-            table.add_row(shown(row["element"]), shown(other), *figures)
+            table.add_row(shown(row["element"]), shown(beside), *figures)
         if found:
             console.print(table)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FILES = ("ranking.csv", "workers.csv", "wins.csv", "groups.csv", "style.csv", "next.csv", "summary.json")
 MOST_IN_MATRIX = 1000
+MARK = "n_comparisons"  # by which a summary is known to be of this command
 
 
 @click.command(cls=Grouped, short_help="Rank what was compared two at a time.")
@@ -71,7 +72,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> int:
     from crowdassay.ranking.pairs import read_pairs
 
     conditions = read_conditions(options["fail_if"], "model-x.worst_rank > 3")
-    check_outputs(pairs, FILES, options)
+    check_outputs(pairs, FILES, MARK, options)
     if options["next_pairs"] is not None and options["next_pairs"] < 1:
         raise ParameterError("--next needs a number of at least 1.")
     model = BradleyTerry(
@@ -91,7 +92,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> int:
         tables = gather(model, grouped, options["next_pairs"])
     gates = check_conditions(conditions, figures(model, tables["ranking"]))
     summary = summarise(model) | ({"gate": gates} if gates else {})
-    write_tables(options["out"], FILES, tables, summary)
+    write_tables(options["out"], FILES, MARK, tables, summary)
     if options["chart"] is not None:
         from crowdassay.ranking.page import interval_chart
 

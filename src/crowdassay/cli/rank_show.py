@@ -26,9 +26,9 @@ def show(model: BradleyTerry, tables: dict[str, Any], grouped: list[tuple[str, A
         f"{int((pairs.outcome == 2).sum()):,} are ties."
     )
     differ = f"; workers' reliability varies by a factor of {math.exp(spread['reliability']):.2f}" if model._effects else ""
-    console.print(
-        f"Scores vary by {spread['scores']:.2f} logits; the left side is favoured by {model.position_bias_:.2f}{differ}."
-    )
+    side = "left" if model.position_bias_ >= 0 else "right"
+    favoured = f"; the {side} side is favoured by {abs(model.position_bias_):.2f}" if model.position else ""
+    console.print(f"Scores vary by {spread['scores']:.2f} logits{favoured}{differ}.")
     for note in model.notes_:
         console.print(f"Note: {note}")
     console.print()
@@ -51,12 +51,12 @@ def show(model: BradleyTerry, tables: dict[str, Any], grouped: list[tuple[str, A
 
 
 def _show_ranking(console: Console, title: str, table: Any, confidence: float) -> None:
-    heads = ("rank", "item", "score", f"{confidence:.0%} interval", "rank may be", "group", "comparisons")
+    heads = ("rank", "may be", "item", "score", f"{confidence:.0%} interval", "group", "pairs")
     grid = Table(*heads, title=title, title_justify="left")
     for row in table.slice(0, SHOWN).to_pylist():
         grid.add_row(
-            f"{row['rank']}", shown(row["item"]), f"{row['score']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}",
-            f"{row['best_rank']} to {row['worst_rank']}", row["group"], f"{row['comparisons']:,}",
+            f"{row['rank']}", f"{row['best_rank']} to {row['worst_rank']}", shown(row["item"]), f"{row['score']:.2f}",
+            f"{row['low']:.2f} to {row['high']:.2f}", row["group"], f"{row['comparisons']:,}",
         )  # fmt: skip
     console.print(grid)
     if table.num_rows > SHOWN:

@@ -37,13 +37,13 @@ def split(text: str | None) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def check_outputs(source: Path, files: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Refuse what cannot be written before there is anything to write; the last of ``files`` marks a folder of ours."""
+def check_outputs(source: Path, files: tuple[str, ...], mark: str, options: dict[str, Any]) -> None:
+    """Refuse what cannot be written before there is anything to write; ``mark`` is a key of the last of ``files``."""
     from crowdassay.cli.paths import refuse_inputs
     from crowdassay.io.folder import check_free
     from crowdassay.io.write import check_writable
 
-    refuse_inputs([source], [options["report"], options["chart"]])
+    refuse_inputs([source], [options["report"], options["chart"]], [(options["out"], files)])
     if options["report"] is not None:
         from crowdassay.report.build import check_report
 
@@ -54,17 +54,17 @@ def check_outputs(source: Path, files: tuple[str, ...], options: dict[str, Any])
         check_chart(options["chart"])
     if options["out"] is not None:
         check_writable(options["out"])
-        check_free(options["out"], files, files[-1])
+        check_free(options["out"], files, files[-1], [mark])
 
 
-def write_tables(out: Path | None, files: tuple[str, ...], tables: dict[str, Any], summary: dict[str, Any]) -> None:
+def write_tables(out: Path | None, files: tuple[str, ...], mark: str, tables: dict[str, Any], summary: dict[str, Any]) -> None:
     """Write every table and the summary, all or nothing, where a folder was asked for."""
     from crowdassay.io.folder import replacing_folder
     from crowdassay.io.write import write_json, write_table
 
     if out is None:
         return
-    with replacing_folder(out, files, files[-1]) as fresh:
+    with replacing_folder(out, files, files[-1], [mark]) as fresh:
         for name, table in tables.items():
             write_table(table, fresh / f"{name}.csv", "csv")
         write_json(summary, fresh / files[-1])

@@ -20,12 +20,13 @@ EXCHANGE = 2  # RENAME_EXCHANGE of renameat2 on Linux, RENAME_SWAP of renamex_np
 AT_FDCWD = -100
 STALE = ".crowdassay-tmp"
 HEADS = {"summary.json": "results", "model.json": "a model"}  # by which folders are known, and what they are
+MARKS = ("n_labels", "format_version")  # what the heads of labels hold; other commands have marks of their own
 TABLES = {"overall.csv": b"measure,"}  # how tables begin by which folders are known
 LOOKED_AT = 1 << 12  # bytes
 
 
 @contextmanager
-def replacing_folder(folder: Path, ours: Collection[str], last: str) -> Iterator[Path]:
+def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Collection[str] = MARKS) -> Iterator[Path]:
     """Yield an empty folder to write to; it takes the place of ``folder`` when all went well.
 
     Files of others in an old folder are carried over. Where a folder cannot be replaced as a whole (a mount point, the
@@ -40,6 +41,8 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str) -> Iterator
         Names of files that an earlier run may have left, which are replaced or removed.
     last : str
         The file by which a complete folder is known.
+    marks : collection of str
+        Keys one of which that file holds where it is JSON and of the same command.
 
     Raises
     ------
@@ -47,7 +50,7 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str) -> Iterator
         If the folder holds a file of one of our names without ``last``: it may be somebody's data.
     """
     target = Path(os.path.realpath(folder))
-    check_free(target, ours, last)
+    check_free(target, ours, last, marks)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         whole = _replaceable(target)
@@ -73,12 +76,12 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str) -> Iterator
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def check_free(target: Path, ours: Collection[str], last: str) -> None:
+def check_free(target: Path, ours: Collection[str], last: str, marks: Collection[str] = MARKS) -> None:
     """Refuse a folder whose files we would overwrite though we did not write them, or that holds another kind of ours."""
     other = next((name for name in HEADS if name != last and is_ours(target / name)), None)
     if other is not None and last in HEADS:
         raise FileError(f"{shown_file(target)} holds {HEADS[other]}, whose files would be replaced; name another folder.")
-    if target.is_dir() and not is_ours(target / last):
+    if target.is_dir() and not is_ours(target / last, marks):
         with os.scandir(target) as entries:
             taken = sorted(entry.name for entry in entries if entry.name in ours)
         if taken:
@@ -88,14 +91,14 @@ def check_free(target: Path, ours: Collection[str], last: str) -> None:
             )
 
 
-def is_ours(path: Path) -> bool:
+def is_ours(path: Path, marks: Collection[str] = MARKS) -> bool:
     """Tell whether a file is one by which a folder of ours is known: by what it holds, not by its name."""
     try:
         with path.open("rb") as stream:
             start = stream.read(LOOKED_AT)
         if path.suffix == ".json":
             head = json.loads(path.read_bytes())
-            return isinstance(head, dict) and "version" in head and bool({"n_labels", "format_version"} & head.keys())
+            return isinstance(head, dict) and "version" in head and not head.keys().isdisjoint(marks)
     except (OSError, ValueError, RecursionError):
         return False
     return start.startswith(TABLES.get(path.name, b""))

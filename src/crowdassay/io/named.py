@@ -157,6 +157,11 @@ def choose_columns(header: Sequence[str], roles: Mapping[str, Role]) -> dict[str
                 chosen[name] = found[0]
                 break
         if name not in chosen and role.needed:
+            for other, column in chosen.items():
+                if plain_name(column) in role.spellings:
+                    raise ColumnError(
+                        f"The column {shown(column)} was named by {roles[other].option}; {role.option} needs another."
+                    )
             raise ColumnError(f"No {name} column found among {listed(header)}; name it with {role.option}.")
     return {name: chosen[name] for name in roles if name in chosen}
 

@@ -143,7 +143,13 @@ def fit_chart(table: pa.Table, facet: str) -> Chart:
     points = {
         "mark": {"type": "point", "filled": True, "size": 50, "opacity": 0.9},
         "encoding": {
-            "x": {"field": "value", "type": "quantitative", "title": "mean square", "scale": {"zero": True}},
+            "x": {
+                "field": "value",
+                "type": "quantitative",
+                "title": "mean square",
+                "scale": {"zero": True},
+                "axis": {"format": ".1f", "tickCount": 8},
+            },
             "y": {"field": "element", "type": "nominal", "title": None, "sort": names},
             "color": {
                 "field": "statistic",

@@ -212,7 +212,7 @@ class BradleyTerry:
 
         Workers of the fit are taken as they are, others as average ones.
         """
-        from crowdassay.ranking import kernel  # noqa: PLC0415
+        from crowdassay.ranking import chance  # noqa: PLC0415  numba loads on first use
 
         fitted = self._fitted()
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
@@ -225,9 +225,9 @@ class BradleyTerry:
         known = np.array([who.get(name, -1) for name in pairs.workers.to_pylist()] + [-1])
         worker = known[pairs.worker] if self._effects else np.full(pairs.n_pairs, -1)
         table = np.empty((pairs.n_pairs, 3))
-        ties = kernel.RAO_KUPPER if self.ties == "rao-kupper" else kernel.DAVIDSON
+        ties = chance.RAO_KUPPER if self.ties == "rao-kupper" else chance.DAVIDSON
         effects = self._fit.effects if self._effects else np.zeros((1, 2))
-        kernel.probabilities(
+        chance.probabilities(
             item[pairs.left], item[pairs.right], worker, pairs.style, self._fit.point, fitted.n_items, effects, ties, table
         )
         return table

@@ -36,6 +36,6 @@ def refuse_infinite(pairs: Pairs) -> None:
         small = np.argsort(np.bincount(label), kind="stable")[0]
         names = listed(pairs.items.filter(pa.array(label == small)).to_pylist(), limit=3)
         raise DataError(
-            f"The items {names} always won against the rest, or always lost, or never met them, so that their scores are "
-            "infinite without a population; leave prior='estimated'."
+            f"Without a prior some scores are infinite: {names} always won against the rest, or always lost, or never met "
+            "them. Leave --prior out, and it is estimated, or give it as a number."
         )

@@ -185,7 +185,7 @@ def ranking_page(
     return Findings(
         title or f"Ranking from {pairs.source}",
         f"{counted(pairs.n_pairs, 'comparison')} of {counted(pairs.n_items, 'item')}; "
-        f"ties: {model.ties}; intervals: {model.intervals}.",
+        f"ties: {model.ties}; intervals: {'model' if model._few else model.intervals}.",
         sections,
         model.notes_,
         cards,

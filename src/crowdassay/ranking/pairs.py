@@ -14,7 +14,7 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
 from crowdassay.io.columns import WORDS
 from crowdassay.io.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns
-from crowdassay.io.values import mapping, shown
+from crowdassay.io.values import counted, mapping, shown
 from crowdassay.ranking.outcomes import BOTH_BAD, MISSING, TIE, read_winners
 
 LEFTS = ("left", "modela", "a", "itema", "optiona", "responsea", "player1", "first", "item1", "model1", "leftitem", "leftid")
@@ -202,7 +202,8 @@ def encode_pairs(found: Columns, style: tuple[str, ...], *, winners: str, both_b
         notes.append(f"In {int(bad.sum()):,} comparisons both were bad; they count as ties.")
         outcome = np.where(bad, TIE, outcome)
     if not kept.any():
-        raise DataError("No comparison is left; nothing can be ranked.")
+        why = ", ".join(f"{reason} ({counted(count, 'row')})" for reason, count in dropped.items())
+        raise DataError(f"No comparison is left; nothing can be ranked. Left out: {why}.")
     pairs = Pairs(
         left, right, outcome, worker, items, workers, values, style, group, groups, found.source, found.names, found.frame,
         dropped, tuple(notes),

@@ -22,10 +22,10 @@ class Problem:
     """The likelihood of comparisons as a function of scores, position bias, tie propensity and styles."""
 
     def __init__(self, rows: Rows, *, ties: str, position: bool, effects: FloatArray | None = None) -> None:
-        from crowdassay.ranking import kernel  # noqa: PLC0415  numba loads on first use
+        from crowdassay.ranking import chance, kernel  # noqa: PLC0415  numba loads on first use
 
         self.rows, self.kernel = rows, kernel
-        self.ties = kernel.RAO_KUPPER if ties == "rao-kupper" else kernel.DAVIDSON
+        self.ties = chance.RAO_KUPPER if ties == "rao-kupper" else chance.DAVIDSON
         self.size = rows.n_items + 2 + rows.style.shape[1]
         self.dense = self.size <= MOST_PARAMETERS
         self.effects = np.zeros((len(rows.starts) - 1, 2)) if effects is None else effects
