@@ -16,7 +16,7 @@ VALUES = (
     "estimation", "style", "group", "time", "prior",
 )  # fmt: skip
 RENAMED = {"from": "format", "order": "classes", "group": "group-column", "time": "time-column"}
-SETTINGS = "wide|plain|-1|none|auto|each|set|first|last|side|name|marginal"
+SETTINGS = "wide|plain|forms|nested|nltk|-1|none|auto|each|set|first|last|side|name|marginal"
 OPTION = re.compile(rf"--({'|'.join(sorted((*FLAGS, *VALUES), key=len, reverse=True))})(?: ({SETTINGS})\b)?(?![\w-])")
 
 

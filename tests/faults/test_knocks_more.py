@@ -65,6 +65,22 @@ def test_ctrl_c_while_modules_load_is_an_interruption(labels, tmp_path, name, sw
     assert (done.returncode, done.stderr.strip()) == (3, "Interrupted; nothing was written.")
 
 
+AT_THE_END = """
+import atexit, os, signal, sys
+atexit.register(lambda: [os.kill(os.getpid(), number) for number in (signal.SIGINT, signal.SIGTERM)])
+from crowdassay.cli.start import main
+sys.argv[1:] = {arguments!r}
+main()
+"""
+
+
+def test_ctrl_c_when_all_is_done_changes_nothing(labels, tmp_path):
+    code = AT_THE_END.format(arguments=["convert", str(labels), "--out", str(tmp_path / "out.csv")])
+    done = subprocess.run([PYTHON, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Wrote 6 labels" in done.stdout
+
+
 def test_strict_says_why_even_when_quiet(run, labels):
     labels.write_text("item,worker,label\n" + "".join(f"i{j},w{i},{(i * j + j) % 3}\n" for j in range(40) for i in range(5)))
     code, out, err = run("aggregate", labels, "--method", "dawid-skene", "--max-iter", "2", "--strict", "--quiet")

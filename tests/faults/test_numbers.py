@@ -160,10 +160,12 @@ def test_row_11_one_class(run, tmp_path):
     found = agreement(one, resamples=0).tables["overall"].to_pylist()
     assert {row["measure"]: row["value"] for row in found}["alpha"] is None
     path = tmp_path / "labels.csv"
-    path.write_text("item,worker,label\na,v,x\na,w,x\n")
+    path.write_text("item,worker,label\n" + "".join(f"i{n},{who},x\n" for n in range(10) for who in "uvw"))
     code, out, _ = run("aggregate", path, "--json")
     assert code == 0
-    assert any("Degenerate" in note for note in json.loads(out)["notes"])
+    notes = json.loads(out)["notes"]
+    assert any("Degenerate" in note for note in notes)
+    assert not any("chance" in note for note in notes)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -59,6 +59,19 @@ def test_w3_missing_labels_in_a_column_of_floats(tmp_path, spooled, missing):
         assert labels.report.dropped == {"missing label": 1}
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_w3_missing_labels_in_text_however_they_are_spelt(tmp_path, spooled, name):
+    said = ["1.0", "-1.0", "0.0", "-01", "1.0", "-1", "0.0", "x"]
+    rows = [(f"i{n // 2}", "uv"[n % 2], label) for n, label in enumerate(said)]
+    text = HEAD + "".join(",".join(row) + "\n" for row in rows)
+    if name.endswith("jsonl"):
+        text = json_lines([dict(zip(("item", "worker", "label"), row, strict=True)) for row in rows])
+    path = write(tmp_path / name, text)
+    for labels in (read_labels(path, missing="-1"), spooled(path, missing="-1")):
+        assert sorted({label for *_, label in rows_of(labels)}) == ["-01", "0.0", "1.0", "x"]
+        assert labels.report.dropped == {"missing label": 2}
+
+
 TIMED = {
     "nanoseconds": ("1700000000000000002", "1700000000000000001"),
     "dates": ("2024-05-01T10:00:01", "2024-05-01T10:00:00"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
@@ -11,12 +12,18 @@ def main() -> None:
     open_streams()
     if not any("spark" in word for word in sys.argv):
         sys.meta_path.insert(0, NoPandas())
+    begun = False
     try:
         from crowdassay.cli.main import main as run  # the first thing that takes a moment
 
+        begun = True
         run()
+    except SystemExit:  # all is done and said: Ctrl-C while Python tidies up changes nothing
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        raise
     except KeyboardInterrupt:  # before the command had begun, or after it had ended
-        sys.stderr.write("Interrupted; nothing was written.\n")
+        sys.stderr.write("Interrupted; nothing was written.\n" if not begun else "Interrupted.\n")
         sys.exit(3)
 
 

@@ -112,9 +112,16 @@ def find_columns(
                 decide = _remedy(role, roles, "choose one with", "rename the right one")
                 raise ColumnError(f"The columns {listed(best)} could both be the {role} column; {decide}.")
             chosen[role] = best[0]
+    if "item" in chosen and not given.get("item") and "worker" in chosen and sample is not None:
+        _refuse_row_numbers(sample, chosen["item"], chosen["worker"], names)
     needed = [role for role in roles if role not in OPTIONAL]
     missing = [role for role in needed if role not in chosen]
     free = [name for name in free if name not in chosen.values()]
+    if "item" in missing and "worker" in chosen and sample is not None:
+        shared = could_be_items(sample(), chosen["worker"], free)
+        if len(shared) == 1:
+            chosen["item"] = shared[0]
+            missing, free = [role for role in missing if role != "item"], [name for name in free if name != shared[0]]
     if missing == ["label"] and sample is not None and {"item", "worker"} <= chosen.keys():
         possible = could_be_labels(sample(), chosen["item"], chosen["worker"], free)
         if len(possible) > 1:
@@ -127,6 +134,22 @@ def find_columns(
     if missing:
         raise ColumnError(_not_found(missing, needed, names, free))
     return {role: chosen[role] for role in roles if role in chosen}
+
+
+def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str]) -> list[str]:
+    """List the columns whose names end in "id" and that may tell items: workers share their values, and have each once.
+
+    >>> rows = [{"who": n % 2, "meme_id": n // 2, "row_id": n, "batch_id": 1} for n in range(6)]
+    >>> could_be_items(rows, "who", ["meme_id", "row_id", "batch_id"])
+    ['meme_id']
+    """
+    found = []
+    for name in names:
+        pairs = [(row.get(name), row.get(worker)) for row in rows]
+        shared = len(set(pairs)) > len({value for value, _ in pairs})
+        if plain_name(name).endswith("id") and shared and len(set(pairs)) == len(pairs):
+            found.append(name)
+    return found
 
 
 def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, names: Sequence[str]) -> list[str]:
@@ -146,6 +169,24 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, n
         if few and all(within) and not any(plain_name(name) in words for words in (WORDS["time"], WORDS["duration"])):
             found.append(name)
     return found
+
+
+def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[str]) -> None:
+    """Raise `ColumnError` where `id` numbers the rows, and another id is what several workers share."""
+    others = [name for name in names if name not in {item, worker} and plain_name(name).endswith("id")]
+    if plain_name(item) != "id" or not others:
+        return
+    rows = sample()
+    shared = [
+        name
+        for name in others
+        if len({(row.get(name), row.get(worker)) for row in rows}) > len({row.get(name) for row in rows})
+    ]
+    if shared and len(rows) > 1 and len({row.get(item) for row in rows}) == len(rows):
+        raise ColumnError(
+            f"The column {shown(item)} is different in every row, so that no item would have two labels; if {listed(shared)} "
+            "tells items apart, name it with --item-column, as you may name 'id'."
+        )
 
 
 def _cell(value: Any) -> str | None:

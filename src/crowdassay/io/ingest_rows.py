@@ -40,6 +40,12 @@ def find_source(path: Path, options: ReadOptions) -> Source:
         ) from None
 
 
+MISSING = (
+    "(list_contains($missing, label::VARCHAR) OR (list_contains($numbers, TRY_CAST(label::VARCHAR AS DOUBLE))"
+    r" AND regexp_full_match(label::VARCHAR, '[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?')))"
+)
+
+
 def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) -> dict[str, pa.DataType]:
     """Copy the columns of all files into the table ``raw``; what is missing becomes null. Return the types by role.
 
@@ -56,13 +62,11 @@ def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) 
     connection.register("empty_rows", empty)
     connection.execute("CREATE TABLE raw AS SELECT * FROM empty_rows")
     connection.unregister("empty_rows")
-    missing = list(options.missing)
-    if pa.types.is_floating(types["label"]):  # which are written in their shortest form
-        missing += [key for text in options.missing if (key := number_key(text)) is not None]
     values = [_present(role, kind) for role, kind in held.items()]
-    if missing:
-        values[2] = f"CASE WHEN list_contains($missing, label::VARCHAR) THEN NULL ELSE {values[2]} END"
-    bound = {"missing": missing} if missing else {}
+    bound: dict[str, Any] = {}
+    if options.missing:  # numbers however they are spelt, but for leading zeros, which mean codes
+        bound = {"missing": list(options.missing), "numbers": [float(key) for key in map(number_key, options.missing) if key]}
+        values[2] = f"CASE WHEN {MISSING} THEN NULL ELSE {values[2]} END"
     whole = {role: True for role, kind in types.items() if pa.types.is_floating(kind)}
     for source in sources:
         done = None

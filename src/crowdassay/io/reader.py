@@ -81,6 +81,8 @@ def _looks(
                 looks.append(seen)
                 paths.append(path)
                 continue
+            for file in sorted(path.glob("*.ann"))[:1]:  # brat's, beside the texts
+                refuse_other(file)
         for file in _files(path, only=len(given) == 1):
             if any(file == other for other in paths):
                 continue
@@ -152,7 +154,8 @@ def _name_of(looks: Sequence[Look], options: ReadOptions) -> str:
 
 
 def _read_export(name: str, looks: Sequence[Look], options: ReadOptions, source: str) -> Import:
-    if chosen := [option for option in PLAIN_ONLY if getattr(options, option) is not None]:
+    free = ("worker_column",) if name == "forms" else ()
+    if chosen := [option for option in PLAIN_ONLY if getattr(options, option) is not None and option not in free]:
         raise ParameterError(
             f"{flag(chosen[0])} goes with plain tables; the columns of {name} exports are known (--question chooses one)."
         )
@@ -225,7 +228,10 @@ def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
 
 
 def _advice(error: ColumnError, seen: Look, options: ReadOptions) -> str:
-    each = "If every worker has a column of their own, say --from wide"
+    each = (
+        "If every worker has a column of their own, say --from wide; if every worker has a row, and every item a column, say "
+    )
+    each += "--from forms"
     if len(seen.header) == len(ROLES) and error.message.startswith("None"):
         each = "If every line is worker, item, label without a header, say --from nltk; if" + each.removeprefix("If")
     if NO_WORKER.match(error.message) and not options.worker_from_filename:

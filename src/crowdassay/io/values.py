@@ -109,7 +109,11 @@ def without(values: pa.Array, texts: Sequence[str]) -> pa.Array:
         written = [number_key(text) or text for text in texts]
         numbers = pa.array([float(text) for text in written if number_of(text) is not None], values.type)
         return pc.if_else(pc.is_in(values, value_set=numbers), None, values)
-    return pc.if_else(pc.is_in(as_text(values), value_set=pa.array(texts, pa.string())), None, values)
+    written = as_text(values)
+    keys = {number_key(text) for text in texts} - {None}
+    if keys:  # so is -1 where it is spelt -1.0
+        texts = [*texts, *(text for text in pc.unique(written).drop_null().to_pylist() if number_key(text) in keys)]
+    return pc.if_else(pc.is_in(written, value_set=pa.array(texts, pa.string())), None, values)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -152,7 +152,7 @@ def next_steps(insight: Insight, money: Money | None) -> list[str]:
     steps: list[str] = []
     if not insight.connection.identified.all():
         steps.append("Let a second worker label some of the items that only one has seen, or give some items of known class.")
-    if insight.chance:
+    if insight.chance and insight.record.labels.n_classes > 1:
         steps.append("Check the question and its instructions: these labels agree no better than chance.")
         return steps
     removed = [i for i in insight.attention if insight.actions[i] == REMOVE]

@@ -51,7 +51,7 @@ def test_cells_that_are_no_utf8(tmp_path):
     path.write_bytes(path.read_text(encoding="utf-8").encode("cp1252"))
     labels = read_labels(path, question="tone")
     assert rows_of(labels) == [("caf\u00e9", "ann", "x"), ("caf\u00e9", "bob", "y")]
-    assert "not UTF-8 were read as Windows-1252: 2." in " ".join(labels.report.notes)
+    assert "not UTF-8 and were read as Windows-1252: 2 cells." in " ".join(labels.report.notes)
     assert "Windows" not in " ".join(read_labels(path, question="tone", item_column="HITId").report.notes)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from crowdassay.errors import DataError
 from crowdassay.io.columns import WORDS
+from crowdassay.io.formats.forms import is_survey
+from crowdassay.io.formats.matrices import is_map
 from crowdassay.io.kinds import kind_of
 from crowdassay.io.look import Look, is_named
 from crowdassay.io.raw import opened
@@ -41,9 +43,35 @@ def _records(seen: Look) -> tuple[str, str] | None:
         return "an export of INCEpTION (UIMA CAS)", f"{SPANS}. For document labels, write {TABLE}"
     if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(seen)):
         return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {TABLE}"
-    if (named := _lists_labels(mapping(seen.first))) is not None:
+    return _unnamed(seen.first)
+
+
+def _unnamed(first: Any) -> tuple[str, str] | None:
+    """Say what is missing where labels are there but not whose they are."""
+    if is_map(first):
+        return "an object of objects with names and labels", (
+            "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"
+        )
+    if (named := _maps_labels(mapping(first))) is not None:
+        return f"a file whose {shown(named)} give a label for each of several names", (
+            f"say --from nested if these names are workers; otherwise give {TABLE}"
+        )
+    if (named := _lists_labels(mapping(first))) is not None:
         return f"a file whose {shown(named)} list labels without saying who gave which", f"give {TABLE}"
     return None
+
+
+def _maps_labels(record: dict[str, Any]) -> str | None:
+    """Return the key of an object that may be labels by worker, or answers by question.
+
+    >>> _maps_labels({"id": "1", "votes": {"ann": "a", "bob": "b"}}), _maps_labels({"worker": "ann", "votes": {"q1": "a"}})
+    ('votes', None)
+    """
+    if any(is_named(name, "worker") for name in record):
+        return None
+    return next(
+        (name for name, value in record.items() if is_named(name.removesuffix("s"), "label") and is_map({"": value})), None
+    )
 
 
 def _lists_labels(record: dict[str, Any]) -> str | None:
@@ -68,10 +96,10 @@ def _holds_responses(seen: Look) -> bool:
 
 
 def _table(seen: Look) -> tuple[str, str] | None:
-    if seen.has("ResponseId", "StartDate") or seen.has("Response ID", "Start Date"):
+    if is_survey(seen):
         return (
             "a survey of Qualtrics, with a row per person and a column per question",
-            f"say --from wide after turning rows and columns around, or write the answers as {TABLE}",
+            "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
         )
     if seen.header and seen.header[0].startswith("#FORMAT=WebAnno"):
         return "a WebAnno TSV of INCEpTION or WebAnno", f"{SPANS}. For document labels, write {TABLE}"

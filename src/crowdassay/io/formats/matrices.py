@@ -19,7 +19,7 @@ from crowdassay.io.columns import WORDS
 from crowdassay.io.delimited import LONGEST
 from crowdassay.io.delimited import SAMPLE as BEGINNING
 from crowdassay.io.formats.record import Import, as_name, text_column
-from crowdassay.io.look import Look, is_named, values
+from crowdassay.io.look import DECODER, Look, is_named, values
 from crowdassay.io.raw import refuse_bad_bytes
 from crowdassay.io.values import listed, number_key, number_of, shown, shown_file
 from crowdassay.read_options import ReadOptions
@@ -43,12 +43,12 @@ def recognise_wide(seen: Look) -> bool:
         return False
     if sum(bool(NUMBERED.fullmatch(name)) for name in seen.header) > 1:
         return True
-    rows = _cells(seen, limit=SAMPLE)
+    rows = cells_of(seen, limit=SAMPLE)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
     if not any(is_named(name, role) for name in seen.header for role in WORDS):
         indexed = len(seen.header) > 2 and seen.header[0].lower() in {"", "unnamed: 0"}
-        if indexed and all(_is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
+        if indexed and all(is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
             return True
     return _is_headless(rows)
 
@@ -62,7 +62,11 @@ def recognise_triples(seen: Look) -> bool:
 
 def read_matrix(seen: Look, wanted: ReadOptions) -> Import:
     """Read a matrix of items by workers; empty cells and NaN are no label, and of -1 the user must say what it is."""
-    wide = _array(seen) if seen.kind == "array" else _wide(seen, wanted)
+    return as_import(_array(seen) if seen.kind == "array" else _wide(seen, wanted), seen, wanted)
+
+
+def as_import(wide: Wide, seen: Look, wanted: ReadOptions) -> Import:
+    """Turn a table with a row for each item and a column for each worker into judgements."""
     cells = text_column((cell for row in wide.rows for cell in row), seen.path.name) if wide.cells is None else wide.cells
     present = pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), pa.array(sorted(NOTHING))))
     row, column = np.divmod(np.flatnonzero(present.to_numpy(zero_copy_only=False)), len(wide.workers))
@@ -85,7 +89,7 @@ def read_matrix(seen: Look, wanted: ReadOptions) -> Import:
 
 def read_triples(seen: Look, wanted: ReadOptions) -> Import:
     """Read nltk's triples, coder, item and label in this order, from JSON or lines without a header."""
-    triples = _lists(seen) if seen.kind == "records" else _cells(seen)
+    triples = _lists(seen) if seen.kind == "records" else cells_of(seen)
     for number, triple in enumerate(triples, 1):
         if len(triple) != 3:
             raise DataError(
@@ -130,15 +134,16 @@ def _array(seen: Look) -> Wide:
 
 
 def _wide(seen: Look, wanted: ReadOptions) -> Wide:
-    rows, source = _cells(seen), shown_file(seen.path.name)
+    rows, source = cells_of(seen), shown_file(seen.path.name)
     first, width = [cell.strip() for cell in rows[0]], max(len(row) for row in rows)
     numbers = [str(n) for n in range(width)]
     named = bool(wanted.worker_columns or wanted.item_column)
-    if first == numbers and not named and not wanted.no_header:
+    if first == numbers and not (named or wanted.no_header or seen.kind == "records"):
         raise DataError(
             f"The first line of {source} ({', '.join(numbers)}) may be a header or the labels of the first item; say "
             "--no-header, name the columns, keep the index column, or save the matrix with numpy.save."
         )
+    named = named or seen.kind == "records"
     headed = not wanted.no_header and (named or not (_are_labels(first, rows[1:]) or _is_headless(rows)))
     header, body = (first, rows[1:]) if headed else (numbers, rows)
     for number, row in enumerate(body, 1 + headed):
@@ -190,7 +195,7 @@ def _is_other(name: str, cells: list[str], rest: list[list[str]]) -> bool:
         return True
     if not rest or NUMBERED.fullmatch(name):  # no other column to compare it with, or plainly named after a worker
         return False
-    given = [cell for cell in cells if not _is_nothing(cell)]
+    given = [cell for cell in cells if not is_nothing(cell)]
     shared = {cell for column in rest for cell in column}
     different = set(given)
     own = sum(cell not in shared for cell in given)
@@ -201,22 +206,22 @@ def _is_other(name: str, cells: list[str], rest: list[list[str]]) -> bool:
 
 def _are_labels(first: list[str], body: Sequence[Sequence[str]]) -> bool:
     """Tell whether a first line holds numbers and empty cells only, as labels and hardly any names do."""
-    if all(_is_nothing(cell) for cell in first):
+    if all(is_nothing(cell) for cell in first):
         return False
-    return all(_is_nothing(cell) or number_of(cell) is not None for cell in first) and first[0] != ""
+    return all(is_nothing(cell) or number_of(cell) is not None for cell in first) and first[0] != ""
 
 
 def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
     """Tell whether every cell, the first line's too, is one of a few classes: a matrix of labels without names."""
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
-    given = {cell for cell in first if not _is_nothing(cell)}
-    below = {cell.strip() for row in body for cell in row if not _is_nothing(cell)}
-    cells = sum(not _is_nothing(cell) for row in body for cell in row)
+    given = {cell for cell in first if not is_nothing(cell)}
+    below = {cell.strip() for row in body for cell in row if not is_nothing(cell)}
+    cells = sum(not is_nothing(cell) for row in body for cell in row)
     if not given or not given <= below or len(below) > min(FEW, cells / 2) or len(first) < 2:
         return False
     if _is_apart(rows):
         return False
-    gaps = any(_is_nothing(cell) for row in rows for cell in row)
+    gaps = any(is_nothing(cell) for row in rows for cell in row)
     return gaps or len(first) > 3  # three full columns may well be item, worker and label
 
 
@@ -227,7 +232,7 @@ def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
     (True, False)
     """
     width = min(map(len, rows))
-    held = [{row[n].strip() for row in rows if not _is_nothing(row[n])} for n in range(width)]
+    held = [{row[n].strip() for row in rows if not is_nothing(row[n])} for n in range(width)]
     return any(len(own) > 1 and not any(own & held[m] for m in range(width) if m != n) for n, own in enumerate(held))
 
 
@@ -238,8 +243,10 @@ def _lists(seen: Look) -> list[Sequence[Any]]:
     return found
 
 
-def _cells(seen: Look, limit: int | None = None) -> list[list[str]]:
-    """Read every row of delimited text; without a separator, white space separates."""
+def cells_of(seen: Look, limit: int | None = None) -> list[list[str]]:
+    """Read every row of delimited text; without a separator, white space separates. JSON becomes a header and rows."""
+    if seen.kind == "records":
+        return _cells_of_records(seen)
     raw = b"".join(seen.start.splitlines(keepends=True)[:limit][: -1 if len(seen.start) >= BEGINNING else None])
     if limit is None:
         with seen.opened() as stream:
@@ -263,7 +270,44 @@ def _cells(seen: Look, limit: int | None = None) -> list[list[str]]:
         raise DataError(f"{shown_file(seen.path.name)} is not a table of separated values; export it again.") from None
 
 
-def _is_nothing(cell: str) -> bool:
+def _cells_of_records(seen: Look) -> list[list[str]]:
+    """Lay out objects as a table, each a row: those of a list, or those that an object holds, with their names first."""
+    with seen.opened() as stream:
+        raw = stream.read()
+    try:
+        whole = DECODER.decode(raw.decode("utf-8-sig").strip())
+    except UnicodeDecodeError:
+        refuse_bad_bytes(seen.path, raw)
+    except (ValueError, RecursionError):  # a record on each line
+        whole = None
+    if is_map(whole):
+        if all(name.isdigit() for row in whole.values() for name in row):  # columns of rows, as pandas writes a frame
+            whole = {row: {name: column.get(row) for name, column in whole.items()} for row in next(iter(whole.values()))}
+        found = [{"": name, **row} for name, row in whole.items()]
+    else:
+        found = [value for value in values(seen) if isinstance(value, dict)]
+    names = list(dict.fromkeys(name for row in found for name in row))
+    if not names:
+        raise DataError(f"There were no labels found: {shown_file(seen.path.name)} holds no objects with names and labels.")
+    return [names, *([as_name(row.get(name)) or "" for name in names] for row in found)]
+
+
+def is_map(value: Any) -> bool:
+    """Tell whether a JSON value is an object of objects that hold nothing but values.
+
+    >>> is_map({"i1": {"ann": "a"}}), is_map({"i1": {"votes": []}}), is_map([])
+    (True, False, False)
+    """
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(isinstance(row, dict) and row for row in value.values())
+        and not any(isinstance(cell, list | dict) for row in value.values() for cell in row.values())
+    )
+
+
+def is_nothing(cell: str) -> bool:
+    """Tell whether a cell means that there is no label."""
     return cell.strip().lower() in NOTHING
 
 

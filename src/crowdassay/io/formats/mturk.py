@@ -21,6 +21,7 @@ NUMBER = re.compile(r"\d+")
 BOOLEANS = {"true": True, "false": False, "": False, "on": True}
 NOTHING = frozenset({"", "{}", "[]"})  # how a question without an answer may look
 BUTTONS = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
+IDS = frozenset({"workerid", "hitid", "assignmentid"})  # which some forms send back with the answers
 SHARED = 0.1  # part of the judgements that may repeat before an input is not what tells items apart
 # What else is read, by the names that the web site and the command line tools give it, in lower case.
 MORE = {
@@ -72,6 +73,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
         one_item = rows.columns["item"] = hit
     if wanted.question is None:
+        answer_names = [name for name in answer_names if name.removeprefix(ANSWER).lower() not in IDS] or answer_names
         answer_names = [name for name in answer_names if not _is_button(name, columns[name])] or answer_names
     radios = _radios(columns, answer_names)
     flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in found]

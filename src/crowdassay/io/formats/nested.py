@@ -1,4 +1,4 @@
-"""JSON with an object per item that holds its judgements: a list of them, or one list of workers and one of labels."""
+"""JSON with an object per item that holds its judgements: a list of them, one list of workers and one of labels, or a map."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from crowdassay.errors import ColumnError
 from crowdassay.io.columns import LAST, WORDS, _best, plain_name
+from crowdassay.io.formats.matrices import NUMBERED, is_map
 from crowdassay.io.formats.record import Rows, as_list, mapping, objects
 from crowdassay.io.look import Look, records
 from crowdassay.io.values import listed, shown, shown_file
@@ -22,37 +23,59 @@ def recognise(seen: Look) -> bool:
 
 def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read every judgement of every item."""
+    told = wanted.format == "nested"
     found = [pair for _, outer in records(seen) for pair in _within(outer)]
     item = _item(found, wanted, seen)
-    where = next(filter(None, (_where(record) for _, record in found)), (KEY,))
+    where = next(filter(None, (_where(record, told=told) for _, record in found)), (KEY,))
     rows = Rows({"item": item, "worker": where[0], "label": "*"})
     for key, record in found:
         name = key if item == KEY else record.get(item)
         rows.add_text(name, record.get("text"))
-        for worker, answers in _judgements(record, wanted.question):
+        for worker, answers in _judgements(record, wanted.question, told=told):
             rows.add(name, worker, answers)
     return rows
 
 
 def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """Yield an object by itself, or the objects that it holds, with their keys, where it holds nothing else."""
-    if outer and all(isinstance(value, dict) for value in outer.values()):
+    """Yield an object by itself, or the objects that it holds, with their keys, where it holds nothing else.
+
+    >>> list(_within({"annotator": "ann", "date": "today", "votes": {"i1": "a"}}))
+    [('i1', {'judgements': [{'annotator': 'ann', 'label': 'a'}]})]
+    """
+    lists = [value for value in outer.values() if isinstance(value, list)]
+    maps = [value for name, value in outer.items() if isinstance(value, dict) and _is(name, "label", "s")]
+    if (who := _worker(outer)) is not None and len(maps) == 1:  # all that one worker said, by item
+        for item, said in maps[0].items():
+            only = next(iter(said.values())) if isinstance(said, dict) and len(said) == 1 else said
+            yield item, {"judgements": [{who: outer[who], **(only if isinstance(only, dict) else {"label": only})}]}
+    elif outer and all(isinstance(value, dict) for value in outer.values()):
         yield from outer.items()
+    elif _where(outer) is None and len(lists) == 1 and any(map(_where, objects(lists[0]))):  # with facts about the whole
+        yield from ((None, record) for record in objects(lists[0]))
     else:
         yield None, outer
 
 
-def _where(record: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the key of the list of judgements, or the keys of the lists of workers and labels; None if there are none.
+def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] | None:
+    """Return the key of the list or map of judgements, or the keys of the lists of workers and labels; None if there are none.
+
+    Of a map only the user can say that its names are workers (``told``), unless they say so themselves.
 
     >>> _where({"id": 1, "votes": [{"rater": "ann", "score": 3}]})
     ('votes',)
     >>> _where({"annotators": "Ann1,Ann2", "annotations": "0,1"})
     ('annotators', 'annotations')
+    >>> _where({"id": 1, "votes": {"annotator1": "a", "annotator2": "b"}}), _where({"id": 1, "votes": {"tone": "a"}})
+    (('votes',), None)
     """
     for name, value in record.items():
         inside = objects(value)
         if inside and _worker(inside[0]) and _questions(inside, None):
+            return (name,)
+    for name, value in record.items():
+        if is_map({"": value}) and (_is(name, "worker", "s") or all(map(NUMBERED.fullmatch, value))):
+            return (name,)
+        if told and is_map({"": value}) and _is(name, "label", "s"):
             return (name,)
     workers = [name for name in record if _is(name, "worker", "s")]
     labels = [name for name in record if _is(name, "label", "s")]
@@ -61,9 +84,12 @@ def _where(record: Mapping[str, Any]) -> tuple[str, ...] | None:
     return None
 
 
-def _judgements(record: Mapping[str, Any], question: str | None) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
-    where = _where(record)
-    if where is not None and len(where) == 1:
+def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
+    where = _where(record, told=told)
+    if where is not None and isinstance(record[where[0]], dict):
+        for worker, label in record[where[0]].items():
+            yield worker, {where[0]: as_list(label)}
+    elif where is not None and len(where) == 1:
         inside = objects(record[where[0]])
         asked = _questions(inside, question)
         for judgement in inside:

@@ -84,6 +84,7 @@ class Rows:
         self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
         self.dropped: Counter[str] = Counter()
         self.notes: list[str] = []
+        self.tallies: Counter[tuple[str, str]] = Counter()
         self.texts: dict[str | None, str] = {}
 
     def add(
@@ -115,6 +116,10 @@ class Rows:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
+    def tally(self, sentence: str, count: int, what: str) -> None:
+        """Add to a number of something that is told over all files; braces stand for it in the sentence."""
+        self.tallies[sentence, what] += count
+
     def has_workers(self) -> bool:
         """Tell whether any judgement says who gave it."""
         return any(judgement.worker is not None for judgement in self.judgements)
@@ -126,7 +131,9 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
     Judgements without an answer are counted as dropped. So are those with several, unless ``wanted.options`` says what to make
     of them; where these are more than half, or all that an item or an option has, that is an error.
     """
-    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    tallies: Counter[tuple[str, str]] = sum((part.tallies for part in parts), Counter())
+    notes = [sentence.format(counted(count, what)) for (sentence, what), count in tallies.items()]
+    notes += dict.fromkeys(note for part in parts for note in part.notes)
     judgements = [judgement for part in parts for judgement in part.judgements]
     predictions = [judgement for part in parts for judgement in part.predictions]
     if wanted.predictions:

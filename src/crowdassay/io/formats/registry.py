@@ -11,7 +11,9 @@ from crowdassay.io.formats import (
     argilla,
     deepeval,
     doccano,
+    forms,
     inspect_log,
+    kili,
     label_studio,
     labelbox,
     langfuse,
@@ -37,7 +39,7 @@ from crowdassay.read_options import ReadOptions
 
 PLAIN = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
-PREDICTING = ("label-studio", "argilla")
+PREDICTING = ("label-studio", "argilla", "kili")
 HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "pairs")  # tables that are nothing without their columns
 
 
@@ -79,6 +81,7 @@ FORMATS = {
     "toloka": Format("Toloka: assignments TSV", TABLE, toloka.recognise, toloka.read),
     "appen": Format("Appen or Figure Eight: full report as CSV or JSON", JSON + TABLE, appen.recognise, appen.read),
     "zooniverse": Format("Zooniverse: classifications CSV", TABLE, zooniverse.recognise, zooniverse.read),
+    "kili": Format("Kili: assets with the labels of all authors, as JSON", JSON, kili.recognise, kili.read),
     "promptfoo": Format("promptfoo: results JSON", JSON, promptfoo.recognise, promptfoo.read),
     "inspect": Format("Inspect: logs as JSON or .eval", (*JSON, "zip"), inspect_log.recognise, inspect_log.read),
     "lm-eval": Format("lm-evaluation-harness: samples JSONL", JSON, lm_eval.recognise, lm_eval.read),
@@ -91,10 +94,11 @@ FORMATS = {
     "pairs": Format("a table with a row per item and a pair of columns per judgement", TABLE, pairs.recognise, pairs.read),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it",
-        (*TABLE, "array"),
+        (*JSON, *TABLE, "array"),
         matrices.recognise_wide,
         matrices.read_matrix,
     ),
+    "forms": Format("a table with a row per person and a column per item", JSON + TABLE, forms.recognise, forms.read),
     "snorkel": Format("Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), None, matrices.read_matrix),
     "nltk": Format("nltk: triples of coder, item, label", JSON + TABLE, matrices.recognise_triples, matrices.read_triples),
 }

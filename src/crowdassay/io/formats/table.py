@@ -8,7 +8,7 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.formats.record import Rows
 from crowdassay.io.look import Look
 from crowdassay.io.source import open_columns
-from crowdassay.io.values import counted, listed, shown, shown_file
+from crowdassay.io.values import listed, shown, shown_file
 
 TRUE = frozenset({"true", "1", "yes", "x"})
 
@@ -23,9 +23,9 @@ def read_columns(seen: Look, names: Sequence[str], required: Sequence[str], rows
     if not table.num_rows:
         raise DataError(f"There were no labels found: {shown_file(seen.path.name)} holds a header only.")
     if source.lenient is not None and source.lenient.short:
-        rows.note(f"Some rows end before the last column ({counted(source.lenient.short, 'row')}); what they lack is empty.")
+        rows.tally("Some rows end before the last column ({}); what they lack is empty.", source.lenient.short, "row")
     if source.lenient is not None and source.lenient.windows:
-        rows.note(f"Cells that are not UTF-8 were read as Windows-1252: {source.lenient.windows:,}.")
+        rows.tally("Some cells are not UTF-8 and were read as Windows-1252: {}.", source.lenient.windows, "cell")
     columns: dict[str, list[str | None]] = table.to_pydict()
     return columns
 
