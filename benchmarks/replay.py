@@ -28,6 +28,7 @@ from crowdassay.planning import policies
 from crowdassay.planning.dependence import Dependence
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.state import State
+from crowdassay.planning.tables import CROWD_LABELS
 from crowdassay.pool.constants import Constants
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -95,6 +96,15 @@ class Replay:
         """Return the share of items labelled wrong."""
         return float((self.result.code != self.truth).mean())
 
+    def told_tables(self) -> np.ndarray:
+        """Return what workers answer, as all labels and the truth tell, (n_workers, n_classes, n_classes)."""
+        _, n_workers, n_classes = self.sizes
+        counts = np.zeros((n_workers, n_classes, n_classes))
+        np.add.at(counts, (self.worker, self.truth[self.item], self.label.astype(int)), 1.0)
+        crowd = counts.sum(axis=0) + 1.0
+        counts += CROWD_LABELS * crowd / crowd.sum(axis=1, keepdims=True)
+        return np.asarray(counts / counts.sum(axis=2, keepdims=True))
+
     def turn(self, scores: np.ndarray, size: int) -> np.ndarray:
         """See the labels of the highest scores (n_labels,), of as many items as possible; return which."""
         hidden = np.flatnonzero(~self.seen)
@@ -112,19 +122,23 @@ def ours(
     *,
     choose_workers: bool = True,
     limit: bool = True,
+    told: bool = False,
     overlap: float | None = None,
     first_labels: int = 1,
     price: np.ndarray | None = None,
 ) -> Callable[[Replay], np.ndarray]:
     """Score labels by what `label_gain` expects of their item and worker, for the price, as `assign` does.
 
-    Nobody is asked for more labels than are known of them, unless without ``limit``; the other options are to compare with.
+    Nobody is asked for more labels than are known of them, unless without ``limit``. With ``told``, the truth has told what
+    workers answer, which nobody can know. The other options, too, are to compare with.
     """
 
     def score(job: Replay) -> np.ndarray:
         state = State.of(job.result, law=job.law)
         if overlap is not None:
             state = replace(state, law=Dependence(overlap))
+        if told:
+            state = replace(state, tables=job.told_tables())
         hidden = np.flatnonzero(~job.seen)
         item, worker = job.item[hidden], job.worker[hidden]
         gain = label_gain(state, item, worker if choose_workers else None)
@@ -156,6 +170,7 @@ POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
     "ours without a limit for workers": ours(limit=False),
     "ours with two labels each first": ours(first_labels=2),
     "ours with independent labels": ours(overlap=0.0),
+    "ours with workers known": ours(told=True, limit=False),
     "uniform": by_item(lambda job: policies.uniform(job.votes.sum(axis=1))),
     "uncertainty first": by_item(lambda job: policies.uncertainty(job.result.posterior)),
     "Opt-KG": by_item(lambda job: policies.optimistic_gradient(job.votes)),
@@ -180,22 +195,29 @@ def step(job: Replay, early: float = STEP) -> int:
 
 
 def table(runs: dict[str, dict[str, np.ndarray]], groups: dict[str, str]) -> str:
-    """Return two Markdown tables, of runs (n_seeds, n_shares): means over groups by share, and datasets at 45 %."""
+    """Return two Markdown tables, of runs (n_seeds, n_shares): means over groups by share, and datasets at 45 %.
+
+    What follows ± is the standard error over seeds; differences are those of the same seeds.
+    """
     names = list(next(iter(runs.values())))
-    found = {dataset: {name: rows[name].mean(axis=0) for name in names} for dataset, rows in runs.items()}
-    lines = ["| policy | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | mean | worst against uniform |"]
-    lines.append("|---" * (len(SHARES) + 3) + "|")
-    means = {name: group_mean({d: rows[name] for d, rows in found.items()}, groups) for name in names}
+    lines = ["| policy | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | mean | against uniform | worst dataset |"]
+    lines.append("|---" * (len(SHARES) + 4) + "|")
+    means = {name: group_mean({d: rows[name] for d, rows in runs.items()}, groups) for name in names}
     for name in names:
-        apart = [100 * (rows[name] - rows.get("uniform", rows[name])).mean() for rows in found.values()]
-        cells = " | ".join(f"{100 * error:.2f}" for error in means[name])
-        lines.append(f"| {name} | {cells} | {100 * means[name].mean():.2f} | {max(apart):+.2f} |")
-    lines += ["", "| dataset | all labels | " + " | ".join(f"{name} at 45 %" for name in names) + " |"]
-    lines.append("|---" * (len(names) + 2) + "|")
+        even = "uniform" if "uniform" in names else name
+        worst = max((100 * float((rows[name] - rows[even]).mean()), dataset) for dataset, rows in runs.items())
+        cells = " | ".join(f"{100 * error:.2f}" for error in means[name].mean(axis=0))
+        apart = with_error(100 * (means[name] - means[even]).mean(axis=1))
+        lines.append(
+            f"| {name} | {cells} | {with_error(100 * means[name].mean(axis=1))} | {apart} | {worst[0]:+.2f} {worst[1]} |"
+        )
+    lines += ["", "| dataset | all labels | " + " | ".join(f"{name} at 45 % | less all labels" for name in names) + " |"]
+    lines.append("|---" * (2 * len(names) + 2) + "|")
     at = SHARES.index(0.45)
     for dataset, rows in runs.items():
-        cells = " | ".join(with_error(100 * rows[name][:, at]) for name in names)
-        lines.append(f"| {dataset} | {100 * found[dataset][names[0]][-1]:.2f} | {cells} |")
+        pairs = [(rows[name][:, at], rows[name][:, at] - rows[name][:, -1]) for name in names]
+        cells = " | ".join(f"{with_error(100 * error)} | {with_error(100 * more)}" for error, more in pairs)
+        lines.append(f"| {dataset} | {100 * rows[names[0]][:, -1].mean():.2f} | {cells} |")
     return "\n".join(lines)
 
 
@@ -205,7 +227,7 @@ def with_error(values: np.ndarray) -> str:
 
 
 def group_mean(values: dict[str, np.ndarray], groups: dict[str, str]) -> np.ndarray:
-    """Return the mean over groups of the mean within each."""
+    """Return the mean over groups of the mean within each, shape as each value."""
     parts: dict[str, list[np.ndarray]] = {}
     for dataset, value in values.items():
         parts.setdefault(groups[dataset], []).append(value)
@@ -272,7 +294,7 @@ def main() -> None:
     parser.add_argument("--step", type=float, default=STEP)
     parser.add_argument("--money", action="store_true")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--policies", default=",".join(POLICIES))
+    parser.add_argument("--policies", default=",".join(POLICIES), help="as in the first column of what is printed")
     parser.add_argument("datasets", nargs="*")
     given = parser.parse_args()
     names = given.datasets or list(DATASETS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, Labels, MajorityVote, simulate
+from crowdassay.persistence.update import update
 from crowdassay.planning.dependence import Dependence
 from crowdassay.planning.gain import expert_gain, fall_of_error, fall_of_variance, label_gain
 from crowdassay.planning.items import next_items, worth_of
@@ -88,6 +89,7 @@ def test_next_items_are_open_ones_the_worker_has_not_labelled(state):
     chosen = next_items(state, 30, worker=3)
     assert not set(chosen) & set(mine)
     assert (np.diff(np.round(label_gain(state, chosen, np.full(30, 3)), 9)) <= 0).all()
+    assert np.array_equal(next_items(state, 7, worker=3), chosen[:7])
     copied = replace(state, copies=np.array([[3, 5]]))
     theirs = state.labels.label_item[state.labels.worker == 5]
     assert not set(next_items(copied, 120, worker=3)) & set(theirs)
@@ -124,3 +126,17 @@ def test_labels_without_an_item_are_planned_for():
     )  # fmt: skip
     state = State.of(MajorityVote().fit(labels).result_)
     assert next_items(state, 1).tolist() == [2]
+
+
+def test_after_an_update_workers_stay_and_new_ones_are_typical():
+    labels, _ = simulate(np.random.default_rng(4), n_items=60, n_workers=8, labels_per_item=3)
+    model = DawidSkene(smoothing=0.5).fit(labels)
+    state = State.of(model.result_)
+    item, label = labels.items[0].as_py(), labels.classes[0].as_py()
+    later = update(model, ([item, "another"], ["w1", "stranger"], [label, label])).result
+    after = state.after(later)
+    assert after.n_labels.sum() == state.n_labels.sum() + later.labels.n_labels - labels.n_labels
+    assert np.array_equal(after.tables[:8], state.tables)
+    assert np.array_equal(after.tables[8], state.crowd)
+    assert len(after.workers) == len(after.tables) == len(after.behind) == 9
+    assert np.array_equal(after.posterior, later.posterior)
