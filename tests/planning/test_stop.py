@@ -48,6 +48,7 @@ def test_the_shipped_limit_held_on_real_data():
         assert 0.9 <= held["hardest"] < 0.95  # where only the hardest are known it is no promise, and a note says so
     assert population()["sizing"]["coverage"]["held"] >= COVERED
     assert shipped_law().groups >= 35
+    assert population()["forecast"]["held"] >= 0.95
 
 
 def test_the_curve_falls_and_says_what_a_target_needs():
