@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logit
 
 from crowdassay.planning.sizing import error_limits, level_of
-from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, Law, Limit, fit_law, limit_from_items
+from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, Law, Limit, fit_law, limit_from_items, population
 from replay import DATA, Replay, load, ours
 
 KINDS = {
@@ -49,9 +49,9 @@ def kind_of(group: str) -> str:
 
 def measure(name: str) -> list[dict[str, Any]]:
     """Return what was estimated and what was true, at several numbers of labels."""
-    labels, truth, meta = load(name)
+    labels, _, meta = load(name)
     found = []
-    job = Replay(labels, truth, SEED)
+    job = Replay(name, SEED)
     order = np.argsort(job.item, kind="stable")
     rank = np.empty(len(order), int)
     sizes = np.bincount(job.item)
@@ -62,7 +62,7 @@ def measure(name: str) -> list[dict[str, Any]]:
             break
         job.seen = rank < n
         found.append({**facts, "how": "even", "n": n, **_note(job)})
-    job = Replay(labels, truth, SEED + 1)
+    job = Replay(name, SEED + 1)
     stops = [share for share in ADAPTIVE if share > job.share]
     while stops and len(job.truth) >= 50:
         job.fit()
@@ -216,6 +216,7 @@ def main() -> None:
         },
         "limit": {**law.__dict__, "coverage": coverage(several), "stopped": stopped(several)},
         "sizing": {**sizing(records), "coverage": sizing_coverage(records)},
+        "forecast": population()["forecast"],  # by benchmarks/forecast.py
     }
     text = json.dumps(found, indent=2)
     print(text)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crowdassay import Labels, MajorityVote, simulate
+from crowdassay import Assay, Labels, simulate
+from crowdassay.persistence.update import update
 from crowdassay.planning.assign import assign
 from crowdassay.planning.items import next_items
 from crowdassay.planning.state import State
@@ -32,13 +33,23 @@ def fastest(work: Callable[[], object]) -> str:
 def main() -> None:
     n_items = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     labels: Labels = simulate(np.random.default_rng(0), n_items=n_items, n_workers=500, n_classes=2, labels_per_item=5)[0]
-    result = MajorityVote().fit(labels).result_
-    state = State.of(result)
+    model = Assay().fit(labels)
+    state = State.of(model.result_)
+    new = assign(state, 100 * (REPEATS + 1))
+    columns = ((state.labels.items, new.item), (state.workers, new.worker), (state.labels.classes, new.item % 2))
+    batches = iter([tuple(names.take(codes[n :: REPEATS + 1]) for names, codes in columns) for n in range(REPEATS + 1)])
+    later = update(model, next(batches)).result
     print("| step | milliseconds | of a processor |\n|---|---|---|")
-    print(f"| where the job stands, from a fit | {fastest(lambda: State.of(result))} |")
-    print(f"| the next item for a worker | {fastest(lambda: next_items(state, 1, worker=3))} |")
+    print(f"| where the job stands, from a fit | {fastest(lambda: State.of(later))} |")
+    print(f"| taking 100 labels into the model | {fastest(lambda: update(model, next(batches)))} |")
+    print(f"| where the job stands, after that | {fastest(lambda: state.after(later))} |")
     for budget in (100, 1000, 10_000):
-        print(f"| a plan of {budget:,} labels | {fastest(lambda budget=budget: assign(state, budget))} |")
+        print(
+            f"| that, and a plan of {budget:,} labels | {fastest(lambda budget=budget: assign(state.after(later), budget))} |"
+        )
+    print(f"| that, and the next item for a worker | {fastest(lambda: next_items(state.after(later), 1, worker=3))} |")
+    warm = state.after(later)
+    print(f"| another item for a worker | {fastest(lambda: next_items(warm, 1, worker=3))} |")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 A dataset's labels lie face down. Each policy turns over a few at a time, the method is fitted to what it has seen, and the
 error against the truth is noted. `ours` chooses item and worker; the others choose the item and take a worker at random.
+The method's constants, and with them the law by which labels depend, are those learned without the dataset's group.
 
 Run: python benchmarks/replay.py [--seeds 3] [--json replay.json] [--policies ours,uniform] [dataset ...]
      (what replay.json holds already is not run again; CROWDASSAY_DATA names the folder of the data)
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,10 @@ from crowdassay import Assay, Labels, read_labels
 from crowdassay.io.truth import match_truth
 from crowdassay.planning import policies
 from crowdassay.planning.dependence import Dependence
-from crowdassay.planning.gain import label_gain, labels_missing
+from crowdassay.planning.gain import label_gain
 from crowdassay.planning.state import State
-from crowdassay.pool.constants import shipped
+from crowdassay.planning.tables import CROWD_LABELS
+from crowdassay.pool.constants import Constants
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHARES = (0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0)
@@ -38,6 +41,7 @@ DATASETS = (
 )  # fmt: skip
 STEP, LATE = 0.025, 0.1  # of the labels, turned over at a time, up to half of them (or as --step says) and then
 MOST_ITEMS = 800
+LEFT_OUT = json.loads((Path(__file__).parent / "left_out.json").read_text(encoding="utf-8"))
 
 
 def load(name: str) -> tuple[Labels, np.ndarray, dict[str, Any]]:
@@ -51,7 +55,9 @@ def load(name: str) -> tuple[Labels, np.ndarray, dict[str, Any]]:
 class Replay:
     """The labels of items of known class, shuffled, some of them seen; no worker labels an item twice."""
 
-    def __init__(self, labels: Labels, truth: np.ndarray, seed: int) -> None:
+    def __init__(self, name: str, seed: int) -> None:
+        labels, truth, meta = load(name)
+        self.seed, self.constants = seed, Constants(**LEFT_OUT[meta["group"]])
         self.generator = np.random.default_rng(seed)
         known = np.flatnonzero(truth >= 0)
         chosen = np.zeros(labels.n_items, bool)
@@ -69,6 +75,11 @@ class Replay:
         self.seen[np.unique(self.item, return_index=True)[1]] = True  # one label of each item to begin with
 
     @property
+    def law(self) -> Dependence:
+        """The law by which labels depend, learned without the dataset's group."""
+        return Dependence(self.constants.correlation)
+
+    @property
     def share(self) -> float:
         """The share of the labels seen."""
         return float(self.seen.mean())
@@ -77,7 +88,7 @@ class Replay:
         """Fit to what has been seen; return the error."""
         seen = self.seen
         data = Labels.from_codes(self.item[seen], self.worker[seen], self.label[seen].astype(int), **self.words)
-        self.result = Assay().fit(data).result_
+        self.result = Assay(constants=self.constants).fit(data).result_
         self.votes = data.votes()
         return self.error()
 
@@ -85,9 +96,19 @@ class Replay:
         """Return the share of items labelled wrong."""
         return float((self.result.code != self.truth).mean())
 
+    def told_tables(self) -> np.ndarray:
+        """Return what workers answer, as all labels and the truth tell, (n_workers, n_classes, n_classes)."""
+        _, n_workers, n_classes = self.sizes
+        counts = np.zeros((n_workers, n_classes, n_classes))
+        np.add.at(counts, (self.worker, self.truth[self.item], self.label.astype(int)), 1.0)
+        crowd = counts.sum(axis=0) + 1.0
+        counts += CROWD_LABELS * crowd / crowd.sum(axis=1, keepdims=True)
+        return np.asarray(counts / counts.sum(axis=2, keepdims=True))
+
     def turn(self, scores: np.ndarray, size: int) -> np.ndarray:
         """See the labels of the highest scores (n_labels,), of as many items as possible; return which."""
         hidden = np.flatnonzero(~self.seen)
+        hidden = hidden[scores[hidden] > -np.inf]
         order = hidden[np.argsort(-scores[hidden], kind="stable")]
         _, first = np.unique(self.item[order], return_index=True)
         first = np.sort(first)
@@ -98,18 +119,37 @@ class Replay:
 
 
 def ours(
-    law: Dependence | None = None, *, choose_workers: bool = True, price: np.ndarray | None = None
+    *,
+    choose_workers: bool = True,
+    limit: bool = True,
+    told: bool = False,
+    overlap: float | None = None,
+    first_labels: int = 1,
+    price: np.ndarray | None = None,
 ) -> Callable[[Replay], np.ndarray]:
-    """Score labels by what `label_gain` expects of their item and worker, for the price; items that lack labels first."""
+    """Score labels by what `label_gain` expects of their item and worker, for the price, as `assign` does.
+
+    Nobody is asked for more labels than are known of them, unless without ``limit``. With ``told``, the truth has told what
+    workers answer, which nobody can know. The other options, too, are to compare with.
+    """
 
     def score(job: Replay) -> np.ndarray:
-        state = State.of(job.result, law=law)
+        state = State.of(job.result, law=job.law)
+        if overlap is not None:
+            state = replace(state, law=Dependence(overlap))
+        if told:
+            state = replace(state, tables=job.told_tables())
         hidden = np.flatnonzero(~job.seen)
+        item, worker = job.item[hidden], job.worker[hidden]
+        gain = label_gain(state, item, worker if choose_workers else None)
+        gain = gain if price is None else gain / price[worker]
+        gain = gain + 1e3 * np.maximum(first_labels - state.n_labels[item], 0)
+        if limit and choose_workers:
+            order = np.lexsort((-gain, worker))
+            place = np.arange(len(order)) - np.searchsorted(worker[order], worker[order])
+            gain[order[place >= state.behind[worker[order]]]] = -np.inf
         scores = np.full(len(job.seen), -np.inf)
-        workers = job.worker[hidden]
-        gain = label_gain(state, job.item[hidden], workers if choose_workers else None)
-        gain = gain if price is None else gain / price[workers]
-        scores[hidden] = gain + 1e3 * labels_missing(state.n_labels[job.item[hidden]])
+        scores[hidden] = gain
         return scores
 
     return score
@@ -124,11 +164,13 @@ def seen_labels(job: Replay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return job.item[job.seen], job.worker[job.seen], job.label[job.seen].astype(int)
 
 
-DEFAULTS_LAW = Dependence(first=shipped().dawid_skene + shipped().population, overlap=shipped().correlation)
 POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
     "ours": ours(),
-    "ours by the default's law": ours(DEFAULTS_LAW),  # what an item's labels count for in the pool
     "ours with workers at random": ours(choose_workers=False),
+    "ours without a limit for workers": ours(limit=False),
+    "ours with two labels each first": ours(first_labels=2),
+    "ours with independent labels": ours(overlap=0.0),
+    "ours with workers known": ours(told=True, limit=False),
     "uniform": by_item(lambda job: policies.uniform(job.votes.sum(axis=1))),
     "uncertainty first": by_item(lambda job: policies.uncertainty(job.result.posterior)),
     "Opt-KG": by_item(lambda job: policies.optimistic_gradient(job.votes)),
@@ -153,22 +195,29 @@ def step(job: Replay, early: float = STEP) -> int:
 
 
 def table(runs: dict[str, dict[str, np.ndarray]], groups: dict[str, str]) -> str:
-    """Return two Markdown tables, of runs (n_seeds, n_shares): means over groups by share, and datasets at 45 %."""
+    """Return two Markdown tables, of runs (n_seeds, n_shares): means over groups by share, and datasets at 45 %.
+
+    What follows ± is the standard error over seeds; differences are those of the same seeds.
+    """
     names = list(next(iter(runs.values())))
-    found = {dataset: {name: rows[name].mean(axis=0) for name in names} for dataset, rows in runs.items()}
-    lines = ["| policy | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | mean | worst against uniform |"]
-    lines.append("|---" * (len(SHARES) + 3) + "|")
-    means = {name: group_mean({d: rows[name] for d, rows in found.items()}, groups) for name in names}
+    lines = ["| policy | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | mean | against uniform | worst dataset |"]
+    lines.append("|---" * (len(SHARES) + 4) + "|")
+    means = {name: group_mean({d: rows[name] for d, rows in runs.items()}, groups) for name in names}
     for name in names:
-        apart = [100 * (rows[name] - rows.get("uniform", rows[name])).mean() for rows in found.values()]
-        cells = " | ".join(f"{100 * error:.2f}" for error in means[name])
-        lines.append(f"| {name} | {cells} | {100 * means[name].mean():.2f} | {max(apart):+.2f} |")
-    lines += ["", "| dataset | all labels | " + " | ".join(f"{name} at 45 %" for name in names) + " |"]
-    lines.append("|---" * (len(names) + 2) + "|")
+        even = "uniform" if "uniform" in names else name
+        worst = max((100 * float((rows[name] - rows[even]).mean()), dataset) for dataset, rows in runs.items())
+        cells = " | ".join(f"{100 * error:.2f}" for error in means[name].mean(axis=0))
+        apart = with_error(100 * (means[name] - means[even]).mean(axis=1))
+        lines.append(
+            f"| {name} | {cells} | {with_error(100 * means[name].mean(axis=1))} | {apart} | {worst[0]:+.2f} {worst[1]} |"
+        )
+    lines += ["", "| dataset | all labels | " + " | ".join(f"{name} at 45 % | less all labels" for name in names) + " |"]
+    lines.append("|---" * (2 * len(names) + 2) + "|")
     at = SHARES.index(0.45)
     for dataset, rows in runs.items():
-        cells = " | ".join(with_error(100 * rows[name][:, at]) for name in names)
-        lines.append(f"| {dataset} | {100 * found[dataset][names[0]][-1]:.2f} | {cells} |")
+        pairs = [(rows[name][:, at], rows[name][:, at] - rows[name][:, -1]) for name in names]
+        cells = " | ".join(f"{with_error(100 * error)} | {with_error(100 * more)}" for error, more in pairs)
+        lines.append(f"| {dataset} | {100 * rows[names[0]][:, -1].mean():.2f} | {cells} |")
     return "\n".join(lines)
 
 
@@ -178,7 +227,7 @@ def with_error(values: np.ndarray) -> str:
 
 
 def group_mean(values: dict[str, np.ndarray], groups: dict[str, str]) -> np.ndarray:
-    """Return the mean over groups of the mean within each."""
+    """Return the mean over groups of the mean within each, shape as each value."""
     parts: dict[str, list[np.ndarray]] = {}
     for dataset, value in values.items():
         parts.setdefault(groups[dataset], []).append(value)
@@ -207,10 +256,9 @@ def money_table(names: list[str], seeds: int) -> str:
     lines = ["| dataset | errors with one label each | with all | all labels cost | ours: dollars | per error removed | "
              "uniform: dollars | per error removed |", "|---" * 8 + "|"]  # fmt: skip
     for name in names:
-        labels, truth, _ = load(name)
         rows = []
         for seed in range(seeds):
-            runs = [money(Replay(labels, truth, seed), aware, seed) for aware in (True, False)]
+            runs = [money(Replay(name, seed), aware, seed) for aware in (True, False)]
             start, end = runs[0][1][0], runs[0][1][-1]
             goal = start - 0.9 * (start - end)
             cost = [float(at[np.flatnonzero(errors <= goal)[0]] - at[0]) if start > end else np.nan for at, errors in runs]
@@ -230,11 +278,10 @@ def run(
         found = json.loads(path.read_text(encoding="utf-8"))["errors"]
     for seed in range(seeds):
         for name in names:
-            labels, truth, _ = load(name)
             for policy in chosen:
                 done = found.setdefault(name, {}).setdefault(policy, {})
                 if str(seed) not in done:
-                    errors = replay(Replay(labels, truth, seed), POLICIES[policy], early)
+                    errors = replay(Replay(name, seed), POLICIES[policy], early)
                     done[str(seed)] = [round(float(error), 6) for error in errors]
             if path is not None:
                 path.write_text(json.dumps({"shares": SHARES, "errors": found}), encoding="utf-8")
@@ -247,7 +294,7 @@ def main() -> None:
     parser.add_argument("--step", type=float, default=STEP)
     parser.add_argument("--money", action="store_true")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--policies", default=",".join(POLICIES))
+    parser.add_argument("--policies", default=",".join(POLICIES), help="as in the first column of what is printed")
     parser.add_argument("datasets", nargs="*")
     given = parser.parse_args()
     names = given.datasets or list(DATASETS)

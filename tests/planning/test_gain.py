@@ -1,11 +1,14 @@
 """What one more label gains."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, Labels, MajorityVote, simulate
+from crowdassay.persistence.update import update
 from crowdassay.planning.dependence import Dependence
-from crowdassay.planning.gain import expert_gain, label_gain, likeliest, look_ahead, spread
+from crowdassay.planning.gain import expert_gain, fall_of_error, fall_of_variance, label_gain
 from crowdassay.planning.items import next_items, worth_of
 from crowdassay.planning.state import State
 
@@ -16,52 +19,59 @@ def state():
     return State.of(MajorityVote().fit(labels).result_)
 
 
-def test_independent_labels_are_judged_by_bayes_rule():
-    q, prior = np.array([[0.7, 0.3]]), np.log(np.array([[0.5, 0.5]]))
-    table = np.array([[[0.8, 0.2], [0.4, 0.6]]])
-    answers, after = look_ahead(q, prior, np.array([3]), table, Dependence(first=1.0, overlap=0.0))
-    assert np.allclose(answers, [[0.7 * 0.8 + 0.3 * 0.4, 0.7 * 0.2 + 0.3 * 0.6]])
-    assert np.allclose(after[0, 0], np.array([0.56, 0.12]) / 0.68)
-    gini = 1 - (q**2).sum()
-    later = (answers[0] * (1 - (after[0] ** 2).sum(axis=1))).sum()
-    assert np.allclose(spread(answers, after), gini - later)  # the expected fall, exactly
+def test_the_expected_fall_is_what_normal_log_odds_bring():
+    """By simulation: log-odds move by a normal with mean d and variance 2 d towards the truth."""
+    generator = np.random.default_rng(0)
+    for q, apart in ((0.7, 0.5), (0.9, 2.0), (0.5, 0.1)):
+        truth = generator.random(400_000) < q
+        odds = np.log(q / (1 - q)) + generator.normal(np.where(truth, apart, -apart), np.sqrt(2 * apart))
+        wrong = np.mean((odds > 0) != truth)
+        found = fall_of_error(np.array([q]), np.array([1 - q]), np.array([apart]))[0]
+        assert found == pytest.approx(1 - q - wrong, abs=0.003)
 
 
-def test_a_perfect_worker_gains_what_an_expert_does():
-    q = np.array([[0.6, 0.3, 0.1]])
-    answers, after = look_ahead(q, np.log(np.full((1, 3), 1 / 3)), np.array([0]), np.eye(3)[None], Dependence(1.0, 0.0))
-    assert np.allclose(spread(answers, after), 1 - (q**2).sum(), atol=1e-6)
+def test_the_fall_of_the_variance_is_exact_for_a_yes_or_no():
+    q, right = 0.3, 0.8
+    told = (2 * right - 1) ** 2
+    yes = q * right + (1 - q) * (1 - right)
+    after = np.array([q * right / yes, q * (1 - right) / (1 - yes)])
+    fall = q * (1 - q) - (np.array([yes, 1 - yes]) * after * (1 - after)).sum()
+    assert fall_of_variance(np.array([q]), np.array([2 * np.arctanh(told)]))[0] == pytest.approx(fall)
+
+
+def test_a_perfect_worker_gains_what_an_expert_does(state):
+    perfect = replace(state, tables=np.repeat(np.eye(3)[None], 12, axis=0), law=Dependence(0.0))
+    two = perfect.posterior.copy()
+    two[np.arange(120), two.argmin(axis=1)] = 0.0
+    perfect = replace(perfect, posterior=two / two.sum(axis=1, keepdims=True))
+    items = np.arange(120)
+    assert np.allclose(label_gain(perfect, items, np.zeros(120, int)), expert_gain(perfect, items), atol=0.01)
 
 
 def test_a_guesser_gains_nothing(state):
-    q = state.posterior[:5]
-    table = np.full((5, 3, 3), 1 / 3)
-    law = Dependence(1.0, 0.0)
-    assert np.allclose(spread(*look_ahead(q, np.zeros((5, 3)), state.n_labels[:5], table, law)), 0.0)
+    guessing = replace(state, tables=np.full((12, 3, 3), 1 / 3))
+    assert np.allclose(label_gain(guessing, np.arange(5)[:, None], np.arange(12)), 0.0)
 
 
 def test_the_more_labels_depend_the_less_a_further_one_gains(state):
     items = np.flatnonzero(state.probability < 0.9)
     gains = []
-    for overlap in (0.0, 0.3, 1.0):
-        law = Dependence(1.0, overlap)
-        gains.append(label_gain(State(**{**vars(state), "law": law}), items).mean())
+    for overlap in (0.0, 0.3, 0.9):
+        gains.append(label_gain(replace(state, law=Dependence(overlap)), items).mean())
     assert gains[0] > gains[1] > gains[2] > 0
 
 
-def test_classes_that_are_not_looked_at_are_the_unlikeliest():
-    q = np.random.default_rng(0).dirichlet(np.ones(9), 50)
-    codes = likeliest(q)
-    assert codes.shape == (50, 4)
-    assert np.allclose(np.sort(np.take_along_axis(q, codes, 1)), np.sort(q, axis=1)[:, -4:])
-
-
-def test_the_gain_for_a_rate_is_the_variance_of_its_class():
-    labels, _ = simulate(np.random.default_rng(2), n_items=40, n_classes=2)
+def test_the_gain_for_a_rate_looks_at_its_class():
+    labels, _ = simulate(np.random.default_rng(2), n_items=40, n_classes=3)
     state = State.of(MajorityVote().fit(labels).result_)
     items = np.arange(40)
-    assert np.allclose(label_gain(state, items, rate=1), label_gain(state, items) / 2)  # with two classes the same order
-    assert np.allclose(expert_gain(state, items, rate=1), state.posterior[:, 0] * state.posterior[:, 1])
+    share = state.posterior[:, 1]
+    gain = label_gain(state, items, rate=1)
+    assert np.allclose(expert_gain(state, items, rate=1), share * (1 - share))
+    assert (gain > 0).all()
+    assert (gain <= expert_gain(state, items, rate=1) + 1e-9).all()
+    assert (state.rivals(1)[0] == 1).all()
+    assert (state.rivals(1)[1] != 1).all()
 
 
 def test_renaming_classes_and_shuffling_items_changes_nothing(state):
@@ -79,7 +89,8 @@ def test_next_items_are_open_ones_the_worker_has_not_labelled(state):
     chosen = next_items(state, 30, worker=3)
     assert not set(chosen) & set(mine)
     assert (np.diff(np.round(label_gain(state, chosen, np.full(30, 3)), 9)) <= 0).all()
-    copied = State(**{**vars(state), "copies": np.array([[3, 5]])})
+    assert np.array_equal(next_items(state, 7, worker=3), chosen[:7])
+    copied = replace(state, copies=np.array([[3, 5]]))
     theirs = state.labels.label_item[state.labels.worker == 5]
     assert not set(next_items(copied, 120, worker=3)) & set(theirs)
     allowed = np.zeros(120, bool)
@@ -122,3 +133,17 @@ def test_typical_workers_need_no_tables():
     result = MajorityVote().fit(labels).result_
     crowd = result.insight.crowd
     assert worth_of(State.typical(result, crowd), np.arange(30)) == worth_of(State.of(result, crowd=crowd), np.arange(30))
+
+
+def test_after_an_update_workers_stay_and_new_ones_are_typical():
+    labels, _ = simulate(np.random.default_rng(4), n_items=60, n_workers=8, labels_per_item=3)
+    model = DawidSkene(smoothing=0.5).fit(labels)
+    state = State.of(model.result_)
+    item, label = labels.items[0].as_py(), labels.classes[0].as_py()
+    later = update(model, ([item, "another"], ["w1", "stranger"], [label, label])).result
+    after = state.after(later)
+    assert after.n_labels.sum() == state.n_labels.sum() + later.labels.n_labels - labels.n_labels
+    assert np.array_equal(after.tables[:8], state.tables)
+    assert np.array_equal(after.tables[8], state.crowd)
+    assert len(after.workers) == len(after.tables) == len(after.behind) == 9
+    assert np.array_equal(after.posterior, later.posterior)

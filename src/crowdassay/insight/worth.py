@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray, largest
 from crowdassay.data.record import Record
-from crowdassay.planning.curve import DRAWS, ROOM
 from crowdassay.planning.items import Worth, worth_of
 from crowdassay.planning.state import State
 
@@ -16,9 +15,9 @@ __all__ = ["LOOKED_AT", "Worth", "least_sure", "most_worth", "worth_table"]
 LOOKED_AT = 200  # unsettled items, the least sure first
 
 
-def most_worth(record: Record, crowd: FloatArray, *, size: int = LOOKED_AT, seed: int = 0) -> list[Worth]:
+def most_worth(record: Record, crowd: FloatArray, *, size: int = LOOKED_AT) -> list[Worth]:
     """Return the unsettled items by what a further label gains, the most first; ``crowd`` is a typical worker's table."""
-    return worth_of(State.typical(record, crowd), least_sure(record, size), seed=seed)
+    return worth_of(State.typical(record, crowd), least_sure(record, size))
 
 
 def least_sure(record: Record, size: int = LOOKED_AT) -> IntArray:
@@ -26,7 +25,6 @@ def least_sure(record: Record, size: int = LOOKED_AT) -> IntArray:
     unsure = 1 - record.probability
     unsure[record.labels.gold >= 0] = 0.0
     unsure = np.round(unsure, 9)  # rounding errors are no reason to come first
-    size = min(size, max(1, ROOM // (DRAWS * record.labels.n_classes)))
     size = int(min(size, (unsure > 1 - record.settled).sum()))
     if not size:
         return np.zeros(0, np.int64)

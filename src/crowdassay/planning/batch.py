@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.planning.gain import expert_gain, label_gain, labels_missing
+from crowdassay.planning.gain import expert_gain, information, label_gain
 from crowdassay.planning.offer import EXPERT, Offer
 from crowdassay.planning.state import State
 
@@ -38,34 +38,21 @@ def one_batch(
     gain = shrunk[items] * typical[items]
     if offer.expert is not None:
         cheapest = offer.cost.min() if len(offer.cost) else np.inf
-        adds = state.law.adds(state.n_labels[items] + pending[items])
-        gain = np.maximum(gain / cheapest, shrunk[items] * expert_gain(state, items, rate=rate) / offer.expert / adds)
-    missing = labels_missing(state.n_labels[items] + pending[items])
-    gain = missing + 0.5 * gain / max(float(gain.max()), 1e-300)
+        gain = np.maximum(gain / cheapest, shrunk[items] * expert_gain(state, items, rate=rate) / offer.expert)
     keep = min(len(items), WIDER * size)
-    top = np.argpartition(-gain, keep - 1)[:keep]
-    top = np.sort(top)
-    items, missing = items[top], missing[top]
-    who, cost = _askable(state, offer, capacity)
-    n, m = len(items), len(who)
-    scores = np.empty((n, m + (offer.expert is not None)))
-    gains = np.empty_like(scores)
-    pairs = label_gain(state, np.repeat(items, m), np.tile(who, n), rate=rate, pending=pending).reshape(n, m)
-    gains[:, :m] = shrunk[items][:, None] * pairs
-    gains[:, :m][_taken(state, items, who, claimed)] = 0.0
+    items = np.sort(items[np.argpartition(-gain, keep - 1)[:keep]])
+    who, prices = _askable(state, offer, capacity)
+    closed = _taken(state, items, who, claimed)
     if max_per_item is not None:
-        gains[state.n_labels[items] + pending[items] >= max_per_item, :m] = 0.0
-    scores[:, :m] = gains[:, :m] / cost
-    adds = state.law.adds(state.n_labels[items] + pending[items])
-    gains[:, :m] *= adds[:, None]  # items are ranked by what a label would move; what it is expected to gain is less
-    prices = cost
+        closed[state.n_labels[items] + pending[items] >= max_per_item] = True
+    told = np.where(closed, 0.0, information(state, items[:, None], who, rate=rate, pending=pending))
+    gains = shrunk[items][:, None] * label_gain(state, items[:, None], who, rate=rate, pending=pending)
     if offer.expert is not None:
-        gains[:, m] = shrunk[items] * expert_gain(state, items, rate=rate)
-        scores[:, m] = gains[:, m] / offer.expert / adds
-        prices, who = np.append(cost, offer.expert), np.append(who, EXPERT)
-    order = np.lexsort((-np.round(scores.ravel(), 12), -np.repeat(missing, scores.shape[1])))
-    order = order[scores.ravel()[order] > 0]
-    return _take(order, gains, items, who, prices, capacity, size, money, least)
+        gains = np.column_stack([gains, shrunk[items] * expert_gain(state, items, rate=rate)])
+        told = np.column_stack([told, gains[:, -1]])
+        prices, who = np.append(prices, offer.expert), np.append(who, EXPERT)
+    order = np.lexsort((-(told / prices).ravel(), -np.round((gains / prices).ravel(), 12)))  # nothing gained: what tells most
+    return _take(order[told.ravel()[order] > 0], gains, items, who, prices, capacity, size, money, least)
 
 
 def _take(

@@ -7,44 +7,38 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.planning.dependence import Dependence
+from crowdassay.planning.gain import SMALL_PROBABILITY, fall_of_error
 from crowdassay.planning.state import State
+from crowdassay.planning.stop import population
 
 MOST_LABELS = 25  # more are not looked ahead: an expert is the better choice
-DRAWS = 300
-ROOM = 1_500_000  # numbers held at a time
-SAMPLE = 400  # items that a curve is drawn from
+SAMPLE = 10_000  # items that a curve is drawn from
 POINTS = 24
+LEAST_SLOPE = 1e-6  # expected fall of the error by a label, below which none is planned
 
 
-def look_further(
-    state: State, items: IntArray, generator: np.random.Generator, *, most: int = MOST_LABELS, draws: int = DRAWS
-) -> FloatArray:
-    r"""Return the expected probability of the label after 0 to ``most`` further labels, shape (n, most + 1).
+def forecast_law() -> Dependence:
+    """Return the law by which labels add up in forecasts, chosen by `benchmarks/forecast.py`.
 
-    Truths are drawn from an item's class probabilities and labels from a typical worker's table. The m-th further label on
-    an item of n labels counts for what it adds to the number of independent ones, :math:`S(n + m) - S(n + m - 1)`, see
-    `Dependence.independent`: the rows of the table are raised to that power, in drawing as in judging.
+    Which label is best depends on how far the method's probabilities will move, and so on the method's own law. How far the
+    error will fall is another question: it falls faster than the method, which is careful, believes.
     """
-    posterior = state.posterior[items]
-    n_items, n_classes = posterior.shape
-    log_crowd = np.log(np.maximum(state.crowd, 1e-12))
-    n_labels = state.n_labels[items].astype(np.float64)
-    truth = (generator.random((n_items, draws, 1)) > np.cumsum(posterior, axis=1)[:, None, :]).sum(axis=2)
-    truth = np.minimum(truth, n_classes - 1)
-    rows = np.arange(n_items)[:, None]
-    weight = np.repeat(np.log(np.maximum(posterior, 1e-300))[:, None, :], draws, axis=1)
-    sure = np.empty((n_items, most + 1))
-    sure[:, 0] = posterior.max(axis=1, initial=0.0)
-    for m in range(1, most + 1):
-        adds = state.law.independent(n_labels + m) - state.law.independent(n_labels + m - 1)
-        tables = np.exp(adds[:, None, None] * log_crowd)
-        tables /= tables.sum(axis=2, keepdims=True)
-        steps = np.cumsum(tables, axis=2)
-        label = (generator.random((n_items, draws, 1)) > steps[rows, truth]).sum(axis=2)
-        weight += np.log(tables).transpose(0, 2, 1)[rows, np.minimum(label, n_classes - 1)]
-        weight -= weight.max(axis=2, keepdims=True)
-        sure[:, m] = (1 / np.exp(weight).sum(axis=2)).mean(axis=1)
-    return np.asarray(np.maximum.accumulate(sure, axis=1))  # draws scatter; labels do not mislead in expectation
+    return Dependence(population()["forecast"]["overlap"])
+
+
+def look_further(state: State, items: IntArray, *, most: int = MOST_LABELS, law: Dependence | None = None) -> FloatArray:
+    """Return the expected probability of the label after 0 to ``most`` further labels of typical workers, (n, most + 1).
+
+    As for one label, see `crowdassay.planning.gain`; m further labels count for what they add to the independent ones.
+    """
+    law = law or forecast_law()
+    first, second = (code[items] for code in state.rivals())
+    n_labels = state.n_labels[items].astype(np.float64)[:, None]
+    adds = law.independent(n_labels + np.arange(most + 1)) - law.independent(n_labels)
+    q, p = (np.maximum(state.posterior[items, code], SMALL_PROBABILITY)[:, None] for code in (first, second))
+    sure = q + fall_of_error(q, p, adds * state.crowd_apart[first, second][:, None])
+    return np.asarray(np.maximum.accumulate(sure, axis=1))
 
 
 def labels_needed(sure: FloatArray, settled: float) -> list[int | None]:
@@ -75,18 +69,16 @@ class Curve:
         return float(np.interp(-target, -self.error, self.labels))
 
 
-def error_curve(state: State, *, factor: float = 1.0, seed: int = 0, size: int = SAMPLE) -> Curve:
-    """Draw the curve from a sample of the items whose class is not known.
+def error_curve(state: State, *, factor: float = 1.0, size: int = SAMPLE, law: Dependence | None = None) -> Curve:
+    """Draw the curve from the items whose class is not known; of very many, from some, taken at even distances.
 
     ``factor`` is by how much the true error is expected to exceed what the probabilities say, see `Limit`.
     """
-    generator = np.random.default_rng(seed)
     items = np.flatnonzero(~state.known)
     if not len(items):
         return Curve(np.zeros(1), np.zeros(1))
-    size = min(size, max(1, ROOM // (DRAWS // 3 * state.posterior.shape[1])))
-    chosen = items if len(items) <= size else np.sort(generator.choice(items, size, replace=False))
-    sure = look_further(state, chosen, generator, draws=DRAWS // 3)
+    chosen = items[:: -(-len(items) // size)]
+    sure = look_further(state, chosen, law=law)
     each = len(items) / len(chosen)
     gain, cost = _steps(sure - sure[:, :1])
     order = np.argsort(-gain / cost, kind="stable")
@@ -100,14 +92,15 @@ def error_curve(state: State, *, factor: float = 1.0, seed: int = 0, size: int =
 def _steps(gain: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return gain and number of labels of every step of the upper hulls of the items' gains, (n_steps,) each."""
     gains, sizes = [], []
-    for row in gain:
-        at = 0
-        while at < len(row) - 1:
-            slope = (row[at + 1 :] - row[at]) / np.arange(1, len(row) - at)
-            step = int(slope.argmax()) + 1
-            if slope[step - 1] <= 1e-6:
-                break
-            gains.append(row[at + step] - row[at])
-            sizes.append(step)
-            at += step
-    return np.array(gains, np.float64), np.array(sizes, np.float64)
+    at, rows = np.zeros(len(gain), np.int64), np.arange(len(gain))
+    ahead = np.arange(gain.shape[1])
+    while len(rows):
+        size = ahead - at[rows, None]
+        slope = np.where(size > 0, (gain[rows] - gain[rows, at[rows]][:, None]) / np.maximum(size, 1), -1.0)
+        best = slope.argmax(axis=1)
+        up = slope[np.arange(len(rows)), best] > LEAST_SLOPE
+        rows, best = rows[up], best[up]
+        gains.append(gain[rows, best] - gain[rows, at[rows]])
+        sizes.append(best - at[rows])
+        at[rows] = best
+    return np.concatenate(gains) if gains else np.empty(0), np.concatenate(sizes).astype(np.float64) if sizes else np.empty(0)

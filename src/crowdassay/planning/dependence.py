@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.pool.constants import shipped
+from crowdassay.pool.judge import worth
 
 
 @dataclass(frozen=True)
 class Dependence:
-    r"""A law of two constants for the weight of each of n labels on one item.
+    r"""The law by which n labels on one item count for S(n) independent ones.
 
-    .. math::  t(n) = \frac{c}{1 + r (n - 1)}
+    .. math::  S(n) = \frac{n}{1 + r (n - 1)}
 
-    Class probabilities follow from the labels' log-likelihood times t(n). With r = 0 labels err independently; the larger r,
-    the less a further label adds. `benchmarks/replay.py` compares the constants.
+    It is the default's own: r is learned by `benchmarks/learn_default.py`, and nothing about it is set for planning.
 
     Parameters
     ----------
-    first : float
-        c, the weight of an item's only label.
     overlap : float
-        r, how far a label repeats what the others have said.
+        r, how far a label repeats what the others have said; 0 where labels err independently.
 
     Examples
     --------
@@ -31,16 +30,15 @@ class Dependence:
     [1.0, 1.33, 1.82]
     """
 
-    first: float = 2.0
-    overlap: float = 0.3
+    overlap: float = field(default_factory=lambda: shipped().correlation)
 
     def weight(self, n: FloatArray) -> FloatArray:
-        """Return the weight t(n) of each label where there are n, shape as n."""
-        return np.asarray(self.first / (1 + self.overlap * np.maximum(n - 1.0, 0.0)))
+        """Return what each label counts for where there are n, shape as n."""
+        return worth(n, self.overlap)
 
     def independent(self, n: FloatArray) -> FloatArray:
-        """Return how many independent labels n labels are worth: n t(n) / t(1)."""
-        return np.asarray(n / (1 + self.overlap * np.maximum(n - 1.0, 0.0)))
+        """Return how many independent labels n labels are worth."""
+        return np.asarray(n * worth(n, self.overlap))
 
     def adds(self, n: FloatArray | IntArray) -> FloatArray:
         """Return how much of an independent label one more is worth where there are n."""

@@ -1,70 +1,61 @@
-"""What one more label is expected to gain: a closed-form look one step ahead."""
+r"""What one more label is expected to gain, in closed form.
+
+Between its two likeliest classes the log-odds of an item move with every label: up by d in the mean if the first is true, down
+by d if the second is, with a variance of 2 d, where d is how far the worker's answers to the two classes are apart (the mean of
+both Kullback-Leibler divergences). Labels on one item repeat one another, so a label counts for what it adds to the number of
+independent ones, :math:`\Delta = S(n + 1) - S(n)`. An error goes where the log-odds change their sign.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
-from crowdassay.arrays import FloatArray, IntArray, row_max, row_sum
-from crowdassay.planning.dependence import Dependence
+from crowdassay.arrays import FloatArray, IntArray, row_max
 from crowdassay.planning.state import State
 
-FIRST_LABELS = 2  # that every item gets before any gets more
-LOOKED_AT = 4  # classes of an item, the likeliest; exact up to as many classes
-CELLS = 4_000_000  # numbers held at a time
 SMALL_PROBABILITY = 1e-12
 
 
-def look_ahead(
-    posterior: FloatArray, log_prior: FloatArray, n_labels: IntArray, tables: FloatArray, law: Dependence
-) -> tuple[FloatArray, FloatArray]:
-    r"""Return the probability of each answer (n, n_answers), and the class probabilities after it (n, n_answers, n_classes).
+def fall_of_error(first: FloatArray, second: FloatArray, apart: FloatArray) -> FloatArray:
+    r"""Return the expected fall of the chance that the likeliest class is wrong, shape (n,).
 
-    .. math::  \log q'_c(k) = \log \pi_c + \frac{t(n+1)}{t(n)} \log \frac{q_c}{\pi_c} + t(n+1) \log p(c, k) + \text{const}
+    .. math::  q_1 \Phi\Big(\frac{L + v}{\sqrt{2 v}}\Big) + q_2 \Phi\Big(\frac{v - L}{\sqrt{2 v}}\Big) - q_1,
+               \qquad L = \log \frac{q_1}{q_2}, \quad v = \Delta d
 
     Parameters
     ----------
-    posterior, log_prior : ndarray of shape (n, n_classes)
-    n_labels : ndarray of shape (n,)
-    tables : ndarray of shape (n, n_classes, n_answers)
-        P(answer | class) of the worker who would be asked.
-    law : Dependence
-        The weight t of each of n labels.
+    first, second : ndarray of shape (n,)
+        Probabilities of the two likeliest classes; if they do not add up to one, the rest stays as it is.
+    apart : ndarray of shape (n,)
+        v, how far the answer tells the two classes apart.
+
+    Examples
+    --------
+    An answer that says all removes all doubt, one that says nothing removes none.
+
+    >>> fall_of_error(np.array([0.6, 0.6, 0.6]), np.array([0.4, 0.4, 0.4]), np.array([1e9, 1.0, 0.0])).round(2).tolist()
+    [0.4, 0.17, 0.0]
     """
-    now, then = law.weight(np.asarray(n_labels, np.float64)), law.weight(np.asarray(n_labels + 1, np.float64))
-    evidence = np.log(np.maximum(posterior, 1e-300)) - log_prior
-    weights = log_prior + (then / now)[:, None] * evidence
-    moved = then[:, None, None] * np.log(np.maximum(tables, SMALL_PROBABILITY)).transpose(0, 2, 1)
-    after = np.add(weights[:, None, :], moved, order="C").reshape(-1, posterior.shape[1])
-    after -= row_max(after)[:, None]
-    np.exp(after, out=after)
-    after /= row_sum(after)[:, None]
-    answers = np.einsum("nc,nck->nk", posterior, tables)
-    return answers / row_sum(answers)[:, None], after.reshape(moved.shape)
+    odds = np.log(first / second)
+    width = np.sqrt(2 * np.maximum(apart, SMALL_PROBABILITY))
+    after = first * ndtr((apart + odds) / width) + second * ndtr((apart - odds) / width)
+    return np.maximum(after - first, 0.0)
 
 
-def spread(answers: FloatArray, after: FloatArray) -> FloatArray:
-    r"""Return how far the answer is expected to move the class probabilities, shape (n,).
+def fall_of_variance(share: FloatArray, apart: FloatArray) -> FloatArray:
+    r"""Return the expected fall of q (1 - q), shape (n,), for an item that is of a class with probability q.
 
-    .. math::  \sum_c \operatorname{Var}_k q'_c(k)
+    .. math::  \frac{4 q^2 (1 - q)^2 x^2}{1 - x^2 (2 q - 1)^2}, \qquad x^2 = \tanh(v / 2)
 
-    That is the expected fall of :math:`1 - \sum_c q_c^2`, the chance that a class drawn by an item's probabilities is wrong.
-    The chance that the likeliest class is wrong does not fall by a label that cannot overturn the others, so a plan by it
-    would never begin on items that need two.
+    That is exact for a yes or no that is right with probability (1 + x) / 2.
+
+    >>> fall_of_variance(np.array([0.3, 0.3]), np.array([1e9, 0.0])).round(2).tolist()
+    [0.21, 0.0]
     """
-    mean = np.einsum("nk,nkc->nc", answers, after)
-    return np.maximum(np.einsum("nk,nkc,nkc->n", answers, after, after) - row_sum(mean**2), 0.0)
-
-
-def likeliest(posterior: FloatArray, only: int | None = None) -> IntArray:
-    """Return the classes of each item that are looked at, shape (n_items, up to 4); of one class, it and its first rival."""
-    n_items, n_classes = posterior.shape
-    if only is not None:
-        rivals = posterior.copy()
-        rivals[:, only] = -1.0
-        return np.column_stack([np.full(n_items, only), rivals.argmax(axis=1)])
-    if n_classes <= LOOKED_AT:
-        return np.broadcast_to(np.arange(n_classes), posterior.shape)
-    return np.sort(np.argpartition(-posterior, LOOKED_AT - 1, axis=1)[:, :LOOKED_AT], axis=1)
+    told = np.tanh(apart / 2)
+    both = share * (1 - share)
+    return np.asarray(4 * both**2 * told / np.maximum(1 - told * (2 * share - 1) ** 2, SMALL_PROBABILITY))
 
 
 def label_gain(
@@ -75,13 +66,13 @@ def label_gain(
     rate: int | None = None,
     pending: IntArray | None = None,
 ) -> FloatArray:
-    """Return what a label is expected to gain for each pair of item and worker, shape (n,).
+    """Return what a label is expected to gain for items and workers, which broadcast against each other.
 
     Parameters
     ----------
     state : State
-    items : ndarray of int, shape (n,)
-    workers : ndarray of int, shape (n,), optional
+    items : ndarray of int
+    workers : ndarray of int, optional
         Without, a typical worker is asked.
     rate : int, optional
         A class whose share among the items is to be known: the gain is then the expected fall of the variance of its share,
@@ -89,29 +80,25 @@ def label_gain(
     pending : ndarray of int, shape (n_items,), optional
         Labels that are asked for and not in yet: they count among the labels an item has.
     """
-    found = np.empty(len(items))
+    first, second = state.rivals(rate)
+    q, p = (np.maximum(state.posterior[items, code[items]], SMALL_PROBABILITY) for code in (first, second))
+    apart = information(state, items, workers, rate=rate, pending=pending)
+    return fall_of_error(q, p, apart) if rate is None else fall_of_variance(q, apart)
+
+
+def information(
+    state: State,
+    items: IntArray,
+    workers: IntArray | None = None,
+    *,
+    rate: int | None = None,
+    pending: IntArray | None = None,
+) -> FloatArray:
+    """Return v, how far a label is expected to tell the two likeliest classes apart; parameters as for `label_gain`."""
     n_labels = state.n_labels if pending is None else state.n_labels + pending
-    n_classes = state.posterior.shape[1]
-    step = max(1, CELLS // (n_classes * min(n_classes, LOOKED_AT) * 2))
-    for first in range(0, len(items), step):
-        part = slice(first, first + step)
-        rows = items[part]
-        codes = likeliest(state.posterior[rows], rate)
-        q = np.maximum(np.take_along_axis(state.posterior[rows], codes, axis=1), SMALL_PROBABILITY)
-        q /= row_sum(q)[:, None]
-        tables = state.crowd[codes] if workers is None else state.tables[workers[part][:, None], codes]
-        after = look_ahead(q, state.log_prior[codes], n_labels[rows], tables, state.law)
-        found[part] = spread(*after) / (1.0 if rate is None else 2.0)  # of two classes the probabilities move as one
-    return found
-
-
-def labels_missing(n_labels: IntArray) -> IntArray:
-    """Return how many labels items lack that every item gets first, (n,): without a second opinion nobody can be judged.
-
-    >>> labels_missing(np.array([0, 1, 2, 9])).tolist()
-    [2, 1, 0, 0]
-    """
-    return np.maximum(FIRST_LABELS - np.asarray(n_labels, np.int64), 0)
+    one, other = (code[items] for code in state.rivals(rate))
+    apart = state.crowd_apart[one, other] if workers is None else state.apart[workers, one, other]
+    return np.asarray(apart * state.law.adds(n_labels[items]))
 
 
 def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> FloatArray:
@@ -119,4 +106,4 @@ def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> Fl
     if rate is not None:
         q = state.posterior[items, rate]
         return np.asarray(q * (1 - q))
-    return np.asarray(1 - row_sum(state.posterior[items] ** 2))
+    return np.asarray(1 - row_max(state.posterior[items]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import BoolArray, IntArray
-from crowdassay.planning.curve import DRAWS, ROOM, labels_needed, look_further
-from crowdassay.planning.gain import expert_gain, label_gain, labels_missing
+from crowdassay.planning.curve import labels_needed, look_further
+from crowdassay.planning.gain import expert_gain, label_gain
 from crowdassay.planning.state import State
 
 
@@ -22,7 +22,7 @@ class Worth:
     expert : float
         Expected number of errors that knowing the class would remove: one less the probability of the label.
     rate : float
-        How far a label of a typical worker is expected to move the probabilities, see `crowdassay.planning.gain.spread`.
+        Expected number of errors that a label of a typical worker would remove.
     labels : int or None
         Further labels by typical workers until the expected probability of the label is 0.95; None if more than 25.
     """
@@ -33,15 +33,20 @@ class Worth:
     labels: int | None
 
 
-def rank_items(state: State, items: IntArray, *, worker: int | None = None, rate: int | None = None) -> IntArray:
+def rank_items(
+    state: State, items: IntArray, *, worker: int | None = None, rate: int | None = None, size: int | None = None
+) -> IntArray:
     """Return items by what one more label gains, the most first, equals as given; of one worker, or of a typical one.
 
-    Items that lack one of the labels that every item gets, see `labels_missing`, come before all others.
+    With ``size``, only the first ones.
     """
-    workers = None if worker is None else np.full(len(items), worker)
-    gain = label_gain(state, items, workers, rate=rate)
-    unsure = expert_gain(state, items, rate=rate)
-    return items[np.lexsort((-np.round(unsure, 9), -np.round(gain, 9), -labels_missing(state.n_labels[items])))]
+    gain = np.round(label_gain(state, items, None if worker is None else np.array([worker]), rate=rate), 9)
+    size = len(items) if size is None else min(size, len(items))
+    if 0 < size < len(items):  # sorting all takes longer than all else
+        near = np.flatnonzero(gain >= np.partition(gain, -size)[-size])
+        items, gain = items[near], gain[near]
+    unsure = np.round(expert_gain(state, items, rate=rate), 9)
+    return items[np.lexsort((-unsure, -gain))[:size]]
 
 
 def next_items(
@@ -84,17 +89,12 @@ def next_items(
     if worker is not None:
         same = [worker, *state.copies[state.copies[:, 0] == worker, 1], *state.copies[state.copies[:, 1] == worker, 0]]
         free[state.labels.label_item[np.isin(state.labels.worker, same)]] = False
-    return rank_items(state, np.flatnonzero(free), worker=worker, rate=rate)[:size]
+    return rank_items(state, np.flatnonzero(free), worker=worker, rate=rate, size=size)
 
 
-def worth_of(state: State, items: IntArray, *, seed: int = 0) -> list[Worth]:
+def worth_of(state: State, items: IntArray) -> list[Worth]:
     """Return what labels and an expert would gain on some items, in the order of `rank_items`."""
-    step = max(1, ROOM // (DRAWS * state.posterior.shape[1] * 2))
-    generator = np.random.default_rng(seed)
     ranked = rank_items(state, items)
-    gain = label_gain(state, ranked)
-    unsure = 1 - state.posterior[ranked].max(axis=1, initial=0.0)
-    needed: list[int | None] = []
-    for first in range(0, len(ranked), step):
-        needed += labels_needed(look_further(state, ranked[first : first + step], generator), state.settled)
+    gain, unsure = label_gain(state, ranked), expert_gain(state, ranked)
+    needed = labels_needed(look_further(state, ranked), state.settled)
     return [Worth(int(item), float(unsure[n]), float(gain[n]), needed[n]) for n, item in enumerate(ranked)]

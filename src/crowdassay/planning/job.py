@@ -80,7 +80,7 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
         )
     limit = limit_from_items(now, shipped_law(), checked, wrong) if unknown.any() else Limit(0.0, 0.0, 0.0, len(wrong), 0)
     factor = limit.error / max(float(now.mean()), 1e-9) if unknown.any() else 1.0
-    return Standing(limit, error_curve(state, factor=factor, seed=seed), factor, notes)
+    return Standing(limit, error_curve(state, factor=factor), factor, notes)
 
 
 def check_known(

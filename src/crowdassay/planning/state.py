@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import SETTLED, Record
 from crowdassay.planning.dependence import Dependence
-from crowdassay.planning.tables import worker_tables
-from crowdassay.pool.constants import shipped
+from crowdassay.planning.tables import CROWD_LABELS, tell_apart, worker_tables
+
+EQUAL = 1e-9  # probabilities that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,8 @@ class State:
     law : Dependence
     settled : float
         Probability from which a label counts as settled, as the fit has it.
+    behind : ndarray of shape (n_workers,), optional
+        Labels' worth that each worker's table rests on; without, tables are taken as certain.
     """
 
     posterior: FloatArray
@@ -49,14 +53,15 @@ class State:
     copies: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
     law: Dependence = field(default_factory=Dependence)
     settled: float = SETTLED
+    behind: FloatArray | None = None
 
     @classmethod
     def of(
         cls, record: Record, *, crowd: FloatArray | None = None, copies: IntArray | None = None, law: Dependence | None = None
     ) -> State:
         """Take the state from what a fit found; without ``crowd`` it is the pooled table of all workers."""
-        prior, made_by = _log_prior(record), Dependence(first=1.0, overlap=shipped().correlation)
-        tables, crowd = worker_tables(record.labels, record.posterior, prior, made_by, crowd)
+        prior, law = _log_prior(record), law or Dependence()
+        tables, behind, crowd = worker_tables(record.labels, record.posterior, prior, law, crowd)
         return cls(
             record.posterior,
             prior,
@@ -65,8 +70,9 @@ class State:
             record.labels,
             record.labels.workers,
             np.empty((0, 2), np.int64) if copies is None else copies,
-            law or Dependence(),
+            law,
             record.settled,
+            behind,
         )
 
     @classmethod
@@ -102,6 +108,43 @@ class State:
         """Labels that each worker has given, shape (n_workers,); 0 for those not seen."""
         return np.bincount(self.labels.worker, minlength=len(self.workers))
 
+    @cached_property
+    def apart(self) -> FloatArray:
+        """How far each worker's answers to two classes are apart, shape (n_workers, n_classes, n_classes)."""
+        return tell_apart(self.tables)
+
+    @cached_property
+    def crowd_apart(self) -> FloatArray:
+        """How far a typical worker's answers to two classes are apart, shape (n_classes, n_classes)."""
+        return tell_apart(self.crowd)
+
+    def rivals(self, only: int | None = None) -> tuple[IntArray, IntArray]:
+        """Return the two likeliest classes of each item, (n_items,) each; or one class, and the likeliest of the others."""
+        if only is None:
+            return self._leading
+        return self._with_rival(np.full(len(self.posterior), only))
+
+    @cached_property
+    def _leading(self) -> tuple[IntArray, IntArray]:
+        return self._with_rival((self.posterior + EQUAL * self.crowd_apart.sum(axis=1)).argmax(axis=1))
+
+    def _with_rival(self, first: IntArray) -> tuple[IntArray, IntArray]:
+        """Add the likeliest other class; of equals the one told apart best, so that the order of classes does not count."""
+        rest = self.posterior + EQUAL * self.crowd_apart[first]
+        rest[np.arange(len(rest)), first] = -1.0
+        return first, rest.argmax(axis=1)
+
+    def after(self, record: Record) -> State:
+        """Return the state after an update: later probabilities and labels; workers as they were, and new ones as typical.
+
+        It takes no time, where `of` looks at every label anew; `update` leaves workers as they are, too.
+        """
+        new = record.labels.n_workers - len(self.tables)
+        tables = np.concatenate([self.tables, np.repeat(self.crowd[None], max(new, 0), axis=0)])
+        behind = None if self.behind is None else np.concatenate([self.behind, np.full(max(new, 0), CROWD_LABELS)])
+        labels = record.labels
+        return replace(self, posterior=record.posterior, labels=labels, workers=labels.workers, tables=tables, behind=behind)
+
     def with_workers(self, names: list[str]) -> State:
         """Return the state with further workers, of whom nothing is known, after the others."""
         text = self.workers.cast(pa.string()).to_pylist()
@@ -109,7 +152,10 @@ class State:
         if not new:
             return self
         strangers = np.repeat(self.crowd[None], len(new), axis=0)
-        return replace(self, workers=pa.array([*text, *new]), tables=np.concatenate([self.tables, strangers]))
+        behind = self.behind
+        if behind is not None:
+            behind = np.concatenate([behind, np.full(len(new), CROWD_LABELS)])
+        return replace(self, workers=pa.array([*text, *new]), tables=np.concatenate([self.tables, strangers]), behind=behind)
 
 
 def _log_prior(record: Record) -> FloatArray:

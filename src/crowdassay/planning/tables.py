@@ -31,8 +31,8 @@ SMALL_PROBABILITY = 1e-6
 
 def worker_tables(
     labels: Labels, posterior: FloatArray, log_prior: FloatArray, law: Dependence, crowd: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Return each worker's table (n_workers, n_classes, n_classes), and the crowd's (n_classes, n_classes).
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return each worker's table (n_workers, n_classes, n_classes), the labels' worth it rests on, and the crowd's table.
 
     Parameters
     ----------
@@ -54,7 +54,19 @@ def worker_tables(
         if crowd is None:
             typical = _rows(counts.sum(axis=0) + CROWD_LABELS * pooled)
         tables = _rows(counts + OWN_LABELS * tables_by_accuracy(counts, typical, prior))
-    return tables, typical
+    return tables, counts.sum(axis=(1, 2)) + CROWD_LABELS, typical
+
+
+def tell_apart(tables: FloatArray) -> FloatArray:
+    """Return how far answers to two classes are apart: the mean of both Kullback-Leibler divergences, shape as tables.
+
+    >>> tell_apart(np.array([[0.9, 0.1], [0.1, 0.9]])).round(2).tolist()
+    [[0.0, 1.76], [1.76, 0.0]]
+    """
+    own = tables @ np.log(np.maximum(tables, SMALL_PROBABILITY)).swapaxes(-1, -2)
+    same = np.diagonal(own, axis1=-2, axis2=-1)
+    twice = same[..., :, None] + same[..., None, :] - own - own.swapaxes(-1, -2)
+    return np.asarray(np.maximum(twice, 0.0) / 2)
 
 
 def tables_by_accuracy(counts: FloatArray, crowd: FloatArray, prior: FloatArray) -> FloatArray:
@@ -110,7 +122,7 @@ def without(
 
     >>> before, likelihood = np.array([[0.6, 0.4]]), np.array([[0.9, 0.2]])
     >>> after = before * likelihood / (before * likelihood).sum()
-    >>> law = Dependence(first=1.0, overlap=0.0)
+    >>> law = Dependence(overlap=0.0)
     >>> without(after, np.log([0.5, 0.5]), np.array([2]), np.log(likelihood), law).round(6).tolist()
     [[0.6, 0.4]]
     """
