@@ -35,12 +35,23 @@ def _exp(x):
 
 
 @_inline
-def _evaluate(classes, workers, labels, first, last, p, c, e, residual, inverse):
+def _evaluate(classes, workers, labels, first, last, p, c, e, residual, inverse, further):
     """Pass over an item's labels with class c and exp(tau) = e; return the factor by which tau changes the likelihood.
 
-    Written are observed minus expected labels into ``residual`` and each label's inverse normaliser into ``inverse``.
+    Written are each label's inverse normaliser into ``inverse`` and, if there are ``further`` steps to come, observed minus
+    expected labels into ``residual``.
     """
     factor = 1.0
+    if not further:
+        for n in range(first, last):
+            row = p[workers[n], c]
+            total = 0.0
+            for k in range(len(classes)):
+                total += row[k] * e[k]
+            scale = 1.0 / total
+            inverse[n - first] = scale
+            factor *= e[labels[n]] * scale
+        return factor
     for k in range(len(classes)):
         residual[k] = 0.0
     for n in range(first, last):
@@ -98,7 +109,7 @@ def _evaluate_at_zero(classes, workers, labels, first, last, p, spreads, c, resi
 
 @_inline
 def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start, active, max_steps, tolerance,
-           weights, tau, e, residual, step, inverse, curvature, factor, promises, gains):  # fmt: skip
+           weights, tau, e, residual, step, inverse, curvature, factor, promises, gains, moving):  # fmt: skip
     """Fit the tables of an item's active classes; return the rise of its objective over tau = 0."""
     n_active, n_classes = len(active), len(classes)
     for a in range(n_active):
@@ -106,11 +117,15 @@ def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start,
             tau[a, k] = 0.0
             e[a, k] = 1.0
         curvature[a] = _evaluate_at_zero(classes, workers, labels, first, last, p, spreads, active[a], residual[a], inverse[a])
-        factor[a] = 1.0
+        factor[a], moving[a] = 1.0, True
     rise, enough = 0.0, 0.5 * tolerance / max(n_active, 1)
+    left = ((last - first) / beta) ** 2  # of its promise by a step at most, curvatures being between beta and beta + n / 2
     for attempt in range(max_steps):
         promise, mean, square = 0.0, 0.0, 0.0
         for a in range(n_active):
+            promises[a] = 0.0
+            if not moving[a]:
+                continue
             weight, own, gain = weights[active[a]], 0.0, 0.0
             unit = 1.0 / (beta + weight * curvature[a])
             for k in range(n_classes):
@@ -128,13 +143,15 @@ def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start,
         penalty = 0.0
         for a in range(n_active):
             if promises[a] > enough:  # the others are where they should be
-                weight = weights[active[a]]
+                weight, moving[a] = weights[active[a]], promises[a] * left > enough
                 # The step moves the class weights as well, and these the slopes.
                 turn = weight * (gains[a] - mean) / (beta + weight * curvature[a]) if coupled else 0.0
                 for k in range(n_classes):
                     tau[a, k] += step[a, k] + turn * residual[a, k]
                     e[a, k] = _exp(tau[a, k])
-                factor[a] = _evaluate(classes, workers, labels, first, last, p, active[a], e[a], residual[a], inverse[a])
+                factor[a] = _evaluate(
+                    classes, workers, labels, first, last, p, active[a], e[a], residual[a], inverse[a], moving[a]
+                )
             for k in range(n_classes):
                 penalty += tau[a, k] * tau[a, k]
         rise = _reweigh(classes, start, factor, active, n_active, free, weights) - 0.5 * beta * penalty
@@ -208,7 +225,7 @@ def solve_light_items(classes, starts, workers, labels, cells, gold, first, last
         longest = max(longest, starts[j + 1] - starts[j])
     start, weights, log_joint = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     chosen, factor, curvature = np.empty(n_classes, np.int64), np.empty(n_classes), np.empty(n_classes)
-    promises, gains = np.empty(n_classes), np.empty(n_classes)
+    promises, gains, moving = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes, np.bool_)
     tau, e, residual = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
     step, inverse, prior = np.empty((n_classes, n_classes)), np.empty((n_classes, longest)), np.exp(log_prior)
     objective, product = 0.0, 1.0
@@ -232,7 +249,7 @@ def solve_light_items(classes, starts, workers, labels, cells, gold, first, last
                 n_active += 1
         active = chosen[:n_active]
         objective += _climb(classes, workers, labels, begin, end, p, spreads, beta, free, start, active, max_steps, tolerance,
-                            weights, tau, e, residual, step, inverse, curvature, factor, promises, gains)  # fmt: skip
+                            weights, tau, e, residual, step, inverse, curvature, factor, promises, gains, moving)  # fmt: skip
         _add_sums(classes, workers, labels, begin, end, p, active, weights, e, inverse, sums)
         for c in range(n_classes):
             totals[c] += weights[c]
