@@ -238,7 +238,8 @@ class Labels:
             from crowdassay.data.long import count_votes  # noqa: PLC0415 - numba is slow to load
 
             return count_votes(self.starts, self.label, self.n_classes)
-        cells = self.label_item * self.n_classes + self.label
+        cells = np.repeat(np.arange(self.n_items) * self.n_classes, np.diff(self.starts))
+        cells += self.label
         return np.bincount(cells, minlength=self.n_items * self.n_classes).reshape(-1, self.n_classes)
 
     def __repr__(self) -> str:

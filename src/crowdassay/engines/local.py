@@ -86,7 +86,6 @@ class LocalEngine:
         self._given = np.zeros((1, self.n_classes))
         self._state: FloatArray | None = None
         self._judged: tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]] | None = None
-        self._blocks, self._counted = block_edges(labels), block_edges(labels, LEAST_COUNTED)
         self._compiled: set[str] = set()
         self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
 
@@ -108,6 +107,14 @@ class LocalEngine:
         """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
         gold = self.labels.gold
         return np.bincount(self.labels.label, minlength=self.n_classes) + np.bincount(gold[gold >= 0], minlength=self.n_classes)
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int]]:
+        return block_edges(self.labels)
+
+    @cached_property
+    def _counted(self) -> list[tuple[int, int]]:
+        return block_edges(self.labels, LEAST_COUNTED)
 
     @cached_property
     def cells(self) -> NDArray[np.uint32]:
@@ -179,7 +186,7 @@ class LocalEngine:
             count.tally_items(self.labels.starts, self.cells, first, last, weights, counts.reshape(-1, self.n_classes))
             return 0.0
 
-        return np.ascontiguousarray(self._run("tally", block)[1].transpose(0, 2, 1))
+        return np.ascontiguousarray(self._run("tally", block, edges=self._counted)[1].transpose(0, 2, 1))
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
@@ -309,8 +316,9 @@ class LocalEngine:
     @contextmanager
     def _waiting(self, kernel: str) -> Iterator[None]:
         """Say once that kernels are being compiled if the first use of one does not return at once."""
-        if kernel in self._compiled:
+        if kernel in self._compiled or self.announce is None:
             yield
+            self._compiled.add(kernel)
             return
         timer = threading.Timer(SILENT_SECONDS, self._say)
         timer.start()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, row_max, row_sum
 from crowdassay.data.record import find_winners
 from crowdassay.data.votes import gold_votes, shares
 from crowdassay.engines.base import Ability
@@ -33,8 +33,8 @@ class ByVotes:
     def __call__(self, engine: Any) -> Judgement:
         """Count the votes; the workers are compared with the winners, a tie counting in part."""
         votes = gold_votes(engine.labels)
-        winners = votes == votes.max(axis=1, keepdims=True)
-        counts = observed_counts(engine.labels, winners / winners.sum(axis=1, keepdims=True))
+        winners = votes == row_max(votes)[:, None]
+        counts = observed_counts(engine.labels, winners / row_sum(winners)[:, None])
         return Judgement(shares(votes), winners, counts)
 
 

@@ -8,6 +8,7 @@ from crowdassay.memory import available_memory
 
 POSTERIORS = 5  # arrays of the size items x classes that a fit and its result hold at a time
 DESCRIBED = 6  # arrays of the size workers x classes^2 that what is said of workers, and its table, take beside the fit
+EASY = 1 << 24  # bytes that are there without looking
 ONE_CLASS = "Degenerate: one class. Every item gets it, and nothing is learned about items or workers."
 
 
@@ -24,7 +25,8 @@ def check_memory(facts: Facts, tables: float, item_tables: float, *, posteriors:
     """
     cells = facts.n_classes**2 * ((tables + DESCRIBED) * facts.n_workers + item_tables * facts.n_items)
     cells += POSTERIORS * facts.n_items * facts.n_classes * posteriors
-    needed, free = 8 * cells, available_memory()
+    needed = 8 * cells
+    free = available_memory() if needed > EASY else None
     if free is not None and needed > free:
         raise DataError(
             f"This fit needs about {needed / 1e9:,.1f} GB of memory for tables of {facts.n_classes:,} x {facts.n_classes:,} "

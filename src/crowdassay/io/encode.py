@@ -147,11 +147,12 @@ def vanished_items(count: int) -> list[str]:
 
 
 def _coded(*columns: pa.Array | pa.ChunkedArray) -> list[tuple[Codes, pa.Array]]:
-    if len(columns[0]) >= COMPILED_LABELS:  # a long column takes all cores, and much memory, by itself
-        coded = [code_column(*column) for column in zip(columns, ROLES, strict=True)]
-    else:
-        with ThreadPoolExecutor(len(ROLES)) as pool:
-            coded = list(pool.map(code_column, columns, ROLES))
+    first, *others = zip(columns, ROLES, strict=True)
+    if len(columns[0]) < COMPILED_LABELS:
+        with ThreadPoolExecutor(1) as helper:  # items take about as long as the other two
+            rest = helper.submit(lambda: [code_column(*column) for column in others])
+            return [code_column(*first), *rest.result()]
+    coded = [code_column(*column) for column in (first, *others)]  # a long column takes all cores, and much memory, by itself
     pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
     return coded
 

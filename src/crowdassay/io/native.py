@@ -40,9 +40,8 @@ def frame_columns(
     narwhal, there = taken
     names = find_columns(list(there), roles, given, lambda: narwhal.lazy().head(FIRST_ROWS).collect().rows(named=True))
     implementation = str(narwhal.implementation)
-    narwhal = narwhal.select([nw.col(there[name]) for name in names.values()])
     if isinstance(narwhal, nw.LazyFrame):
-        narwhal = narwhal.collect()
+        narwhal = narwhal.select([nw.col(there[name]) for name in names.values()]).collect()
     columns = [series_column(narwhal.get_column(there[name])) for name in names.values()]
     return columns, names, kind_of_frame(implementation)
 

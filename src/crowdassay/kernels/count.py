@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from crowdassay.kernels.compiled import FREE, _inline, _jit, _weigh
+from crowdassay.kernels.compiled import FREE, VOTES, _inline, _jit, _weigh
 
 SMALLEST = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
 FEW_CLASSES = 8  # classes up to which adding all is quicker than choosing
@@ -41,6 +41,24 @@ def weigh_by_products(classes, cells, first, last, p, prior, weights):
     for c in range(len(classes)):
         total += weights[c]
     return total
+
+
+@_inline
+def weigh_by_votes(classes, cells, labels, first, last, p, prior, joint, weights):
+    """Set the class weights of one item to its vote shares; return its part of the objective, infinity if that needs logs."""
+    weigh_by_products(classes, cells, first, last, p, prior, joint)
+    for c in range(len(classes)):
+        weights[c] = 0.0
+    for n in range(first, last):
+        weights[labels[n]] += 1.0
+    value, scale = 0.0, 1.0 / (last - first)
+    for c in range(len(classes)):
+        if weights[c] > 0.0:
+            if joint[c] < SMALLEST:
+                return math.inf
+            weights[c] *= scale
+            value += weights[c] * math.log(joint[c] / weights[c])
+    return value
 
 
 @_inline
@@ -83,6 +101,11 @@ def count_items(classes, starts, workers, labels, cells, gold, first, last, log_
         total = 0.0
         if mode == FREE and gold[j] < 0:
             total = weigh_by_products(classes, cells, begin, end, p, prior, weights)
+        elif mode == VOTES and gold[j] < 0 and begin < end:
+            value = weigh_by_votes(classes, cells, labels, begin, end, p, prior, log_joint, weights)
+            if value < math.inf:
+                objective += value
+                total = 1.0
         if total < SMALLEST:
             objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, weights)
             total = 1.0

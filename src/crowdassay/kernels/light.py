@@ -21,14 +21,37 @@ from crowdassay.kernels.columns import FAINT
 from crowdassay.kernels.compiled import FREE, _inline, _jit
 from crowdassay.kernels.count import SMALLEST, weigh_by_logs, weigh_by_products
 
+SMALL = 0.03  # up to which exp(x) needs eight terms
+COUPLED = 0.1  # share of a step's promise up to which what it does to the class weights is small, and counted in
+
 
 @_inline
-def _evaluate(classes, workers, labels, first, last, p, c, e, residual, inverse):
+def _exp(x):
+    """Return exp(x), to the last digit but one by a few terms where x is as small as light items have it."""
+    if abs(x) > SMALL:
+        return math.exp(x)
+    y = x * x
+    return 1.0 + x + y * (1 / 2 + x * (1 / 6) + y * (1 / 24 + x * (1 / 120) + y * (1 / 720 + x * (1 / 5040) + y * (1 / 40320))))
+
+
+@_inline
+def _evaluate(classes, workers, labels, first, last, p, c, e, residual, inverse, further):
     """Pass over an item's labels with class c and exp(tau) = e; return the factor by which tau changes the likelihood.
 
-    Written are observed minus expected labels into ``residual`` and each label's inverse normaliser into ``inverse``.
+    Written are each label's inverse normaliser into ``inverse`` and, if there are ``further`` steps to come, observed minus
+    expected labels into ``residual``.
     """
     factor = 1.0
+    if not further:
+        for n in range(first, last):
+            row = p[workers[n], c]
+            total = 0.0
+            for k in range(len(classes)):
+                total += row[k] * e[k]
+            scale = 1.0 / total
+            inverse[n - first] = scale
+            factor *= e[labels[n]] * scale
+        return factor
     for k in range(len(classes)):
         residual[k] = 0.0
     for n in range(first, last):
@@ -86,7 +109,7 @@ def _evaluate_at_zero(classes, workers, labels, first, last, p, spreads, c, resi
 
 @_inline
 def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start, active, max_steps, tolerance,
-           weights, tau, e, residual, inverse, curvature, factor):  # fmt: skip
+           weights, tau, e, residual, step, inverse, curvature, factor, promises, gains, moving):  # fmt: skip
     """Fit the tables of an item's active classes; return the rise of its objective over tau = 0."""
     n_active, n_classes = len(active), len(classes)
     for a in range(n_active):
@@ -94,25 +117,43 @@ def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start,
             tau[a, k] = 0.0
             e[a, k] = 1.0
         curvature[a] = _evaluate_at_zero(classes, workers, labels, first, last, p, spreads, active[a], residual[a], inverse[a])
-    rise = 0.0
+        factor[a], moving[a] = 1.0, True
+    rise, enough = 0.0, 0.5 * tolerance / max(n_active, 1)
+    left = ((last - first) / beta) ** 2  # of its promise by a step at most, curvatures being between beta and beta + n / 2
     for attempt in range(max_steps):
-        promise = 0.0
+        promise, mean, square = 0.0, 0.0, 0.0
         for a in range(n_active):
-            weight = weights[active[a]]
+            promises[a] = 0.0
+            if not moving[a]:
+                continue
+            weight, own, gain = weights[active[a]], 0.0, 0.0
             unit = 1.0 / (beta + weight * curvature[a])
             for k in range(n_classes):
                 slope = weight * residual[a, k] - beta * tau[a, k]
-                promise += slope * slope * unit
-                residual[a, k] = slope * unit
+                own += slope * slope
+                step[a, k] = slope * unit
+                gain += residual[a, k] * step[a, k]
+            promises[a], gains[a] = own * unit, gain
+            promise += own * unit
+            mean += weight * gain
+            square += weight * gain * gain
         if promise < tolerance or attempt == max_steps - 1:
             break
+        coupled = free and square - mean * mean < COUPLED * promise
         penalty = 0.0
         for a in range(n_active):
+            if promises[a] > enough:  # the others are where they should be
+                weight, moving[a] = weights[active[a]], promises[a] * left > enough
+                # The step moves the class weights as well, and these the slopes.
+                turn = weight * (gains[a] - mean) / (beta + weight * curvature[a]) if coupled else 0.0
+                for k in range(n_classes):
+                    tau[a, k] += step[a, k] + turn * residual[a, k]
+                    e[a, k] = _exp(tau[a, k])
+                factor[a] = _evaluate(
+                    classes, workers, labels, first, last, p, active[a], e[a], residual[a], inverse[a], moving[a]
+                )
             for k in range(n_classes):
-                tau[a, k] += residual[a, k]
-                e[a, k] = math.exp(tau[a, k])
                 penalty += tau[a, k] * tau[a, k]
-            factor[a] = _evaluate(classes, workers, labels, first, last, p, active[a], e[a], residual[a], inverse[a])
         rise = _reweigh(classes, start, factor, active, n_active, free, weights) - 0.5 * beta * penalty
     return rise
 
@@ -184,8 +225,9 @@ def solve_light_items(classes, starts, workers, labels, cells, gold, first, last
         longest = max(longest, starts[j + 1] - starts[j])
     start, weights, log_joint = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     chosen, factor, curvature = np.empty(n_classes, np.int64), np.empty(n_classes), np.empty(n_classes)
+    promises, gains, moving = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes, np.bool_)
     tau, e, residual = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
-    inverse, prior = np.empty((n_classes, longest)), np.exp(log_prior)
+    step, inverse, prior = np.empty((n_classes, n_classes)), np.empty((n_classes, longest)), np.exp(log_prior)
     objective, product = 0.0, 1.0
     for j in range(first, last):
         begin, end = starts[j], starts[j + 1]
@@ -207,7 +249,7 @@ def solve_light_items(classes, starts, workers, labels, cells, gold, first, last
                 n_active += 1
         active = chosen[:n_active]
         objective += _climb(classes, workers, labels, begin, end, p, spreads, beta, free, start, active, max_steps, tolerance,
-                            weights, tau, e, residual, inverse, curvature, factor)  # fmt: skip
+                            weights, tau, e, residual, step, inverse, curvature, factor, promises, gains, moving)  # fmt: skip
         _add_sums(classes, workers, labels, begin, end, p, active, weights, e, inverse, sums)
         for c in range(n_classes):
             totals[c] += weights[c]

@@ -13,9 +13,7 @@ from crowdassay.model.family import Model
 from crowdassay.solvers.lbfgs import climb, memory_for
 
 STAGES = (1e-6, 1e-8)  # relative changes of the objective down to which items are not solved further than sums need
-OF_ITEM = (
-    10.0  # times as much is an item's own tolerance there: items add about ten each, and what they miss is of second order
-)
+OF_ITEM = 10.0  # times as much is an item's own tolerance: items add about ten each, and what they miss is of second order
 SHARE = 0.05  # curvature that a label adds to a coordinate of its worker, on average and roughly
 
 

@@ -12,13 +12,12 @@ from crowdassay.engines.base import Ability, Engine, ItemEngine, Weights
 from crowdassay.errors import ParameterError
 from crowdassay.model.family import Model
 from crowdassay.solvers.absent import without_absent
-from crowdassay.solvers.ascent import WorkerProblem
+from crowdassay.solvers.ascent import OF_ITEM, WorkerProblem
 from crowdassay.solvers.card import CardProblem
 from crowdassay.solvers.opening import open_without_items
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
 START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
-ITEM_SHARE = 1.0  # times the tolerance of the whole objective, relative, is an item's own
 
 
 def fit_profiled(
@@ -57,7 +56,7 @@ def fit_profiled(
     log_prior = without_absent(log_prior, engine)
     # Vectors of the size of the workers stay where the labels are.
     kind = CardProblem if Ability.CARD in engine.can else WorkerProblem
-    problem = kind(engine, model, log_prior, max_iter, ITEM_SHARE * tol)
+    problem = kind(engine, model, log_prior, max_iter, OF_ITEM * tol)
     engine.restart()
     keeper: ItemEngine | None = None
     if starts > 1:
