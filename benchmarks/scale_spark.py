@@ -4,7 +4,8 @@ python benchmarks/scale_spark.py                    on a local session of all co
 python benchmarks/scale_spark.py --predict          and what 10^10 labels on 100 nodes would take, from what was measured
 
 Costs are counted in core-seconds, which depend little on what else the machine does; for that, the session must be a local one.
-Labels are made inside Spark.
+Labels are made inside Spark. Ten sweeps come before those that are measured: the first leaves copies of the blocks, and Java
+compiles itself meanwhile. The overhead is what a sweep costs beyond the kernel's own time, as a share of that.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from crowdassay.engines.spark_tasks import CODES, Sweep
 from crowdassay.model.family import Model, penalties_from_gamma
 from crowdassay.model.structures import nominal
 
-WARM = 2
+WARM = 10
 PER_ITEM = 5
 
 
@@ -64,7 +65,7 @@ def core_seconds() -> float:
 
 
 def cost(work: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Return the core-seconds of some work on average and the shortest time it took; twice it runs unmeasured."""
+    """Return the core-seconds of some work on average and the shortest time it took; some runs before are not measured."""
     for _ in range(WARM):
         work()
     before, times = core_seconds(), []
@@ -100,7 +101,7 @@ def measure(
         yield {
             "labels": n_labels, "workers": n_workers, "classes": n_classes, "partitions": partitions, "sweep_of": name,
             "seconds": round(seconds, 3), "core_seconds": round(cores, 3), "kernel_core_seconds": round(kernel, 4),
-            "encoding_core_seconds": round(encoding, 1),
+            "overhead": round(cores / kernel - 1, 3), "encoding_core_seconds": round(encoding, 1),
         }  # fmt: skip
     data.blocks.unpersist()
 
@@ -125,13 +126,27 @@ def predict(rows: list[dict[str, Any]], n_labels: float = 1e10, nodes: int = 100
         }  # fmt: skip
 
 
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the table of docs/spark.md."""
+    lines = [
+        "| labels | partitions | Dawid–Skene | of it kernel | overhead | minimax | of it kernel | overhead | encoding, once |",
+        "|" + "---|" * 9,
+    ]
+    for count, fit in zip(rows[::2], rows[1::2], strict=True):
+        sweeps = " | ".join(
+            f"{row['core_seconds']:.2f} | {row['kernel_core_seconds']:.3f} | {row['overhead']:.0%}" for row in (count, fit)
+        )
+        lines.append(f"| {count['labels']:,} | {count['partitions']} | {sweeps} | {count['encoding_core_seconds']} |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labels", type=float, nargs="+", default=[1e5, 1e6, 4e6])
     parser.add_argument("--partitions", type=int, nargs="+", default=[2, 8, 32])
     parser.add_argument("--workers", type=int, default=1000)
     parser.add_argument("--classes", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--predict", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -143,6 +158,7 @@ def main() -> None:
                 print(json.dumps(row), flush=True)
     for row in predict(rows) if options.predict else ():
         print(json.dumps(row))
+    print("\n".join(table(rows)))
     spark.stop()
 
 

@@ -20,7 +20,8 @@ def as_text(report: dict[str, Any]) -> str:
     """Return Markdown: the machine, a row for every run, the slopes, and what the command line takes."""
     lines = [
         f"{report['date'][:10]}, {report['machine']}, {report['cores']} cores: copies {report['copy'] / 1e9:.1f} GB/s (read "
-        f"and written), {report['multiply_add'] / 1e9:.1f} thousand million multiply-adds a second.",
+        f"and written), {report['multiply_add'] / 1e9:.1f} thousand million multiply-adds a second; {report['minutes']:.1f} "
+        "minutes in all.",
         "",
         "| " + " | ".join(HEAD) + " |",
         "|---" * len(HEAD) + "|",
