@@ -5,7 +5,8 @@
 For every size (labels, 5 to an item, rows shuffled, 300, 1,000 or 5,000 workers right two times in three on average) and
 number of classes, a pandas frame with text ids is simulated once, and all methods take turns on it, each in a process of
 its own, from the frame to one label per item; the median run of each counts, and a ratio is given with its spread, from the
-slowest of ours against the quickest of theirs to the other way round. Loading and compiling come before the clock starts.
+slowest of ours against the quickest of theirs to the other way round; what a row is compared with, and what has nothing that
+ends to be compared with, has none. Loading and compiling come before the clock starts.
 Peers stop at the cap; what the whole run would take is then worked out from their measured time per iteration and marked
 "~". Install: pip install 'crowdassay[bench]'.
 """
@@ -18,6 +19,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,7 +40,8 @@ PER_ITEM = 5
 WORKERS = {100_000: 300, 1_000_000: 1_000, 10_000_000: 5_000}
 RIVAL = {"majority vote": "crowd-kit majority vote", "minimax": "crowd-kit majority vote", "GLAD": "crowd-kit GLAD",
          "MMSR": "crowd-kit MMSR", "Dawid-Skene": "crowd-kit Dawid-Skene", "default": "crowd-kit Dawid-Skene",
-         "Dawid-Skene of 100 steps": "crowd-kit Dawid-Skene of 100 steps"}  # fmt: skip
+         "Dawid-Skene of 100 steps": "crowd-kit Dawid-Skene of 100 steps",
+         "scipy.sparse Dawid-Skene": "crowd-kit Dawid-Skene"}  # fmt: skip
 TURNS = [name for pair in RIVAL.items() for name in pair if "crowd-kit" not in name or name in PEERS]  # ours, theirs, ours ...
 LARGEST = {"crowd-kit GLAD": 100_000, "crowd-kit MMSR": 100_000}  # labels beyond which nothing would come back
 
@@ -56,7 +59,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path, help=".svg or .png")
     arguments = parser.parse_args()
-    machine = measure()
+    machine, started = measure(), time.perf_counter()
     report: dict[str, Any] = {"date": datetime.now(UTC).isoformat(timespec="minutes"), **machine, "rows": []}
     with tempfile.TemporaryDirectory() as folder:
         for size in (int(float(text)) for text in arguments.sizes.split(",")):
@@ -68,6 +71,7 @@ def main() -> None:
         if arguments.commands:
             report["commands"] = measure_commands(frame)
     add_ratios(report["rows"])
+    report["minutes"] = (time.perf_counter() - started) / 60
     print(as_text(report))
     if arguments.commands:
         print(COMMANDS_NOTE)
@@ -186,7 +190,7 @@ def finish(row: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_ratios(rows: list[dict[str, Any]]) -> None:
-    """Add how many times faster each of ours is than its rival, in the whole and by iteration."""
+    """Add how many times faster each row is than its rival, in the whole and by iteration."""
     cell = {(row["labels"], row["classes"], row["method"]): row for row in rows}
     for (labels, classes, method), row in cell.items():
         rival = cell.get((labels, classes, RIVAL.get(method, "")), {})

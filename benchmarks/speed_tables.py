@@ -20,7 +20,8 @@ def as_text(report: dict[str, Any]) -> str:
     """Return Markdown: the machine, a row for every run, the slopes, and what the command line takes."""
     lines = [
         f"{report['date'][:10]}, {report['machine']}, {report['cores']} cores: copies {report['copy'] / 1e9:.1f} GB/s (read "
-        f"and written), {report['multiply_add'] / 1e9:.1f} thousand million multiply-adds a second.",
+        f"and written), {report['multiply_add'] / 1e9:.1f} thousand million multiply-adds a second; {report['minutes']:.1f} "
+        "minutes in all.",
         "",
         "| " + " | ".join(HEAD) + " |",
         "|---" * len(HEAD) + "|",
@@ -30,9 +31,16 @@ def as_text(report: dict[str, Any]) -> str:
         lines += ["", "| method | K | slope of log seconds against log labels |", "|---|---|---|"]
         lines += [f"| {method} | {classes} | {slope:.2f} |" for (method, classes), slope in found.items()]
     if "commands" in report:
-        lines += ["", "| command | seconds | CPU seconds |", "|---|---|---|"]
-        lines += [f"| {name} | {seconds:.2f} | {cpu:.2f} |" for name, (seconds, cpu) in report["commands"].items()]
+        lines += ["", "| command | seconds (spread) | CPU seconds |", "|---|---|---|"]
+        lines += [command_row(name, sorted(runs)) for name, runs in report["commands"].items()]
     return "\n".join(lines)
+
+
+def command_row(name: str, runs: list[tuple[float, float]]) -> str:
+    """Return the median run of a command as a row, with the fewest and the most seconds where there were several."""
+    seconds, cpu = runs[(len(runs) - 1) // 2]
+    spread = f" ({runs[0][0]:.2f} to {runs[-1][0]:.2f})" if len(runs) > 1 else ""
+    return f"| {name} | {seconds:.2f}{spread} | {cpu:.2f} |"
 
 
 def cells(row: dict[str, Any]) -> list[str]:

@@ -189,11 +189,11 @@ def test_a_lost_executor_changes_nothing(sessions):
     class Shaken(SparkEngine):
         jobs = 0
 
-        def reduce(self, blocks, task, size):
+        def _run(self, task):
             self.jobs += 1
             if self.jobs == 3:
                 os.kill(lost, signal.SIGKILL)
-            return super().reduce(blocks, task, size)
+            return super()._run(task)
 
     method = MinimaxEntropy(starts=1, max_iter=4)
     calm, shaken = method.solve(SparkEngine(data)), method.solve(Shaken(data))

@@ -7,7 +7,7 @@ import pytest
 from crowdassay.checks.engines import CHECKS, problems
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
-from crowdassay.engines.spark import SparkEngine
+from crowdassay.engines.spark import MOST_MISSED, SparkEngine
 from crowdassay.engines.spark_tasks import Pack, block_items, rows_of
 from engines.fake_spark import fake_labels
 
@@ -15,6 +15,13 @@ ENGINES = {
     "collected": lambda labels: SparkEngine(fake_labels(labels)),
     "sharded": lambda labels: SparkEngine(fake_labels(labels), direct_bytes=0),
 }
+
+
+@pytest.fixture(autouse=True)
+def own_disk(tmp_path, monkeypatch):
+    """An executor's folder, in which sweeps leave copies of blocks."""
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},elsewhere")
+    return tmp_path
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
@@ -43,3 +50,25 @@ def test_blocks_end_with_an_item_however_batches_are_cut():
         assert workers.tolist() == list(range(18))
         gold = np.concatenate([np.frombuffer(block["gold"].as_py(), np.int32) for block in blocks])
         assert gold.tolist() == [0, 4, 15, 16]
+
+
+def test_later_sweeps_read_copies(own_disk):
+    labels = problems()["three classes"]
+    engine, prior = SparkEngine(fake_labels(labels)), np.zeros(3)
+    log_p = np.log(np.random.default_rng(0).dirichlet(np.ones(3), (labels.n_workers, 3)))
+    blocks, first = engine._codes, engine.count(log_p, prior)
+    engine._codes = None  # what is not to be read again
+    np.testing.assert_array_equal(engine.count(log_p, prior).counts, first.counts)
+    engine._codes = blocks
+    for _ in range(MOST_MISSED + 1):
+        next(own_disk.glob("*/*.arrow")).unlink()
+        assert engine.count(log_p, prior).objective == first.objective
+        assert engine.count(log_p, prior).objective == first.objective
+    next(own_disk.glob("*/*.arrow")).unlink()
+    assert engine.count(log_p, prior).objective == first.objective
+    left = len(list(own_disk.glob("*/*.arrow")))
+    engine.count(log_p, prior)
+    assert len(list(own_disk.glob("*/*.arrow"))) == left, "copies that go missing are still made again"
+    engine.data.blocks.unpersist = lambda: None
+    engine.close()
+    assert not list(own_disk.iterdir())

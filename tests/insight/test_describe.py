@@ -83,7 +83,7 @@ def test_few_labels_give_no_verdict():
 def test_difficulty_needs_labels():
     found = insight((["a"] * 6 + ["b"] * 2, list("uvwxyzuv"), [0] * 6 + [0, 1]))
     low, high, verdict = found.difficulty
-    assert verdict[1] == "too few labels"
+    assert verdict[1].as_py() == "too few labels"
     assert 0 < low[0] < high[0] < 0.4
     assert high[1] - low[1] > 0.8
 

@@ -10,7 +10,7 @@ import pytest
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy, simulate
 from crowdassay.data.text import short
 from crowdassay.report.build import build_report, write_report
-from crowdassay.report.html import as_json, fingerprint
+from crowdassay.report.html import as_json, fingerprint, vega
 from crowdassay.simulation.story import birds
 from crowds import draw_workers
 from hostile import NAMES, hostile_labels
@@ -162,3 +162,19 @@ def test_it_names_who_copies_whom():
     text = " ".join("".join(Page(build_report(DawidSkene(smoothing=0.5).fit(labels).result_.insight)).text[:-3]).split())
     assert re.search(r"Workers who look like copies of one another .* WillaWill9797|WillWilla9797", text), text[:3000]
     assert "built-in" not in text
+
+
+def test_scripts_are_put_together_once_for_a_user(tmp_path, monkeypatch):
+    def carry(**_):
+        pytest.fail("put together again")
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    text = vega.__wrapped__()
+    (kept,) = (tmp_path / "crowdassay").iterdir()
+    assert kept.read_text(encoding="utf-8") == text
+    monkeypatch.setattr("vl_convert.javascript_bundle", carry)
+    assert vega.__wrapped__() == text
+    monkeypatch.undo()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))  # where nothing can be kept
+    assert vega.__wrapped__() == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from crowdassay.engines.base import Ability, Counts, Sums, Weights
 from crowdassay.engines.gather import Wanted, join
 from crowdassay.engines.light import is_light
 from crowdassay.engines.local import log_softmax
+from crowdassay.engines.spark_copies import MISSING, FromCopies, LeaveCopies
 from crowdassay.engines.spark_data import SparkLabels
 from crowdassay.engines.spark_session import run
 from crowdassay.engines.spark_tasks import (
@@ -31,6 +33,7 @@ from crowdassay.model.family import Model
 
 DIRECT_BYTES = 64 * 10**6  # sums of all partitions that the driver collects and adds by itself
 SHARD_BYTES = 4 * 10**6
+MOST_MISSED = 3  # sweeps that may find a copy missing before copies are no longer looked for
 
 
 class SparkEngine:
@@ -56,7 +59,8 @@ class SparkEngine:
         self.data, self.direct_bytes = data, direct_bytes
         self.n_items, self.n_workers = data.n_items, len(data.workers)
         self.n_classes, self.n_labels = len(data.classes), data.n_labels
-        self._codes = data.blocks.select(*CODES)
+        self._codes, self._numbers = data.blocks.select(*CODES), data.blocks.select("block")
+        self._token, self._copied, self._missed = uuid.uuid4().hex, False, 0
 
     @property
     def worker_counts(self) -> IntArray:
@@ -94,8 +98,23 @@ class SparkEngine:
         return join(block_labels(row, self.n_workers, self.n_classes, **names) for row in rows)
 
     def _run(self, task: Sweep) -> tuple[float, FloatArray, FloatArray]:
-        objective, totals, sums = self.reduce(self._codes, task, task.tables.nbytes)
+        size = task.tables.nbytes
+        found = self._from_copies(task) if size * self.data.n_partitions <= self.direct_bytes else None
+        objective, totals, sums = found or self.reduce(self._codes, task, size)
         return objective, sums.reshape(task.tables.shape), totals
+
+    def _from_copies(self, task: Sweep) -> tuple[float, FloatArray, FloatArray] | None:
+        """Run a task on copies of the blocks, leaving some where there are none; None where that does not serve."""
+        if self.data.folder is not None or self._missed > MOST_MISSED:
+            return None
+        if self._copied:
+            table = run(lambda: self._numbers.mapInArrow(FromCopies(task, self._token), SUMS).toArrow())
+            if MISSING not in table["shard"].to_pylist():
+                return read_sums(table)
+            self._missed += 1
+        self.data.copies.add(self._token)
+        self._copied = True
+        return self.reduce(self._codes, LeaveCopies(task, self._token), task.tables.nbytes)
 
     def reduce(self, blocks: Any, task: Any, size: int) -> tuple[float, FloatArray, FloatArray]:
         """Run a task that yields sums of ``size`` bytes on every partition of ``blocks``, and add what comes back."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
 from crowdassay.data.labels import MAX_CLASSES, ImportReport
+from crowdassay.engines.spark_copies import Forget
 from crowdassay.engines.spark_gold import attach, known_classes
 from crowdassay.engines.spark_session import check_driver, remove_folder, run, use_this_python
 from crowdassay.engines.spark_tasks import BLOCKS, Pack
-from crowdassay.errors import DataError
+from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.io.classes import arrange_classes
 from crowdassay.io.columns import find_columns
 from crowdassay.io.values import is_text, number_of
@@ -58,6 +60,8 @@ class SparkLabels:
         Where there is a truth: how many of its items have labels, and how many have none.
     folder : str, optional
         Where the blocks lie, if that is a folder of ours.
+    copies : set of str
+        Engines that have left copies of the blocks on executors' disks.
     """
 
     blocks: Any
@@ -75,9 +79,13 @@ class SparkLabels:
     report: ImportReport
     truth: dict[str, int] | None = None
     folder: str | None = None
+    copies: set[str] = field(default_factory=set)
 
     def close(self) -> None:
-        """Let Spark forget the blocks, and remove their folder."""
+        """Let Spark forget the blocks, and remove their folder and copies."""
+        with suppress(CrowdassayError):  # the end of the session removes copies too
+            for token in self.copies:
+                run(self.blocks.select("block").mapInArrow(Forget(token), "block bigint").toArrow)
         forget(self.blocks, self.folder)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from crowdassay.arrays import FloatArray, IntArray, largest, row_sum
 from crowdassay.data.record import Record, confusion_columns
@@ -15,6 +16,9 @@ from crowdassay.insight.connection import Connection
 from crowdassay.insight.intervals import difficulty_interval
 from crowdassay.insight.verdicts import ANSWERS_TO_JUDGE
 
+STANDINGS = ("open", "settled", "tied", "unidentifiable", "known")
+SETTLED, TIED, UNIDENTIFIABLE, KNOWN = range(1, 5)
+DIFFICULTIES = ("ordinary", "hard", "easy", "too few labels")
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
 
 
@@ -36,28 +40,31 @@ class ItemInsight:
     mean_difficulty: float
 
     @cached_property
-    def standings(self) -> list[str]:
-        """For each item: known, unidentifiable, tied, settled (sure enough for the method) or open."""
+    def standing(self) -> NDArray[np.int8]:
+        """For each item the number, among `STANDINGS`, of how it stands, shape (n_items,)."""
         record, group = self.record, self.connection.of_items(self.record.labels)
-        names = np.empty(len(group), object)
-        names[:] = "open"  # one text for all items that share it, which np.full would copy
-        names[record.probability >= record.settled] = "settled"
-        names[record.tied] = "tied"
-        names[(group < 0) | ~self.connection.identified[group]] = "unidentifiable"
-        names[record.labels.gold >= 0] = "known"
-        return list(names)
+        found = np.zeros(len(group), np.int8)
+        found[record.probability >= record.settled] = SETTLED
+        found[record.tied] = TIED
+        found[(group < 0) | ~self.connection.identified[group]] = UNIDENTIFIABLE
+        found[record.labels.gold >= 0] = KNOWN
+        return found
 
     @cached_property
-    def difficulty(self) -> tuple[FloatArray, FloatArray, list[str]]:
+    def standings(self) -> list[str]:
+        """For each item: known, unidentifiable, tied, settled (sure enough for the method) or open."""
+        return _named(self.standing, STANDINGS).to_pylist()
+
+    @cached_property
+    def difficulty(self) -> tuple[FloatArray, FloatArray, pa.Array]:
         """Limits of every item's difficulty, and whether it is hard, easy, ordinary, or has too few labels to tell."""
         labels = self.record.labels
         low, high = difficulty_interval(labels.votes(), self.record.posterior)
-        names = np.empty(labels.n_items, object)
-        names[:] = "ordinary"
-        names[low > self.mean_difficulty] = "hard"
-        names[high < self.mean_difficulty] = "easy"
-        names[np.diff(labels.starts) < ANSWERS_TO_JUDGE] = "too few labels"
-        return low, high, list(names)
+        found = np.zeros(labels.n_items, np.int8)
+        found[low > self.mean_difficulty] = 1
+        found[high < self.mean_difficulty] = 2
+        found[np.diff(labels.starts) < ANSWERS_TO_JUDGE] = 3
+        return low, high, _named(found, DIFFICULTIES)
 
     def items_table(self) -> pa.Table:
         """Tabulate item, n_labels, probability, standing, entropy, vote_share, difficulty and, with an item block, tau.
@@ -71,7 +78,7 @@ class ItemInsight:
             "item": labels.items,
             "n_labels": n_labels,
             "probability": record.probability,
-            "standing": self.standings,
+            "standing": _named(self.standing, STANDINGS),
             "entropy": record.entropy,
             "vote_share": votes / np.maximum(n_labels, 1),
         }
@@ -81,6 +88,11 @@ class ItemInsight:
         if record.phi is not None and labels.n_classes**2 <= WIDEST_ITEM_TABLE and record.tau is not None:
             columns |= confusion_columns(labels, "tau", record.tau)
         return pa.table(columns)
+
+
+def _named(numbers: NDArray[np.int8], names: tuple[str, ...]) -> pa.Array:
+    """Return the names that numbers stand for: no Python text for every item."""
+    return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(names)).dictionary_decode()
 
 
 def hardness(record: Record) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.record import Record
-from crowdassay.insight.items import ItemInsight
+from crowdassay.insight.items import KNOWN, SETTLED, ItemInsight
 from crowdassay.metrics.calibration import calibration
 from crowdassay.metrics.scores import Score, without_gold
 from crowdassay.special import expit, logit
@@ -86,7 +86,7 @@ class Totals:
             labels=labels.n_labels,
             tied=int(record.tied.sum()),
             known=int((labels.gold >= 0).sum()),
-            settled=insight.standings.count("settled") + insight.standings.count("known"),
+            settled=int(np.isin(insight.standing, (SETTLED, KNOWN)).sum()),
             unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
             probability=float(record.probability.sum()),
             wrong=float(wrong.sum()),

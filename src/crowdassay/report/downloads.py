@@ -10,20 +10,21 @@ from crowdassay.insight.insight import Insight
 from crowdassay.io.write import csv_lines
 
 LARGEST_DOWNLOAD = 600_000  # characters of a file that goes into the page
+MOST_ROWS = LARGEST_DOWNLOAD // 20
 WORKERS = ("worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "action", "verdict", "evidence", "looks_like")
 
 
 def downloads(insight: Insight) -> list[dict[str, str]]:
     """Return the name, a description and the address of each file that is small enough to go into the page."""
     tables = []
-    if not insight.partial:
+    if not insight.partial and insight.record.labels.n_items < MOST_ROWS:
         table = insight.record.labels_table().append_column("standing", pa.array(insight.standings))
         tables.append(("labels.csv", "the label of every item", table))
     tables.append(("workers.csv", "all workers", insight.workers_table().select(WORKERS)))
     worth = insight.next_table()
     if worth.num_rows:
         tables.append(("next.csv", "items to label next", worth))
-    small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < LARGEST_DOWNLOAD // 20]
+    small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < MOST_ROWS]
     return [{"name": name, "text": text, "address": data} for name, text, data in small if len(data) <= LARGEST_DOWNLOAD]
 
 

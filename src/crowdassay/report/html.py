@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from crowdassay.errors import MissingExtraError
+from crowdassay.datasets.folders import user_folder
+from crowdassay.errors import FileError, MissingExtraError
+from crowdassay.io.write import write_bytes
 from crowdassay.report.chart import VERSION, Chart, converter
 
 # What may end a script element, or a line in old JavaScript, is written as an escape; JSON reads it back the same.
@@ -84,8 +87,18 @@ def asset(name: str) -> str:
 
 @cache
 def vega() -> str:
-    """Return the scripts that draw charts, from the dependency that carries them; they take seconds to put together."""
-    text = str(converter().javascript_bundle(vl_version=VERSION))
+    """Return the scripts that draw charts, from the dependency that carries them.
+
+    They take seconds to put together, so they are kept in the user's data folder, if that can be written to.
+    """
+    carrier, text = converter(), ""
+    name = f"vega-{VERSION}-{carrier.__version__}.js"
+    with suppress(OSError, UnicodeDecodeError, RuntimeError):  # the last where a user has no home
+        text = user_folder().with_name(name).read_text(encoding="utf-8")
+    if not text:
+        text = str(carrier.javascript_bundle(vl_version=VERSION))
+        with suppress(FileError, RuntimeError):
+            write_bytes(text.encode(), user_folder().with_name(name))
     assert "</script" not in text.lower() and "<!--" not in text  # noqa: PT018  nothing may end the element early
     return text
 
