@@ -26,6 +26,7 @@ import pyarrow as pa
 from scipy.optimize import nnls
 
 from crowdassay.engines.base import Weights
+from crowdassay.engines.light import is_light
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.spark import SparkEngine
 from crowdassay.engines.spark_data import encode_frame
@@ -108,7 +109,11 @@ def measure(
     codes = data.blocks.select(*CODES)
     for name, task, work in (
         ("dawid-skene", Sweep(log_p, prior, Weights.FREE, None), lambda: engine.count(log_p, prior)),
-        ("minimax", Sweep(sigma, prior, Weights.FREE, model), lambda: engine.sweep(model, sigma, prior)),
+        (
+            "minimax",
+            Sweep(sigma, prior, Weights.FREE, model, light=is_light(model, data.longest)),
+            lambda: engine.sweep(model, sigma, prior),
+        ),
     ):
         kernel = sum(codes.mapInArrow(Alone(task), "seconds double").toArrow()["seconds"].to_pylist())
         cores, seconds = cost(work, repeats)

@@ -7,7 +7,7 @@ import pytest
 from crowdassay.checks.engines import CHECKS, problems
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
-from crowdassay.engines.spark import MOST_MISSED, SparkEngine
+from crowdassay.engines.spark import DIRECT_BYTES, MOST_MISSED, SparkEngine
 from crowdassay.engines.spark_tasks import Pack, block_items, rows_of
 from engines.fake_spark import fake_labels
 
@@ -52,9 +52,10 @@ def test_blocks_end_with_an_item_however_batches_are_cut():
         assert gold.tolist() == [0, 4, 15, 16]
 
 
-def test_later_sweeps_read_copies(own_disk):
+@pytest.mark.parametrize("direct", [0, DIRECT_BYTES], ids=["sharded", "collected"])
+def test_later_sweeps_read_copies(own_disk, direct):
     labels = problems()["three classes"]
-    engine, prior = SparkEngine(fake_labels(labels)), np.zeros(3)
+    engine, prior = SparkEngine(fake_labels(labels), direct_bytes=direct), np.zeros(3)
     log_p = np.log(np.random.default_rng(0).dirichlet(np.ones(3), (labels.n_workers, 3)))
     blocks, first = engine._codes, engine.count(log_p, prior)
     engine._codes = None  # what is not to be read again

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
@@ -98,31 +101,30 @@ class SparkEngine:
         return join(block_labels(row, self.n_workers, self.n_classes, **names) for row in rows)
 
     def _run(self, task: Sweep) -> tuple[float, FloatArray, FloatArray]:
-        size = task.tables.nbytes
-        found = self._from_copies(task) if size * self.data.n_partitions <= self.direct_bytes else None
-        objective, totals, sums = found or self.reduce(self._codes, task, size)
+        objective, totals, sums = read_sums(self._from_copies(task) or self._reduce(self._codes, task))
         return objective, sums.reshape(task.tables.shape), totals
 
-    def _from_copies(self, task: Sweep) -> tuple[float, FloatArray, FloatArray] | None:
+    def _from_copies(self, task: Sweep) -> pa.Table | None:
         """Run a task on copies of the blocks, leaving some where there are none; None where that does not serve."""
         if self.data.folder is not None or self._missed > MOST_MISSED:
             return None
         if self._copied:
-            table = run(lambda: self._numbers.mapInArrow(FromCopies(task, self._token), SUMS).toArrow())
+            table = self._reduce(self._numbers, task, partial(FromCopies, self._token))
             if MISSING not in table["shard"].to_pylist():
-                return read_sums(table)
+                return table
             self._missed += 1
         self.data.copies.add(self._token)
         self._copied = True
-        return self.reduce(self._codes, LeaveCopies(task, self._token), task.tables.nbytes)
+        return self._reduce(self._codes, task, partial(LeaveCopies, self._token))
 
-    def reduce(self, blocks: Any, task: Any, size: int) -> tuple[float, FloatArray, FloatArray]:
-        """Run a task that yields sums of ``size`` bytes on every partition of ``blocks``, and add what comes back."""
+    def _reduce(self, blocks: Any, task: Sweep, wrap: Callable[[Sweep], Any] = lambda task: task) -> pa.Table:
+        """Run a task on every partition of ``blocks``, and return the rows of sums that come back."""
+        size = task.tables.nbytes
         if size * self.data.n_partitions <= self.direct_bytes:
-            return read_sums(run(lambda: blocks.mapInArrow(task, SUMS).toArrow()))
+            return run(lambda: blocks.mapInArrow(wrap(task), SUMS).toArrow())
         shards = min(self.n_workers, max(1, -(-size // SHARD_BYTES), min(self.data.n_partitions, 64)))
-        parts = blocks.mapInArrow(replace(task, shards=shards), SUMS)
-        return read_sums(run(lambda: parts.repartition(shards, "shard").mapInArrow(add, SUMS).toArrow()))
+        parts = blocks.mapInArrow(wrap(replace(task, shards=shards)), SUMS)
+        return run(lambda: parts.repartition(shards, "shard").mapInArrow(add, SUMS).toArrow())
 
     def close(self) -> None:
         """Let Spark forget the blocks."""

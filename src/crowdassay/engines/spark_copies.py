@@ -26,8 +26,8 @@ MISSING = -1  # the shard of a row that says that a copy was not found
 class LeaveCopies:
     """A task for whole blocks, each of which is copied on its way."""
 
-    task: Any
     token: str
+    task: Any
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Copy the blocks of one partition and hand them on."""
@@ -47,8 +47,8 @@ class LeaveCopies:
 class FromCopies:
     """The same task for the numbers of blocks."""
 
-    task: Any
     token: str
+    task: Any
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Run the task on the copies of one partition's blocks; without one of them, say so."""

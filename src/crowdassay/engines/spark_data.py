@@ -16,7 +16,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.data.labels import MAX_CLASSES, ImportReport
 from crowdassay.engines.spark_copies import Forget
 from crowdassay.engines.spark_gold import attach, known_classes
-from crowdassay.engines.spark_session import check_driver, remove_folder, run, use_this_python
+from crowdassay.engines.spark_session import check_driver, is_local, remove_folder, run, use_this_python
 from crowdassay.engines.spark_tasks import BLOCKS, Pack
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.io.classes import arrange_classes
@@ -121,7 +121,7 @@ def encode_frame(
     allow_drops : bool
         Go on even if more than half of the rows miss a value.
     partitions : int, optional
-        By default one for every two million labels, or more where Spark is set to shuffle into more.
+        By default one for every two million labels, or more where Spark has more cores, or is set to shuffle into more.
     spool : str, optional
         A folder that driver and executors reach. The blocks are written there as Parquet and read back, which cuts their
         history, and stay there until `SparkLabels.close`; without, Spark keeps them in memory and on local disks.
@@ -153,7 +153,7 @@ def encode_frame(
     kept = plain.filter("item is not null and worker is not null and label is not null")
     workers, worker_counts = list_workers(kept, len(class_values), tables)
     n_labels = int(worker_counts.sum())
-    n_partitions = partitions or default_partitions(n_labels, int(spark.conf.get("spark.sql.shuffle.partitions")))
+    n_partitions = partitions or default_partitions(n_labels, slots(spark))
     coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)
     class_counts = np.bincount(class_of, counts, len(class_values)).astype(np.int64)
     matched: dict[str, dict[str, int]] = {}
@@ -278,8 +278,13 @@ def list_workers(kept: Any, n_classes: int, tables: float) -> tuple[pa.Array, In
     return _array(table["worker"]), table["count"].to_numpy().astype(np.int64)
 
 
+def slots(spark: Any) -> int:
+    """Return as many parts as keep all cores busy: this machine's cores, elsewhere what Spark shuffles into."""
+    return int(spark.sparkContext.defaultParallelism if is_local(spark) else spark.conf.get("spark.sql.shuffle.partitions"))
+
+
 def default_partitions(n_labels: int, shuffles: int) -> int:
-    """Return how many partitions serve: as many as Spark shuffles into, but tasks neither tiny nor huge.
+    """Return how many partitions serve: as many as keep all cores busy, but tasks neither tiny nor huge.
 
     >>> default_partitions(10_000, 200), default_partitions(10**7, 200), default_partitions(10**10, 200)
     (1, 200, 5000)
