@@ -55,36 +55,36 @@ def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **option
         check_free(out, FILES, FILES[-1])
         refuse_inputs(labels, [], [(out, FILES)])
     data = read(labels, options)
-    found = measure(data, **{name: options[name] for name in ("level", "resamples", "seed", "confidence")})
+    measured = measure(data, **{name: options[name] for name in ("level", "resamples", "seed", "confidence")})
     if out is not None:
         with replacing_folder(out, FILES, FILES[-1]) as fresh:
-            for name, table in found.tables.items():
+            for name, table in measured.tables.items():
                 write_table(table, fresh / f"{name}.csv", "csv")
     if as_json:
         import json
 
-        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False, default=str))
+        click.echo(json.dumps(measured.as_dict(), indent=2, ensure_ascii=False, default=str))
     else:
-        show(found, out)
+        show(measured, out)
 
 
-def show(found: Agreement, out: Path | None) -> None:
+def show(measured: Agreement, out: Path | None) -> None:
     """Print the tables: the whole of the first two, the ends of the others."""
     from rich.console import Console
     from rich.table import Table
 
     from crowdassay.cli.summary import shown
 
-    console, counts = Console(highlight=False, markup=False), found.counts
-    tables = {name: table.to_pylist() for name, table in found.tables.items() if name != "workers"}
+    console, counts = Console(highlight=False, markup=False), measured.counts
+    tables = {name: table.to_pylist() for name, table in measured.tables.items() if name != "workers"}
     console.print(
         f"{counts['judgements_compared']:,} judgements of {counts['items_compared']:,} items can be compared with another "
         f"worker's: {counts['pairs_compared']:,} pairs. Read: {counts['labels']:,} labels of {counts['items']:,} items by "
         f"{counts['workers']:,} workers."
     )
     console.print()
-    limits = f"{found.confidence:.0%} interval"
-    overall = Table("measure", "value", limits, title=f"Overall ({found.level})", title_justify="left")
+    limits = f"{measured.confidence:.0%} interval"
+    overall = Table("measure", "value", limits, title=f"Overall ({measured.level})", title_justify="left")
     for row in tables["overall"]:
         overall.add_row(NAMES[row["measure"]], number(row["value"]), interval(row["low"], row["high"]))
     console.print(overall)
@@ -107,7 +107,7 @@ def show(found: Agreement, out: Path | None) -> None:
     workers = Table(
         "worker", "items", "agreement", limits, "kappa", "alpha without", title="Workers who agree least", title_justify="left"
     )
-    for row in least_agreeing(found):
+    for row in least_agreeing(measured):
         between = interval(row["agreement_low"], row["agreement_high"])
         values = (number(row["agreement"]), between, number(row["kappa"]), number(row["alpha_without"]))
         workers.add_row(shown(row["worker"]), f"{row['items']:,}{' (few)' if row['few'] else ''}", *values)
@@ -124,11 +124,11 @@ def show(found: Agreement, out: Path | None) -> None:
         console.print(f"Wrote overall, classes, workers and pairs (.csv) to {out}.")
 
 
-def least_agreeing(found: Agreement) -> list[dict[str, Any]]:
+def least_agreeing(measured: Agreement) -> list[dict[str, Any]]:
     """Return the workers of lowest agreement, those with few items only where there are no others."""
     import pyarrow.compute as pc
 
-    table = found.tables["workers"]
+    table = measured.tables["workers"]
     many = table.filter(pc.invert(table["few"]))
     table = (many if many.num_rows else table).filter(pc.is_valid((many if many.num_rows else table)["agreement"]))
     rows: list[dict[str, Any]] = table.sort_by("agreement").slice(0, WORKERS_SHOWN).to_pylist()

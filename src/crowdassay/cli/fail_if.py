@@ -16,13 +16,13 @@ def read_conditions(texts: Sequence[str], example: str) -> list[Condition]:
     from crowdassay.errors import ParameterError
     from crowdassay.judges.gate import parse_condition
 
-    found = []
+    conditions = []
     for text in texts:
         try:
-            found.append(parse_condition(text))
+            conditions.append(parse_condition(text))
         except ParameterError:
             raise ParameterError(f"--fail-if '{text}' is no condition; write it like '{example}'.") from None
-    return found
+    return conditions
 
 
 def check_conditions(conditions: Sequence[Condition], figures: dict[str, float | None]) -> list[dict[str, Any]]:
@@ -38,14 +38,14 @@ def check_conditions(conditions: Sequence[Condition], figures: dict[str, float |
     from crowdassay.io.values import listed, shown
     from crowdassay.judges.gate import SIGNS
 
-    found = []
+    broken = []
     for one in conditions:
         if one.name not in figures:
             raise ParameterError(f"--fail-if: there is no {shown(one.name)}; there are {listed(figures, 12)}.")
         value = figures[one.name]
         failed = value is None or SIGNS[one.sign](value, one.limit)
-        found.append({"condition": one.text, "value": value, "failed": bool(failed)})
-    return found
+        broken.append({"condition": one.text, "value": value, "failed": bool(failed)})
+    return broken
 
 
 def tell_failures(gates: Sequence[dict[str, Any]]) -> int:

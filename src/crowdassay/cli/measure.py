@@ -116,15 +116,15 @@ def gather(model: ManyFacet, together: Interactions) -> dict[str, Any]:
         "categories": model.categories_,
         "thresholds": model.thresholds_,
     }
-    found = []
+    rows = []
     for one, two, table in together:
         names = {one: "element", two: "other_element"}
         named = table.rename_columns([names.get(name, name) for name in table.column_names])
         for place, (column, facet) in enumerate((("facet", one), ("other_facet", two))):
             named = named.add_column(place, column, pa.array([facet] * table.num_rows, pa.string()))
-        found.append(named)
-    if found:
-        tables["interactions"] = pa.concat_tables(found)
+        rows.append(named)
+    if rows:
+        tables["interactions"] = pa.concat_tables(rows)
     if model._ratings.group is not None:
         tables |= {"differences": model.differences_, "group_shifts": model.group_shifts_}
     if model._ratings.time is not None:
@@ -136,7 +136,7 @@ def figures(model: ManyFacet, tables: dict[str, Any]) -> dict[str, float | None]
     """Return what conditions may ask about: the whole, then the figures of each facet."""
     import math
 
-    found: dict[str, float | None] = {
+    figures: dict[str, float | None] = {
         "not_converged": float(not model.converged_),
         "not_connected": float(not model.connected_),
         "disordered": float(sum(bool(row["disordered"]) for row in tables["thresholds"].to_pylist())),
@@ -144,12 +144,12 @@ def figures(model: ManyFacet, tables: dict[str, Any]) -> dict[str, float | None]
     for row in tables["facets"].to_pylist():
         for name in ("reliability", "separation", "sd"):
             known = row[name] is not None and not math.isnan(row[name])
-            found[f"{row['facet']}.{name}"] = float(row[name]) if known else None
+            figures[f"{row['facet']}.{name}"] = float(row[name]) if known else None
     for row in tables["measures"].to_pylist():
         worst = max(row["infit"], row["outfit"])  # not a number for extreme elements, which is above nothing
         place = f"{row['facet']}.misfits"
-        found[place] = (found.get(place) or 0.0) + float(worst > MISFIT)
-    return found
+        figures[place] = (figures.get(place) or 0.0) + float(worst > MISFIT)
+    return figures
 
 
 def summarise(model: ManyFacet) -> dict[str, Any]:

@@ -84,15 +84,15 @@ def _show_tests(console: Console, tables: dict[str, Any]) -> None:
         if name not in tables:
             continue
         tested = [row for row in tables[name].to_pylist() if row["p"] is not None and row["p"] == row["p"]]
-        found = [row for row in tested if row["q"] <= CERTAIN]
-        console.print(f"{len(found):,} of {len(tested):,} {title} (false discovery rate {CERTAIN:g}).")
+        certain = [row for row in tested if row["q"] <= CERTAIN]
+        console.print(f"{len(certain):,} of {len(tested):,} {title} (false discovery rate {CERTAIN:g}).")
         table = Table("element", other, value.replace("_", " "), "error", "p", "q")
-        for row in found[:SHOWN]:
+        for row in certain[:SHOWN]:
             beside = row.get("other_element") or (
                 f"{row['rated_higher_in']} than {row['rated_lower_in']}" if "df" in row else row["facet"]
             )
             error = row["standard_error"] if value != "over_all_its_time" else abs(row[value] / row["z"])
             figures = number(row[value]), number(error), small(row["p"]), small(row["q"])
             table.add_row(shown(row["element"]), shown(beside), *figures)
-        if found:
+        if certain:
             console.print(table)

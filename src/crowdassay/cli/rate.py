@@ -58,15 +58,15 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     check_outputs(labels, options)
     data = read(labels, {**options, "classes": None})
     with working(f"Rating {data.n_labels:,} verdicts ...", quiet=options["as_json"]):
-        found = find(data, labels, options)
-    facts = {**found.as_dict(), "read": data.report.as_dict()}
+        rated = find(data, labels, options)
+    facts = {**rated.as_dict(), "read": data.report.as_dict()}
     if options["against"] is not None:
         facts["against"] = compare(data, options)
     facts["gate"] = []
     for condition in conditions:
         failed, value = check_condition(condition, facts)
         facts["gate"].append({"condition": condition.text, "value": value, "failed": failed})
-    write(found, facts, labels, options)
+    write(rated, facts, labels, options)
     if options["as_json"]:
         import json
 
@@ -74,7 +74,7 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     else:
         from crowdassay.cli.rated import show
 
-        show(found, facts, options)
+        show(rated, facts, options)
     failures = [gate for gate in facts["gate"] if gate["failed"]]
     for gate in failures:
         click.echo(f"Failed: {gate['condition']} (it is {gate['value']:.4g}).", err=True)
@@ -142,18 +142,18 @@ def compare(data: Labels, options: dict[str, Any]) -> dict[str, Any]:
     return rate_against(data, other, people=people, classes=read_options(options).classes, **chosen)
 
 
-def write(found: Rated, facts: dict[str, Any], labels: tuple[str, ...], options: dict[str, Any]) -> None:
+def write(rated: Rated, facts: dict[str, Any], labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Write the files that were asked for."""
     from crowdassay.io.write import write_table
 
     if options["next_file"] is not None:
-        write_table(found.next_items(), options["next_file"], "csv")
+        write_table(rated.next_items(), options["next_file"], "csv")
     if options["items_file"] is not None:
-        write_table(found.items(), options["items_file"], "csv")
+        write_table(rated.items(), options["items_file"], "csv")
     if options["report"] is not None:
         from crowdassay.judges.page import write_judges_report
 
-        write_judges_report(found, facts, options["report"], title=f"Rates by {Path(labels[0]).name}")
+        write_judges_report(rated, facts, options["report"], title=f"Rates by {Path(labels[0]).name}")
 
 
 for parameter in rate.params:

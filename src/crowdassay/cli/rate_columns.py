@@ -28,14 +28,14 @@ def item_column(labels: Labels, path: Path, column: str | None, option: str) -> 
         table = read_truth(path, item_column=labels.report.columns["item"], label_column=column)
     except ColumnError as error:
         raise ColumnError(error.message.replace("for the truth", f"for --{option}")) from None
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for item, value in zip(table["item"].to_pylist(), table["label"].to_pylist(), strict=True):
-        if found.setdefault(item, value) != value:
+        if values.setdefault(item, value) != value:
             raise DataError(
-                f"Item {shown(item)} has both {shown(found[item])} and {shown(value)} in column {shown(column)}; an item has "
+                f"Item {shown(item)} has both {shown(values[item])} and {shown(value)} in column {shown(column)}; an item has "
                 "one of them. If each answer of a system is an item, give it a name of its own (--item-column)."
             )
-    return found
+    return values
 
 
 def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str | None] | None:
@@ -82,13 +82,13 @@ def read_gold(path: Path | None) -> dict[str, str] | None:
     from crowdassay.io.files import read_truth
 
     table = read_truth(path)
-    found: dict[str, str] = {}
+    truths: dict[str, str] = {}
     for item, value in zip(table["item"].to_pylist(), table["label"].to_pylist(), strict=True):
-        if found.setdefault(item, value) != value:
-            raise DataError(f"The gold gives item {shown(item)} both {shown(found[item])} and {shown(value)}; keep one.")
-    if not found:
+        if truths.setdefault(item, value) != value:
+            raise DataError(f"The gold gives item {shown(item)} both {shown(truths[item])} and {shown(value)}; keep one.")
+    if not truths:
         raise DataError(f"{shown_file(path.name)} holds no item with a label.")
-    return found
+    return truths
 
 
 def read_costs(path: Path | None) -> dict[str, float] | None:
@@ -104,10 +104,10 @@ def read_costs(path: Path | None) -> dict[str, float] | None:
     judge, cost = (next((names[name] for name in known if name in names), None) for known in (JUDGE, COST))
     if judge is None or cost is None:
         raise DataError(f"{shown_file(path.name)} needs the columns judge and cost, a row for each judge.")
-    found = {}
+    costs = {}
     for number, row in enumerate(rows, start=2):
         try:
-            found[str(row[judge]).strip()] = float(row[cost])
+            costs[str(row[judge]).strip()] = float(row[cost])
         except (TypeError, ValueError):
             raise DataError(f"Line {number} of {shown_file(path.name)}: {shown(row[cost])} is no number.") from None
-    return found
+    return costs

@@ -14,7 +14,7 @@ JUDGES_SHOWN = 20
 NONE = "–"
 
 
-def show(found: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
+def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
     """Print the rates, the judges, what they are worth, and what to do next."""
     from rich.console import Console
 
@@ -22,31 +22,31 @@ def show(found: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
 
     console = Console(highlight=False, markup=False)
     console.print(
-        f"{counted(found.verdicts.n_items, 'item')}, {counted(len(found.verdicts.judges), 'judge')}; people saw "
-        f"{counted(len(found.people.item), 'item')} ({counted(found.people.n_labels, 'label')})."
+        f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(rated.verdicts.judges), 'judge')}; people saw "
+        f"{counted(len(rated.people.item), 'item')} ({counted(rated.people.n_labels, 'label')})."
     )
     console.print()
-    show_rates(console, found)
+    show_rates(console, rated)
     show_groups(console, facts)
-    show_judges(console, found)
-    for sentence in sentences(found):
+    show_judges(console, rated)
+    for sentence in sentences(rated):
         console.print(sentence, soft_wrap=True)
-    for note in found.notes:
+    for note in rated.notes:
         console.print(f"Note: {note}", soft_wrap=True)
     for name in ("next_file", "items_file", "report"):
         if options[name] is not None:
             console.print(f"Wrote {options[name]}.", soft_wrap=True)
 
 
-def show_rates(console: Console, found: Rated) -> None:
+def show_rates(console: Console, rated: Rated) -> None:
     """Print the rate of each class beside what people, and judges, say alone."""
     from rich.table import Table
 
     from crowdassay.cli.summary import shown
 
-    limits = f"{found.confidence:.0%} interval"
+    limits = f"{rated.confidence:.0%} interval"
     table = Table("class", "rate", limits, "people alone", "judges alone claim", title="Rate", title_justify="left")
-    for name, one, alone, claim in zip(found.verdicts.classes, found.rates, found.alone, found.claimed, strict=True):
+    for name, one, alone, claim in zip(rated.verdicts.classes, rated.rates, rated.alone, rated.claimed, strict=True):
         table.add_row(shown(name), percent(one.estimate), between(one), with_limits(alone), with_limits(claim))
         if table.row_count == JUDGES_SHOWN:
             break
@@ -80,14 +80,14 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
         console.print(text, soft_wrap=True)
 
 
-def show_judges(console: Console, found: Rated) -> None:
+def show_judges(console: Console, rated: Rated) -> None:
     """Print each judge against people, the most accurate first."""
     from rich.table import Table
 
     from crowdassay.cli.summary import shown
 
     table = Table("judge", "items", "accuracy", "95% interval", "kappa", "verdict", title="Judges", title_justify="left")
-    order = sorted(found.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
+    order = sorted(rated.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
     for one in order[:JUDGES_SHOWN]:
         kappa = NONE if one.kappa is None else f"{one.kappa:.2f}"
         cells = (NONE, NONE) if one.accuracy is None else (percent(one.accuracy.estimate), between(one.accuracy))
@@ -100,12 +100,12 @@ def show_judges(console: Console, found: Rated) -> None:
         console.print(f"{len(order) - JUDGES_SHOWN} more judges are in --json and in the report.")
 
 
-def sentences(found: Rated) -> list[str]:
+def sentences(rated: Rated) -> list[str]:
     """Say what the judges are worth, who errs alike, who can be dropped and what to do next."""
     from crowdassay.judges.sentences import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
 
-    said = [about_help(found), about_worth(found), *about_replacing(found), *about_order(found), about_people(found)]
-    said += [to_drop(found), to_do(found) if len(found.ahead.item) else ""]
+    said = [about_help(rated), about_worth(rated), *about_replacing(rated), *about_order(rated), about_people(rated)]
+    said += [to_drop(rated), to_do(rated) if len(rated.ahead.item) else ""]
     return [sentence for sentence in said if sentence]
 
 

@@ -123,7 +123,7 @@ def host_names(host: str, port: int, more: tuple[str, ...]) -> frozenset[str]:
     names = {*LOOPBACK, *more}
     if not _is_any(host):
         names.add(f"[{host}]" if ":" in host else host)
-    return frozenset(found for name in names for found in ({name.lower(), f"{name.lower()}:{port}"}))
+    return frozenset(spelling for name in names for spelling in ({name.lower(), f"{name.lower()}:{port}"}))
 
 
 def _is_any(host: str) -> bool:

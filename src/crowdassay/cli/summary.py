@@ -153,14 +153,14 @@ def print_workers(console: Any, result: Result) -> None:
     """Print the least reliable workers."""
     from rich.table import Table
 
-    found = result.insight
+    insight = result.insight
     workers = Table("worker", "labels", "accuracy", "95% interval", "what to do", title="Least reliable workers")
     workers.title_justify = "left"
     for i in least_reliable(result):
-        between = f"{found.low[i]:.3f} to {found.high[i]:.3f}"
-        accuracy = f"{found.accuracy[i]:.3f}" if found.estimable[i] else "unknown"
-        name = shown(found.record.labels.workers[i].as_py())
-        workers.add_row(name, f"{found.n_labels[i]:,}", accuracy, between, found.actions[i])
+        between = f"{insight.low[i]:.3f} to {insight.high[i]:.3f}"
+        accuracy = f"{insight.accuracy[i]:.3f}" if insight.estimable[i] else "unknown"
+        name = shown(insight.record.labels.workers[i].as_py())
+        workers.add_row(name, f"{insight.n_labels[i]:,}", accuracy, between, insight.actions[i])
     console.print(workers)
 
 

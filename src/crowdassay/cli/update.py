@@ -104,12 +104,12 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
             click.echo(f"Note: {strangers}")
     started = time.perf_counter()
     done = take_in(estimator, new, repeats=options["repeats"])
-    found = done.sifted
+    sifted = done.sifted
     return {
-        "n_new_labels": 0 if found.new is None else found.new.n_labels,
-        "n_known_labels": found.known,
-        "n_left_out_labels": found.left_out,
-        "n_replaced_labels": found.replaced,
+        "n_new_labels": 0 if sifted.new is None else sifted.new.n_labels,
+        "n_known_labels": sifted.known,
+        "n_left_out_labels": sifted.left_out,
+        "n_replaced_labels": sifted.replaced,
         "n_touched": len(done.touched),
         "n_changed": done.changed,
         "dropped": dict(new.report.dropped),

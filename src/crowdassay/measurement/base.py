@@ -113,14 +113,14 @@ class Measurement(ABC):
         basis, self._difficulty_rows = self._basis(responses)
         shift = (self._difficulty_rows.sum(axis=0) > 0).astype(float)
         problem = Marginal(responses, basis, shift, 0.0 if self.prior is None else self.prior**-2)
-        found, self.converged_ = problem.maximise(self.spread)
-        self.spread_ = float(np.exp(found[-1]))
+        parameters, self.converged_ = problem.maximise(self.spread)
+        self.spread_ = float(np.exp(parameters[-1]))
         at_edge = not NARROWEST * 1.001 < self.spread_ < WIDEST * 0.999
-        self._covariance = covariance(problem, found, fixed_spread=self.spread is not None or at_edge)
-        self.log_likelihood_, weight = problem.expect(found)
+        self._covariance = covariance(problem, parameters, fixed_spread=self.spread is not None or at_edge)
+        self.log_likelihood_, weight = problem.expect(parameters)
         self._ability = np.sum(weight * problem.theta, axis=1)
         self._ability_error = np.sqrt(np.sum(weight * (problem.theta - self._ability[:, None]) ** 2, axis=1))
-        self._responses, self._rows, self._beta = responses, basis, found[:-1]
+        self._responses, self._rows, self._beta = responses, basis, parameters[:-1]
         return self
 
     @property

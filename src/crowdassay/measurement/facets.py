@@ -245,10 +245,10 @@ class ManyFacet:
     def _group_tests(self) -> list[tuple[pa.Table, pa.Table]]:
         fitted = self._fitted()
         every = [group_differences(fitted, self._residuals, f) for f in range(len(fitted.facets))]
-        found = [one for one in every if one is not None]
-        if not found:
+        tests = [one for one in every if one is not None]
+        if not tests:
             raise DataError("No element was rated in two groups, so that groups cannot be compared.")
-        return found
+        return tests
 
     @property
     def drift_(self) -> Any:

@@ -216,8 +216,8 @@ def _fit_large(problem: Problem, max_iter: int, tol: float) -> Fit:
 
     options = {"maxiter": 20 * max_iter, "maxcor": 30, "ftol": 1e-14, "gtol": max(tol, 1e-6)}
     with one_blas_thread():
-        found: Any = minimize(negative, point * scale, jac=True, method="L-BFGS-B", options=options)
-    point = found.x / scale
+        solution: Any = minimize(negative, point * scale, jac=True, method="L-BFGS-B", options=options)
+    point = solution.x / scale
     directions = np.zeros((design.n_beta, len(design.sign)))
     used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
     for f in range(len(design.sign)):
@@ -230,7 +230,7 @@ def _fit_large(problem: Problem, max_iter: int, tol: float) -> Fit:
     value, _, diagonal = problem.evaluate(point)
     with np.errstate(divide="ignore"):
         covariance = np.where(diagonal > 0, 1.0 / diagonal, np.nan)
-    return _finish(problem, point, covariance, value, int(found.nit), bool(found.success), directions)
+    return _finish(problem, point, covariance, value, int(solution.nit), bool(solution.success), directions)
 
 
 def _finish(

@@ -69,16 +69,16 @@ def residuals_at(design: Design, parameters: FloatArray, theta: FloatArray) -> R
 def residuals(ratings: Ratings, design: Design, fit: Fit, *, joint: bool) -> Residuals:
     """Return residuals at the objects' most likely measures; objects with the lowest or highest scores only are left out."""
     theta = fit.theta if joint else likeliest(design, fit.parameters)[0]
-    found = residuals_at(design, fit.parameters, theta)
+    every = residuals_at(design, fit.parameters, theta)
     scores = np.arange(design.seen.shape[1])
     high = np.where(design.seen, scores, -1).max(axis=1)[design.step]
     low = np.where(design.seen, scores, len(scores)).min(axis=1)[design.step]
-    owner = found.owner
+    owner = every.owner
     up = np.bincount(owner[design.score > low], minlength=design.n_objects) > 0
     down = np.bincount(owner[design.score < high], minlength=design.n_objects) > 0
     rows = (up & down)[owner]
     return Residuals(
-        found.rows[rows], found.residual[rows], found.variance[rows], found.fourth[rows], found.logit[rows], owner[rows],
+        every.rows[rows], every.residual[rows], every.variance[rows], every.fourth[rows], every.logit[rows], owner[rows],
         fitted=not joint,
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def graph_subsets(design: Design) -> tuple[IntArray, IntArray]:
 
 def measures_table(model: ManyFacet) -> pa.Table:
     """Return one row for each element of each facet."""
-    ratings, found = model._fitted(), model._residuals
+    ratings, residuals = model._fitted(), model._residuals
     whole, part, group = model._joint_design
     aside = [np.zeros(len(names), bool) for names in ratings.names]
     for one in model._extremes:
@@ -109,7 +109,7 @@ def measures_table(model: ManyFacet) -> pa.Table:
     for f, names in enumerate(ratings.names):
         size, codes = len(names), ratings.code[:, f]
         count = np.bincount(codes, minlength=size)
-        fit = mean_squares(found, ratings.code[found.rows, f], size)
+        fit = mean_squares(residuals, ratings.code[residuals.rows, f], size)
         if f == model._item:
             subset = group
         else:
@@ -179,21 +179,21 @@ def categories_table(model: ManyFacet) -> pa.Table:
 
     Infit and outfit divide the squared residuals of the ratings with that score by those the model expects of it.
     """
-    ratings, found, design = model._fitted(), model._residuals, model._design
+    ratings, residuals, design = model._fitted(), model._residuals, model._design
     size = len(ratings.values)
-    codes, scores = ratings.score[found.rows], np.arange(size)
+    codes, scores = ratings.score[residuals.rows], np.arange(size)
     table = design.tables(model._fit.parameters)
-    step = np.zeros(len(codes), np.int64) if model._steps is None else ratings.code[found.rows, model._steps]
+    step = np.zeros(len(codes), np.int64) if model._steps is None else ratings.code[residuals.rows, model._steps]
     seen, expected = np.zeros((4, size)), np.zeros((4, size))
     for first in range(0, len(codes), BLOCK):
         part = slice(first, first + BLOCK)
-        chance = np.exp(np.clip(scores * found.logit[part, None] - table[step[part]], -700, 700))
+        chance = np.exp(np.clip(scores * residuals.logit[part, None] - table[step[part]], -700, 700))
         chance /= chance.sum(axis=1, keepdims=True)
         off = scores - (chance @ scores)[:, None]
-        allowed = (found.variance / found.allowed)[part, None]
-        logit = np.broadcast_to(found.logit[part, None], off.shape)
+        allowed = (residuals.variance / residuals.allowed)[part, None]
+        logit = np.broadcast_to(residuals.logit[part, None], off.shape)
         own = codes[part, None] == scores
-        parts = (np.ones_like(off), logit, off**2, off**2 / found.variance[part, None])
+        parts = (np.ones_like(off), logit, off**2, off**2 / residuals.variance[part, None])
         for n, value in enumerate(parts):
             seen[n] += np.where(own, value * (allowed if n > 1 else 1.0), 0.0).sum(axis=0)
             expected[n] += (chance * value).sum(axis=0)

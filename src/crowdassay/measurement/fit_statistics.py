@@ -47,7 +47,7 @@ class Residuals:
         return np.maximum(variance * (1.0 - variance / objects), 1e-3 * variance)
 
 
-def mean_squares(found: Residuals, codes: IntArray, size: int) -> dict[str, FloatArray]:
+def mean_squares(residuals: Residuals, codes: IntArray, size: int) -> dict[str, FloatArray]:
     r"""Return infit, outfit and their standardised forms for each of ``size`` groups of ratings.
 
     .. math::  \text{outfit} = \frac1N \sum_n \frac{r_n^2}{v_n}, \quad \text{infit} = \frac{\sum_n r_n^2}{\sum_n v_n}, \qquad
@@ -58,12 +58,12 @@ def mean_squares(found: Residuals, codes: IntArray, size: int) -> dict[str, Floa
     """
     ratings = np.bincount(codes, minlength=size)
     with np.errstate(divide="ignore", invalid="ignore"):
-        square, variance, allowed = found.residual**2, np.maximum(found.variance, 1e-12), found.allowed
+        square, variance, allowed = residuals.residual**2, np.maximum(residuals.variance, 1e-12), residuals.allowed
         outfit = np.bincount(codes, square / allowed, size) / ratings
         whole = np.bincount(codes, variance, size)
         infit = np.bincount(codes, square, size) / np.bincount(codes, allowed, size)
-        outfit_q = np.bincount(codes, found.fourth / variance**2, size) / ratings**2 - 1.0 / ratings
-        infit_q = np.bincount(codes, found.fourth - variance**2, size) / whole**2
+        outfit_q = np.bincount(codes, residuals.fourth / variance**2, size) / ratings**2 - 1.0 / ratings
+        infit_q = np.bincount(codes, residuals.fourth - variance**2, size) / whole**2
         return {
             "infit": infit,
             "infit_z": _standardised(infit, np.sqrt(infit_q)),

@@ -42,33 +42,35 @@ def false_discovery(p: FloatArray) -> FloatArray:
     return q
 
 
-def cell_sums(found: Residuals, codes: IntArray, size: int, u: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+def cell_sums(residuals: Residuals, codes: IntArray, size: int, u: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Return the sum of u r and the information about b in every cell, both (size,)."""
     u = np.ones(len(codes)) if u is None else u
-    total = np.bincount(codes, u * found.residual, size)
-    information = np.bincount(codes, u * u * found.variance, size)
-    each, place = np.unique(codes * (found.owner.max() + 1) + found.owner, return_inverse=True)
-    shared = np.bincount(place, u * found.variance)
-    objects = np.bincount(found.owner, found.variance)
-    lost = shared**2 / np.maximum(objects[each % (found.owner.max() + 1)], 1e-300)
-    taken = np.bincount(each // (found.owner.max() + 1), lost, size)
+    total = np.bincount(codes, u * residuals.residual, size)
+    information = np.bincount(codes, u * u * residuals.variance, size)
+    each, place = np.unique(codes * (residuals.owner.max() + 1) + residuals.owner, return_inverse=True)
+    shared = np.bincount(place, u * residuals.variance)
+    objects = np.bincount(residuals.owner, residuals.variance)
+    lost = shared**2 / np.maximum(objects[each % (residuals.owner.max() + 1)], 1e-300)
+    taken = np.bincount(each // (residuals.owner.max() + 1), lost, size)
     return np.asarray(total, float), np.asarray(information - taken, float)
 
 
-def interactions(ratings: Ratings, design: Design, covariance: FloatArray, found: Residuals, one: int, two: int) -> pa.Table:
+def interactions(
+    ratings: Ratings, design: Design, covariance: FloatArray, residuals: Residuals, one: int, two: int
+) -> pa.Table:
     """Return the bias of every pair of elements of two facets that met: how much higher they rate together than apart."""
     width = len(ratings.names[two])
-    cells, codes = np.unique(ratings.code[found.rows, one] * width + ratings.code[found.rows, two], return_inverse=True)
-    total, information = cell_sums(found, codes, len(cells))
+    cells, codes = np.unique(ratings.code[residuals.rows, one] * width + ratings.code[residuals.rows, two], return_inverse=True)
+    total, information = cell_sums(residuals, codes, len(cells))
     if covariance.ndim == 2 and len(cells) * design.n_beta <= EXACT:
-        information -= _taken_by_facets(design, covariance, found, codes, len(cells))
+        information -= _taken_by_facets(design, covariance, residuals, codes, len(cells))
     count = np.bincount(codes, minlength=len(cells))
     with np.errstate(divide="ignore", invalid="ignore"):
         good = (count >= LEAST) & (information > 1e-3)
         bias = np.where(good, total / information, np.nan)
         error = np.where(good, 1.0 / np.sqrt(information), np.nan)
     p = 2 * ndtr(-np.abs(bias / error))
-    score = np.bincount(codes, found.residual, len(cells)) / count
+    score = np.bincount(codes, residuals.residual, len(cells)) / count
     table: dict[str, Any] = {
         ratings.facets[one]: ratings.names[one].take(pa.array(cells // width)),
         ratings.facets[two]: ratings.names[two].take(pa.array(cells % width)),
@@ -83,29 +85,29 @@ def interactions(ratings: Ratings, design: Design, covariance: FloatArray, found
     return _most_telling(table)
 
 
-def _taken_by_facets(design: Design, covariance: FloatArray, found: Residuals, codes: IntArray, size: int) -> FloatArray:
+def _taken_by_facets(design: Design, covariance: FloatArray, residuals: Residuals, codes: IntArray, size: int) -> FloatArray:
     """Return the information that the other facets' own parameters have taken from each cell, shape (size,)."""
     place = np.full(int(design.rows.max()) + 1, -1)
     place[design.rows] = np.arange(len(design.rows))
-    code = design.code[place[found.rows]]
+    code = design.code[place[residuals.rows]]
     n_beta = design.n_beta
-    objects = np.maximum(np.bincount(found.owner, found.variance), 1e-300)
+    objects = np.maximum(np.bincount(residuals.owner, residuals.variance), 1e-300)
     from scipy import sparse  # noqa: PLC0415  slow to load, seldom needed
 
     rows = np.arange(len(codes))
-    owner = sparse.csr_array((found.variance, (found.owner, rows)), shape=(len(objects), len(rows)))
+    owner = sparse.csr_array((residuals.variance, (residuals.owner, rows)), shape=(len(objects), len(rows)))
     inside = sparse.csr_array((np.ones(len(rows)), (rows, codes)), shape=(len(rows), size))
     others = sparse.csr_array(
         (np.tile(design.sign, len(rows)), (np.repeat(rows, code.shape[1]), code.ravel())), shape=(len(rows), n_beta)
     )
-    weighted = others.T @ sparse.diags_array(found.variance) @ inside
+    weighted = others.T @ sparse.diags_array(residuals.variance) @ inside
     profiled = (owner @ others).T @ sparse.diags_array(1.0 / objects) @ (owner @ inside)
     cross = (weighted - profiled).toarray()
     inner = np.nan_to_num(covariance[:n_beta, :n_beta])
     return np.einsum("pc,pc->c", cross, inner @ cross)
 
 
-def group_differences(ratings: Ratings, found: Residuals, facet: int) -> tuple[pa.Table, pa.Table] | None:
+def group_differences(ratings: Ratings, residuals: Residuals, facet: int) -> tuple[pa.Table, pa.Table] | None:
     """Test whether a facet's elements are the same for all groups (differential functioning).
 
     Groups may differ overall; what is tested is whether an element differs by group from the others. None where every element
@@ -121,9 +123,9 @@ def group_differences(ratings: Ratings, found: Residuals, facet: int) -> tuple[p
     if ratings.group is None or ratings.groups is None:
         raise ParameterError("No groups were read; name their column with --group.")
     n_groups, size = len(ratings.groups), len(ratings.names[facet])
-    group, element = ratings.group[found.rows], ratings.code[found.rows, facet]
+    group, element = ratings.group[residuals.rows], ratings.code[residuals.rows, facet]
     codes = element * n_groups + group
-    total, information = cell_sums(found, codes, size * n_groups)
+    total, information = cell_sums(residuals, codes, size * n_groups)
     total, information = total.reshape(size, n_groups), information.reshape(size, n_groups)
     count = np.bincount(codes, minlength=size * n_groups).reshape(size, n_groups)
     good = (count >= LEAST) & (information > 1e-3)
@@ -173,17 +175,17 @@ def group_differences(ratings: Ratings, found: Residuals, facet: int) -> tuple[p
     return _most_telling(elements), pa.table(cells)
 
 
-def drift(ratings: Ratings, found: Residuals, facet: int, sign: float) -> pa.Table:
+def drift(ratings: Ratings, residuals: Residuals, facet: int, sign: float) -> pa.Table:
     """Return how an element's parameter moves with time: for a rater, logits of severity gained per unit of time."""
     if ratings.time is None:
         raise ParameterError("No times were read; name their column with --time.")
-    size, element = len(ratings.names[facet]), ratings.code[found.rows, facet]
-    time = ratings.time[found.rows]
+    size, element = len(ratings.names[facet]), ratings.code[residuals.rows, facet]
+    time = ratings.time[residuals.rows]
     if time.max() <= time.min():
         raise DataError("Every rating has the same time, so that nothing can drift; leave out --time.")
-    weight = np.maximum(np.bincount(element, found.variance, size), 1e-300)
-    middle = np.bincount(element, found.variance * time, size) / weight
-    total, information = cell_sums(found, element, size, time - middle[element])
+    weight = np.maximum(np.bincount(element, residuals.variance, size), 1e-300)
+    middle = np.bincount(element, residuals.variance * time, size) / weight
+    total, information = cell_sums(residuals, element, size, time - middle[element])
     count = np.bincount(element, minlength=size)
     first, last = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(first, element, time)

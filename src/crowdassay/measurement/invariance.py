@@ -78,10 +78,10 @@ def invariance(
     if len(right) == 0 or right.min() == right.max():
         raise DataError("All labels are right, or all are wrong, so that items cannot be compared.")
     half = rng.permutation(labels.n_workers) % 2 if split == "random" else None
-    found = _statistic(item, worker, right, labels.n_items, labels.n_workers, half)
-    if found is None:
+    whole = _statistic(item, worker, right, labels.n_items, labels.n_workers, half)
+    if whole is None:
         raise DataError(f"Fewer than {LEAST_ITEMS} items have right and wrong answers by both halves of the workers.")
-    statistic, expected_variance, observed_variance, used, n_labels, design, fit, row = found
+    statistic, expected_variance, observed_variance, used, n_labels, design, fit, row = whole
     drawn = []
     for _ in range(resamples):
         again = _draw(design, fit, row, right, rng)
@@ -108,20 +108,20 @@ def _statistic(
         return None
     design = make_design(ratings, kept, 0, frozenset([0, 1]), None)
     fit = fit_facets(design, joint=False, max_iter=50, tol=1e-4, errors=False)
-    found = residuals(ratings, design, fit, joint=False)
-    if len(found.rows) == 0:
+    residual = residuals(ratings, design, fit, joint=False)
+    if len(residual.rows) == 0:
         return None
     if half is None:  # the better and the worse, as many labels in each
         order = np.argsort(fit.parameters[: design.n_beta], kind="stable")
-        count = np.bincount(worker[found.rows], minlength=n_workers)[order]
+        count = np.bincount(worker[residual.rows], minlength=n_workers)[order]
         side = np.empty(n_workers, np.int64)
         side[order] = np.cumsum(count) > count.sum() / 2
     else:
         side = half
-    first = side[worker[found.rows]] == 0
-    owner = found.owner
-    v = [np.bincount(owner[part], found.variance[part], n_items) for part in (first, ~first)]
-    r = [np.bincount(owner[part], found.residual[part], n_items) for part in (first, ~first)]
+    first = side[worker[residual.rows]] == 0
+    owner = residual.owner
+    v = [np.bincount(owner[part], residual.variance[part], n_items) for part in (first, ~first)]
+    r = [np.bincount(owner[part], residual.residual[part], n_items) for part in (first, ~first)]
     used = (v[0] > 1e-3) & (v[1] > 1e-3)
     if used.sum() < LEAST_ITEMS:
         return None

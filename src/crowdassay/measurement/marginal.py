@@ -126,9 +126,9 @@ class Marginal:
         for _ in range(MAX_ROUNDS):
             self.centre(parameters)
             with one_blas_thread():
-                found: Any = minimize(negative, parameters, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-            change = np.abs(found.x - parameters).max()
-            parameters = found.x
+                solution: Any = minimize(negative, parameters, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            change = np.abs(solution.x - parameters).max()
+            parameters = solution.x
             if change < SETTLED:
                 return parameters, True
         return parameters, False

@@ -98,30 +98,30 @@ def read_ratings(
     for role, given in (("group", group_column), ("time", time_column)):
         if given is not None:
             roles[role] = Role(f"--{role}", given)
-    found = read_columns(data, roles, "ratings")
-    return encode_ratings(found, facets, allow_drops=allow_drops)
+    columns = read_columns(data, roles, "ratings")
+    return encode_ratings(columns, facets, allow_drops=allow_drops)
 
 
-def encode_ratings(found: Columns, facets: tuple[str, ...], *, allow_drops: bool) -> Ratings:
+def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bool) -> Ratings:
     """Turn columns into codes; rows that miss a value are left out and counted."""
-    coded = [encode_names(found.table[f"facet {name}"], name) for name in facets]
-    raw = encode_numbers(found.table["score"], "score", found.source)
+    coded = [encode_names(columns.table[f"facet {name}"], name) for name in facets]
+    raw = encode_numbers(columns.table["score"], "score", columns.source)
     missing: dict[str, BoolArray] = {name: codes < 0 for name, (codes, _) in zip(facets, coded, strict=True)}
     missing["score"] = np.isnan(raw)
     group, groups, time, unit = None, None, None, ""
-    if "group" in found.table:
-        group, groups = encode_names(found.table["group"], "group")
+    if "group" in columns.table:
+        group, groups = encode_names(columns.table["group"], "group")
         missing["group"] = group < 0
-    if "time" in found.table:
-        blank = encode_names(found.table["time"], "time")[0] < 0
+    if "time" in columns.table:
+        blank = encode_names(columns.table["time"], "time")[0] < 0
         missing["time"] = blank
     kept, dropped = kept_rows(missing, allow_drops, "ratings")
-    if "time" in found.table:
-        column = take(found.table["time"], kept)
+    if "time" in columns.table:
+        column = take(columns.table["time"], kept)
         numbers = isinstance(column[0].as_py(), int | float) or _is_number(str(column[0].as_py()))
-        found_times = read_times(column, found.source)
+        found_times = read_times(column, columns.source)
         time = found_times.order.astype(float) if numbers else found_times.seconds / 86_400
-        unit = f"unit of {found.names['time']}" if numbers else "day"
+        unit = f"unit of {columns.names['time']}" if numbers else "day"
     values, score = np.unique(raw[kept], return_inverse=True)
     if len(values) < 2:
         raise DataError(f"Every rating is {values[0]:g}; there is nothing to compare.")
@@ -133,7 +133,7 @@ def encode_ratings(found: Columns, facets: tuple[str, ...], *, allow_drops: bool
     codes, names = zip(*(_used(codes[kept], names) for codes, names in coded), strict=True)
     if group is not None and groups is not None:
         group, groups = _used(group[kept], groups)
-    notes = list(found.notes)
+    notes = list(columns.notes)
     steps = np.diff(values)
     if not np.allclose(steps, steps[0]):
         notes.append(
@@ -142,7 +142,7 @@ def encode_ratings(found: Columns, facets: tuple[str, ...], *, allow_drops: bool
         )
     return Ratings(
         tuple(facets), np.column_stack(codes), tuple(names), score.astype(np.int64), values, group, groups, time, unit,
-        found.source, found.frame, dropped, tuple(notes),
+        columns.source, columns.frame, dropped, tuple(notes),
     )  # fmt: skip
 
 

@@ -45,12 +45,12 @@ def scale_section(model: ManyFacet) -> Section:
 def sections_of_tests(model: ManyFacet, interactions: list[tuple[str, str, pa.Table]]) -> list[Section]:
     """Return sections on interactions, groups and drift."""
     ratings = model._fitted()
-    found: list[Section] = []
+    sections: list[Section] = []
     for one, two, table in interactions:
         rows = table.slice(0, MOST_ROWS).to_pylist()
-        found.append(
+        sections.append(
             Section(
-                f"bias-{len(found)}",
+                f"bias-{len(sections)}",
                 f"Do {one} and {two} interact?",
                 "Logits by which two elements together are rated higher than apart. q is the false discovery rate.",
                 (one, two, "ratings", "bias", "error", "p", "q"),
@@ -72,7 +72,7 @@ def sections_of_tests(model: ManyFacet, interactions: list[tuple[str, str, pa.Ta
     if ratings.group is not None:
         table = pa.concat_tables([one[0] for one in model._group_tests()]).sort_by("p")
         rows = table.slice(0, MOST_ROWS).to_pylist()
-        found.append(
+        sections.append(
             Section(
                 "groups",
                 "Are elements seen differently by group?",
@@ -96,7 +96,7 @@ def sections_of_tests(model: ManyFacet, interactions: list[tuple[str, str, pa.Ta
     if ratings.time is not None:
         facet = model._rater_facet()
         table = drift(ratings, model._residuals, facet, 1.0 if facet in model._positive else -1.0)
-        found.append(
+        sections.append(
             Section(
                 "drift",
                 f"Does {ratings.facets[facet]} drift?",
@@ -116,4 +116,4 @@ def sections_of_tests(model: ManyFacet, interactions: list[tuple[str, str, pa.Ta
                 ],
             )
         )
-    return found
+    return sections

@@ -179,7 +179,7 @@ LEAST_AGREEING_HEAD = ("worker", "items", "agreement", "")
 ROWS_SHOWN = 8
 
 
-def agreement_html(found: Agreement) -> str:
+def agreement_html(measured: Agreement) -> str:
     """Return the measures with their intervals, and the workers who agree least with the others."""
     rows = [
         (
@@ -188,14 +188,14 @@ def agreement_html(found: Agreement) -> str:
             "" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
             row["undefined"] or "",
         )
-        for row in found.tables["overall"].to_pylist()
+        for row in measured.tables["overall"].to_pylist()
     ]
-    workers = [row for row in found.tables["workers"].to_pylist() if row["agreement"] is not None]
+    workers = [row for row in measured.tables["workers"].to_pylist() if row["agreement"] is not None]
     least = [
         (row["worker"], f"{row['items']:,}", f"{row['agreement']:.3f}", "few items" if row["few"] else "")
         for row in sorted(workers, key=lambda row: row["agreement"])[:ROWS_SHOWN]
     ]
-    tables = table(f"Agreement ({found.level})", MEASURES, rows) + table(
+    tables = table(f"Agreement ({measured.level})", MEASURES, rows) + table(
         "Agree least with the others", LEAST_AGREEING_HEAD, least
     )
     return f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{tables}</div>"

@@ -101,18 +101,18 @@ def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: Flo
         return small_agreement.compare_workers(j.few, apart, x, margin, observed, nominal=nominal)
     from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
 
-    found, cores = np.empty((labels.n_workers, 5)), available_cores()
+    sums, cores = np.empty((labels.n_workers, 5)), available_cores()
     each = min(-(-labels.n_workers // cores), max(1, MOST_HELD // labels.n_classes))  # every thread goes over all labels
 
     def compare(low: int) -> None:
         kernels.compare_workers(
             labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, apart, x, nominal,
-            margin, observed, low, found[low : low + each],
+            margin, observed, low, sums[low : low + each],
         )  # fmt: skip
 
     with ThreadPoolExecutor(cores) as pool:
         work_on_each(pool, compare, range(0, labels.n_workers, each))
-    return found
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +156,10 @@ def sum_pairs(judgements: Judgements, generator: np.random.Generator) -> PairSum
     worker, label, weight = labels.worker[kept], labels.label[kept], j.weight[kept]
     starts, item = np.append(0, np.cumsum(size)), np.repeat(np.arange(len(size)), size)
     if j.few is not None:
-        found = small_agreement.compare_pairs(
+        sums = small_agreement.compare_pairs(
             starts, worker, label, weight, labels.n_workers, labels.n_classes, LEAST_SHARED, PAIRS_SHOWN
         )  # fmt: skip
-        return _pair_sums(labels.n_items, used, *found)
+        return _pair_sums(labels.n_items, used, *sums)
     from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
 
     others = np.bincount(worker, (size - 1)[item], labels.n_workers)

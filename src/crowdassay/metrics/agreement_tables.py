@@ -60,19 +60,19 @@ def class_table(labels: Labels, value: Any, limits: Any, total: AgreementSums) -
     margin = total.classes[MARGIN]
     columns: dict[str, Any] = {"class": labels.classes, "judgements": margin}
     for name in ("agreement", "alpha", "fleiss_kappa"):
-        found = limits[f"class_{name}"]
+        limit = limits[f"class_{name}"]
         columns[name] = _column(value[f"class_{name}"][0])
         for at, side in enumerate(("low", "high")):
-            columns[f"{name}_{side}"] = _column(np.full(len(margin), np.nan) if found is None else found[at])
+            columns[f"{name}_{side}"] = _column(np.full(len(margin), np.nan) if limit is None else limit[at])
     never, only = "no label that can be compared is of this class", ONE_CLASS
     reason = [never if n <= 0 else only if np.isnan(a) else None for n, a in zip(margin, value["class_alpha"][0], strict=True)]
     return pa.table({**columns, "undefined": pa.array(reason, pa.string())})
 
 
-def worker_table(judgements: Judgements, found: FloatArray, confidence: float) -> pa.Table:
+def worker_table(judgements: Judgements, sums: FloatArray, confidence: float) -> pa.Table:
     """Tabulate each worker against the others on the same items, from what `sum_workers` found (n_workers, 5)."""
     labels = judgements.labels
-    items, pairs, agreed, chance, without = found.T
+    items, pairs, agreed, chance, without = sums.T
     low, high = wilson(agreed, items, confidence)
     kappa = 1.0 - ratio(1.0 - agreed, 1.0 - chance)
     reason = np.where(items == 0, "shares no item with another worker", np.where(np.isnan(kappa), ONE_CLASS, ""))

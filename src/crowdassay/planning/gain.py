@@ -9,10 +9,10 @@ independent ones, :math:`\Delta = S(n + 1) - S(n)`. An error goes where the log-
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
 
 from crowdassay.arrays import FloatArray, IntArray, row_max
 from crowdassay.planning.state import State
+from crowdassay.special import ndtr
 
 SMALL_PROBABILITY = 1e-12
 

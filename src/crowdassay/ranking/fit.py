@@ -219,10 +219,10 @@ def _fit_large(rows: Rows, settings: Settings, start: Fit | None) -> Fit:
             return -(got - 0.5 * float(added @ whole**2)), -(gradient - added * whole)[free] / scale
 
         options = {"maxiter": 10 * settings.max_iter, "maxcor": 20, "ftol": 1e-12, "gtol": 1e-6}
-        found: Any = minimize(negative, point[free] * scale, jac=True, method="L-BFGS-B", options=options)
+        solution: Any = minimize(negative, point[free] * scale, jac=True, method="L-BFGS-B", options=options)
         point = point.copy()
-        point[free] = found.x / scale
-        n_iter, converged, value = n_iter + int(found.nit), bool(found.success), -float(found.fun)
+        point[free] = solution.x / scale
+        n_iter, converged, value = n_iter + int(solution.nit), bool(solution.success), -float(solution.fun)
         if learn:
             information = problem.evaluate(point, variances)[2] + scores_precision(problem, variances)
             scores = point[: rows.n_items][free[: rows.n_items]]

@@ -18,7 +18,7 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, pa.Table]]:
     pairs = model._fitted()
     if pairs.group is None or pairs.groups is None:
         return []
-    found = []
+    rankings = []
     for g, name in enumerate(pairs.groups.to_pylist()):
         part = pairs.only(pairs.group == g)
         if part.n_pairs < LEAST_IN_GROUP:
@@ -29,5 +29,5 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, pa.Table]]:
             part, left=codes[: part.n_pairs], right=codes[part.n_pairs :], items=pairs.items.take(used), group=None,
             groups=None, notes=(), dropped={},
         )  # fmt: skip
-        found.append((str(name), ranking_table(dataclasses.replace(model).fit(part))))
-    return found
+        rankings.append((str(name), ranking_table(dataclasses.replace(model).fit(part))))
+    return rankings

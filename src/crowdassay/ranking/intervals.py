@@ -58,7 +58,7 @@ def bootstrap(
 
     The populations are those of the fit.
     """
-    found = np.empty((resamples, pairs.n_items))
+    scores = np.empty((resamples, pairs.n_items))
     alone = pairs.worker < 0
     for n in range(resamples):
         if by_worker:
@@ -70,8 +70,8 @@ def bootstrap(
         keep = weight > 0
         rows = make_rows(pairs.only(keep), ties=settings.ties, by_worker=worker_effects, weight=weight[keep])
         again = fit_pairs(rows, settings, replace(fit, effects=_effects(rows, fit)))
-        found[n] = again.point[: pairs.n_items]
-    return found
+        scores[n] = again.point[: pairs.n_items]
+    return scores
 
 
 def _effects(rows: Rows, fit: Fit) -> FloatArray:

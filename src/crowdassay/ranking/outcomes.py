@@ -70,8 +70,8 @@ def read_winners(column: Column, left: IntArray, right: IntArray, names: pa.Arra
                 "say which with --winners side or --winners name."
             )
         reading = "side" if able["side"] else "name"
-    found = by_side if reading == "side" else by_name
-    bad = np.flatnonzero(given & (found < 0))
+    winners = by_side if reading == "side" else by_name
+    bad = np.flatnonzero(given & (winners < 0))
     if len(bad):
         row = int(bad[0])
         pair = f"{shown(names[int(left[row])].as_py())} and {shown(names[int(right[row])].as_py())}"
@@ -80,4 +80,4 @@ def read_winners(column: Column, left: IntArray, right: IntArray, names: pa.Arra
             f"The winner in data row {row + 1} of {shown(source)} is {shown(texts[codes[row]])}, which is neither of the two "
             f"compared ({pair}) nor left, right, tie or both bad{more}; correct it."
         )
-    return np.where(given, found, MISSING)
+    return np.where(given, winners, MISSING)

@@ -199,8 +199,8 @@ def _told_best(table: pa.Table) -> str:
 
 
 def _style_rows(model: BradleyTerry) -> list[dict[str, Any]]:
-    found = model.style_
-    table = found if isinstance(found, pa.Table) else pa.table({name: list(found[name]) for name in found.columns})
+    style = model.style_
+    table = style if isinstance(style, pa.Table) else pa.table({name: list(style[name]) for name in style.columns})
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 

@@ -128,8 +128,8 @@ def read_pairs(
     if both_bad not in ("tie", "drop"):
         raise ParameterError(f"both_bad must be 'tie' or 'drop', not {both_bad!r}.")
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
-    found = _read_label_studio(data, given) if isinstance(data, str | Path) else None
-    if found is None:
+    columns = _read_label_studio(data, given) if isinstance(data, str | Path) else None
+    if columns is None:
         roles = {
             "left": Role("--left-column", left_column, LEFTS),
             "right": Role("--right-column", right_column, RIGHTS),
@@ -138,10 +138,10 @@ def read_pairs(
         }
         if group_column is not None:
             roles["group"] = Role("--group", group_column)
-        found = _read_with_style(data, roles, style)
+        columns = _read_with_style(data, roles, style)
     elif group_column is not None or style:
         raise ParameterError("--group and --style go with plain tables; a Label Studio export has no such columns.")
-    return encode_pairs(found, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
+    return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
 
 
 def _read_with_style(data: Any, roles: dict[str, Role], style: Sequence[str]) -> Columns:
@@ -166,34 +166,34 @@ def _read_with_style(data: Any, roles: dict[str, Role], style: Sequence[str]) ->
     return read_columns(data, wanted, "comparisons")
 
 
-def encode_pairs(found: Columns, style: tuple[str, ...], *, winners: str, both_bad: str, allow_drops: bool) -> Pairs:
+def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both_bad: str, allow_drops: bool) -> Pairs:
     """Turn columns into codes; rows that miss a value are left out and counted."""
-    n_rows = found.n_rows
-    sides = pa.chunked_array([*_chunks(found.table["left"]), *_chunks(found.table["right"])])
+    n_rows = columns.n_rows
+    sides = pa.chunked_array([*_chunks(columns.table["left"]), *_chunks(columns.table["right"])])
     codes, items = encode_names(sides, "item")
     left, right = codes[:n_rows], codes[n_rows:]
-    if "worker" in found.table:
-        worker, workers = encode_names(found.table["worker"], "worker")
+    if "worker" in columns.table:
+        worker, workers = encode_names(columns.table["worker"], "worker")
     else:
         worker, workers = np.full(n_rows, -1, np.int64), pa.array([], pa.string())
-    outcome = read_winners(found.table["winner"], left, right, items, winners, found.source)
+    outcome = read_winners(columns.table["winner"], left, right, items, winners, columns.source)
     missing: dict[str, BoolArray] = {"left": left < 0, "right": right < 0, "winner": outcome == MISSING}
     group, groups = None, None
-    if "group" in found.table:
-        group, groups = encode_names(found.table["group"], "group")
+    if "group" in columns.table:
+        group, groups = encode_names(columns.table["group"], "group")
         missing["group"] = group < 0
     values = np.zeros((n_rows, len(style)))
     for n, name in enumerate(style):
-        values[:, n] = encode_numbers(found.table[f"style {name} left"], name, found.source)
-        if f"style {name} right" in found.table:
-            values[:, n] -= encode_numbers(found.table[f"style {name} right"], name, found.source)
+        values[:, n] = encode_numbers(columns.table[f"style {name} left"], name, columns.source)
+        if f"style {name} right" in columns.table:
+            values[:, n] -= encode_numbers(columns.table[f"style {name} right"], name, columns.source)
         missing[name] = np.isnan(values[:, n])
     kept, dropped = kept_rows(missing, allow_drops, "comparisons")
     same = kept & (left == right)
     if same.any():
         dropped["compared with itself"] = int(same.sum())
         kept &= ~same
-    notes = list(found.notes)
+    notes = list(columns.notes)
     bad = kept & (outcome == BOTH_BAD)
     if bad.any() and both_bad == "drop":
         dropped["both bad"] = int(bad.sum())
@@ -205,8 +205,8 @@ def encode_pairs(found: Columns, style: tuple[str, ...], *, winners: str, both_b
         why = ", ".join(f"{reason} ({counted(count, 'row')})" for reason, count in dropped.items())
         raise DataError(f"No comparison is left; nothing can be ranked. Left out: {why}.")
     pairs = Pairs(
-        left, right, outcome, worker, items, workers, values, style, group, groups, found.source, found.names, found.frame,
-        dropped, tuple(notes),
+        left, right, outcome, worker, items, workers, values, style, group, groups, columns.source, columns.names,
+        columns.frame, dropped, tuple(notes),
     ).only(kept)  # fmt: skip
     used, codes = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     if len(used) < 2:
@@ -269,7 +269,7 @@ def _compared(entry: dict[str, Any], data: dict[str, Any], given: dict[str, str 
     target = entry.get("to_name")
     tags = target.split(",") if isinstance(target, str) else [str(one) for one in target or []]
     plain = {name.replace("_", "").replace("-", "").casefold(): name for name in data}
-    found = []
+    compared = []
     for n, (side, spellings) in enumerate((("left", LEFTS), ("right", RIGHTS))):
         name = given[side] or next((plain[word] for word in spellings if word in plain), None)
         if name is None and len(tags) > n and tags[n].strip() in data:
@@ -280,5 +280,5 @@ def _compared(entry: dict[str, Any], data: dict[str, Any], given: dict[str, str 
                 f"It is not known which field of the tasks in {shown(source)} names the {side} side (fields: {fields}); "
                 f"name it with --{side}-column."
             )
-        found.append(str(data[name]))
-    return found[0], found[1]
+        compared.append(str(data[name]))
+    return compared[0], compared[1]

@@ -105,9 +105,9 @@ def fetch_postgres(url: str, folder: Path) -> Path:
             sql = choose([str(row[0]) for row in rows], table, query, shown)
             with connection.cursor(name="crowdassay") as cursor:  # on the server, so that it takes one query and no command
                 cursor.execute(sql.encode())
-                found = write_rows(cursor.description, _blocks(cursor), folder / "postgresql.parquet")
+                written = write_rows(cursor.description, _blocks(cursor), folder / "postgresql.parquet")
             connection.rollback()
-            return found
+            return written
     except psycopg.OperationalError:  # whose own words may repeat the URL
         raise FileError(f"{shown} cannot be reached; check host, user, password and that the server runs.") from None
     except psycopg.Error as error:

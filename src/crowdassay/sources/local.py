@@ -32,15 +32,15 @@ def local_sources(names: Sequence[str | Path]) -> Iterator[tuple[str, ...]]:
         yield tuple(map(str, names))
         return
     with tempfile.TemporaryDirectory(prefix="crowdassay-source-") as place:
-        found = []
+        places = []
         for number, name in enumerate(map(str, names)):
             if is_elsewhere(name):
                 folder = Path(place) / str(number)
                 folder.mkdir()
-                found.append(str(fetch(name, folder)))
+                places.append(str(fetch(name, folder)))
             else:
-                found.append(name)
-        yield tuple(found)
+                places.append(name)
+        yield tuple(places)
 
 
 def fetch(name: str, folder: Path) -> Path:
