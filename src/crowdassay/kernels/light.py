@@ -8,7 +8,7 @@ nothing from sweep to sweep.
 
 The first E-step, at :math:`\tau = 0`, is that of the model without items. A class whose weight :math:`w` is so small that its
 table could raise the objective by no more than :math:`w^2 n^2 / \beta` < tolerance / 20 keeps :math:`\tau = 0`, and adds one
-number per label to the sums instead of a row.
+number per label to the sums instead of a row. Of the others each takes steps only while they promise something.
 """
 
 from __future__ import annotations
@@ -42,16 +42,6 @@ def _evaluate(classes, workers, labels, first, last, p, c, e, residual, inverse,
     expected labels into ``residual``.
     """
     factor = 1.0
-    if not further:
-        for n in range(first, last):
-            row = p[workers[n], c]
-            total = 0.0
-            for k in range(len(classes)):
-                total += row[k] * e[k]
-            scale = 1.0 / total
-            inverse[n - first] = scale
-            factor *= e[labels[n]] * scale
-        return factor
     for k in range(len(classes)):
         residual[k] = 0.0
     for n in range(first, last):
@@ -62,12 +52,14 @@ def _evaluate(classes, workers, labels, first, last, p, c, e, residual, inverse,
         scale = 1.0 / total
         inverse[n - first] = scale
         factor *= e[labels[n]] * scale
+        if further:
+            for k in range(len(classes)):
+                residual[k] -= scale * row[k]
+    if further:
         for k in range(len(classes)):
-            residual[k] -= scale * row[k]
-    for k in range(len(classes)):
-        residual[k] *= e[k]
-    for n in range(first, last):
-        residual[labels[n]] += 1.0
+            residual[k] *= e[k]
+        for n in range(first, last):
+            residual[labels[n]] += 1.0
     return factor
 
 
@@ -119,7 +111,8 @@ def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start,
         curvature[a] = _evaluate_at_zero(classes, workers, labels, first, last, p, spreads, active[a], residual[a], inverse[a])
         factor[a], moving[a] = 1.0, True
     rise, enough = 0.0, 0.5 * tolerance / max(n_active, 1)
-    left = ((last - first) / beta) ** 2  # of its promise by a step at most, curvatures being between beta and beta + n / 2
+    # What a step leaves of its promise: curvatures lie between beta and beta + n / 2, and little stays of the weights' part.
+    left = max(((last - first) / beta) ** 2, COUPLED**4)
     for attempt in range(max_steps):
         promise, mean, square = 0.0, 0.0, 0.0
         for a in range(n_active):
@@ -143,7 +136,7 @@ def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start,
         penalty = 0.0
         for a in range(n_active):
             if promises[a] > enough:  # the others are where they should be
-                weight, moving[a] = weights[active[a]], promises[a] * left > enough
+                weight, moving[a] = weights[active[a]], (free and not coupled) or promises[a] * left > enough
                 # The step moves the class weights as well, and these the slopes.
                 turn = weight * (gains[a] - mean) / (beta + weight * curvature[a]) if coupled else 0.0
                 for k in range(n_classes):
