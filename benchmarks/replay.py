@@ -121,7 +121,7 @@ class Replay:
 def ours(
     *,
     choose_workers: bool = True,
-    limit: bool = True,
+    limit: bool = False,
     told: bool = False,
     overlap: float | None = None,
     first_labels: int = 1,
@@ -129,8 +129,8 @@ def ours(
 ) -> Callable[[Replay], np.ndarray]:
     """Score labels by what `label_gain` expects of their item and worker, for the price, as `assign` does.
 
-    Nobody is asked for more labels than are known of them, unless without ``limit``. With ``told``, the truth has told what
-    workers answer, which nobody can know. The other options, too, are to compare with.
+    The options are to compare with: with ``limit`` nobody is asked at a time for more labels than are known of them; with
+    ``told`` the truth has told what workers answer, which nobody can know.
     """
 
     def score(job: Replay) -> np.ndarray:
@@ -147,12 +147,18 @@ def ours(
         if limit and choose_workers:
             order = np.lexsort((-gain, worker))
             place = np.arange(len(order)) - np.searchsorted(worker[order], worker[order])
-            gain[order[place >= state.behind[worker[order]]]] = -np.inf
+            gain[order[place >= known_of(state)[worker[order]]]] = -np.inf
         scores = np.full(len(job.seen), -np.inf)
         scores[hidden] = gain
         return scores
 
     return score
+
+
+def known_of(state: State) -> np.ndarray:
+    """Return how many labels of each worker can be compared with others' labels, (n_workers,), and a few more."""
+    labels = state.labels
+    return np.bincount(labels.worker, state.n_labels[labels.label_item] > 1, len(state.workers)) + CROWD_LABELS
 
 
 def by_item(score: Callable[[Replay], np.ndarray]) -> Callable[[Replay], np.ndarray]:
@@ -167,10 +173,10 @@ def seen_labels(job: Replay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 POLICIES: dict[str, Callable[[Replay], np.ndarray]] = {
     "ours": ours(),
     "ours with workers at random": ours(choose_workers=False),
-    "ours without a limit for workers": ours(limit=False),
+    "ours with a limit for workers": ours(limit=True),
     "ours with two labels each first": ours(first_labels=2),
     "ours with independent labels": ours(overlap=0.0),
-    "ours with workers known": ours(told=True, limit=False),
+    "ours with workers known": ours(told=True),
     "uniform": by_item(lambda job: policies.uniform(job.votes.sum(axis=1))),
     "uncertainty first": by_item(lambda job: policies.uncertainty(job.result.posterior)),
     "Opt-KG": by_item(lambda job: policies.optimistic_gradient(job.votes)),

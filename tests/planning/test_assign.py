@@ -116,19 +116,6 @@ def test_many_items_are_planned_for():
     assert len(made.item) == 200
 
 
-def test_nobody_is_asked_in_a_batch_for_more_labels_than_are_known_of_them(state):
-    few = replace(state, behind=np.full(15, 5.5))
-    made = assign(few, 400, batch_size=150)
-    so_far = np.full(15, 5)
-    for batch in range(1, made.batch.max() + 1):
-        asked = np.bincount(made.worker[made.batch == batch], minlength=15)
-        assert (asked <= so_far).all()
-        so_far += asked
-    assert len(made.item) == 400
-    free = assign(replace(state, behind=None), 150, batch_size=150)
-    assert np.bincount(free.worker).max() > np.bincount(made.worker[made.batch == 1]).max()
-
-
 def test_a_small_budget_tries_new_workers_on_fewer_items(state):
     wider = state.with_workers(["eve", "fay"])
     made = assign(wider, 20)

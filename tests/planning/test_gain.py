@@ -145,5 +145,5 @@ def test_after_an_update_workers_stay_and_new_ones_are_typical():
     assert after.n_labels.sum() == state.n_labels.sum() + later.labels.n_labels - labels.n_labels
     assert np.array_equal(after.tables[:8], state.tables)
     assert np.array_equal(after.tables[8], state.crowd)
-    assert len(after.workers) == len(after.tables) == len(after.behind) == 9
+    assert len(after.workers) == len(after.tables) == 9
     assert np.array_equal(after.posterior, later.posterior)

@@ -118,8 +118,6 @@ def assign(
     claimed = {(item, worker) for _, item, worker, *_ in rows}
     shrunk = np.ones(state.labels.n_items)
     typical = label_gain(state, np.arange(state.labels.n_items), rate=rate, pending=pending)
-    known_of = np.full(len(state.workers), np.inf) if state.behind is None else state.behind
-    given = np.zeros(len(state.workers))
     batch, first = 0, True
     while left >= cheapest - 1e-9:
         batch += 1
@@ -130,8 +128,8 @@ def assign(
             open_items = np.setdiff1d(open_items, [item for _, item, *_ in rows])
         chosen = one_batch(
             state, offer, open_items, min(size, int(left / cheapest + 1e-9)), left,
-            typical=typical, pending=pending, shrunk=shrunk, capacity=_in_a_batch(capacity, known_of), claimed=claimed,
-            max_per_item=max_per_item, rate=rate, least=least,
+            typical=typical, pending=pending, shrunk=shrunk, capacity=capacity, claimed=claimed, max_per_item=max_per_item,
+            rate=rate, least=least,
         )  # fmt: skip
         if not chosen:
             break
@@ -146,10 +144,7 @@ def assign(
                 continue
             pending[item] += 1
             capacity[worker] -= 1
-            given[worker] += 1
             shrunk[item] = max(shrunk[item] - gain / max(uncertain, 1e-12), 0.0)  # what the label is expected to leave
-        known_of = known_of + given
-        given[:] = 0
         typical[touched] = label_gain(state, touched, rate=rate, pending=pending)
         first = False
     if not rows:
@@ -167,15 +162,6 @@ def assign(
         np.array(trial, np.bool_),
         notes,
     )
-
-
-def _in_a_batch(capacity: dict[int, int], known_of: FloatArray) -> dict[int, int]:
-    """Return how many labels each worker may be asked for in a batch: no more than are known of them.
-
-    A batch is asked for before any of it is seen. Without this limit most of an early one goes to whoever had luck with the
-    first few labels.
-    """
-    return {worker: int(min(size, known_of[worker])) for worker, size in capacity.items()}
 
 
 def _why_nothing(state: State, left: float, cheapest: float, max_per_item: int | None, least: float) -> str:

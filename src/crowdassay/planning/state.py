@@ -13,7 +13,7 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max
 from crowdassay.data.labels import Labels
 from crowdassay.data.record import SETTLED, Record
 from crowdassay.planning.dependence import Dependence
-from crowdassay.planning.tables import CROWD_LABELS, tell_apart, worker_tables
+from crowdassay.planning.tables import tell_apart, worker_tables
 
 EQUAL = 1e-9  # probabilities that differ by less are equal
 
@@ -40,8 +40,6 @@ class State:
     law : Dependence
     settled : float
         Probability from which a label counts as settled, as the fit has it.
-    behind : ndarray of shape (n_workers,), optional
-        Labels' worth that each worker's table rests on; without, tables are taken as certain.
     """
 
     posterior: FloatArray
@@ -53,7 +51,6 @@ class State:
     copies: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
     law: Dependence = field(default_factory=Dependence)
     settled: float = SETTLED
-    behind: FloatArray | None = None
 
     @classmethod
     def of(
@@ -61,7 +58,7 @@ class State:
     ) -> State:
         """Take the state from what a fit found; without ``crowd`` it is the pooled table of all workers."""
         prior, law = _log_prior(record), law or Dependence()
-        tables, behind, crowd = worker_tables(record.labels, record.posterior, prior, law, crowd)
+        tables, crowd = worker_tables(record.labels, record.posterior, prior, law, crowd)
         return cls(
             record.posterior,
             prior,
@@ -72,7 +69,6 @@ class State:
             np.empty((0, 2), np.int64) if copies is None else copies,
             law,
             record.settled,
-            behind,
         )
 
     @classmethod
@@ -141,9 +137,7 @@ class State:
         """
         new = record.labels.n_workers - len(self.tables)
         tables = np.concatenate([self.tables, np.repeat(self.crowd[None], max(new, 0), axis=0)])
-        behind = None if self.behind is None else np.concatenate([self.behind, np.full(max(new, 0), CROWD_LABELS)])
-        labels = record.labels
-        return replace(self, posterior=record.posterior, labels=labels, workers=labels.workers, tables=tables, behind=behind)
+        return replace(self, posterior=record.posterior, labels=record.labels, workers=record.labels.workers, tables=tables)
 
     def with_workers(self, names: list[str]) -> State:
         """Return the state with further workers, of whom nothing is known, after the others."""
@@ -152,10 +146,7 @@ class State:
         if not new:
             return self
         strangers = np.repeat(self.crowd[None], len(new), axis=0)
-        behind = self.behind
-        if behind is not None:
-            behind = np.concatenate([behind, np.full(len(new), CROWD_LABELS)])
-        return replace(self, workers=pa.array([*text, *new]), tables=np.concatenate([self.tables, strangers]), behind=behind)
+        return replace(self, workers=pa.array([*text, *new]), tables=np.concatenate([self.tables, strangers]))
 
 
 def _log_prior(record: Record) -> FloatArray:

@@ -31,8 +31,8 @@ SMALL_PROBABILITY = 1e-6
 
 def worker_tables(
     labels: Labels, posterior: FloatArray, log_prior: FloatArray, law: Dependence, crowd: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return each worker's table (n_workers, n_classes, n_classes), the labels' worth it rests on, and the crowd's table.
+) -> tuple[FloatArray, FloatArray]:
+    """Return each worker's table (n_workers, n_classes, n_classes), and the crowd's (n_classes, n_classes).
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def worker_tables(
         if crowd is None:
             typical = _rows(counts.sum(axis=0) + CROWD_LABELS * pooled)
         tables = _rows(counts + OWN_LABELS * tables_by_accuracy(counts, typical, prior))
-    return tables, counts.sum(axis=(1, 2)) + CROWD_LABELS, typical
+    return tables, typical
 
 
 def tell_apart(tables: FloatArray) -> FloatArray:
