@@ -274,6 +274,11 @@ BROKEN_ON_PURPOSE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        "More workers than `--memory` has room for",
+        "Refused before the fit, with what they take",
+        ("cli/test_large.py::test_more_workers_than_the_memory_has_room_for_are_refused_before_the_fit",),
+    ),
+    (
         "Ctrl-C while modules load",
         "Interrupted, exit 3",
         ("faults/test_knocks_more.py::test_ctrl_c_while_modules_load_is_an_interruption",),
@@ -301,6 +306,7 @@ BROKEN_ON_PURPOSE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "io/test_knocks.py::test_m5_columns_that_differ_in_case_only",
             "io/test_knocks.py::test_m6_texts_that_look_the_same_are_noted",
             "io/test_knocks.py::test_m7_ids_in_floats_are_written_alike",
+            "engines/test_spark.py::test_floating_point_ids_and_labels_are_written_as_in_memory",
         ),
     ),
     (

@@ -142,6 +142,17 @@ def test_files_are_chosen_where_memory_will_not_do(answers, capsys):
     assert "dawid-skene and majority need less, with --engine files" in capsys.readouterr().err
 
 
+def test_more_workers_than_the_memory_has_room_for_are_refused_before_the_fit(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("crowdassay.cli.holding.PER_WORKER", 50_000_000)
+    path = tmp_path / "labels.csv"
+    path.write_text("item,worker,label\n" + "".join(f"i{n // 3},w{n % 15},{n % 2}\n" for n in range(60)))
+    code, _, err = run("aggregate", path, "--engine", "files", "--memory", "600MB", "--out", tmp_path / "out")
+    assert code == 1
+    assert "What is said of 15 workers takes about 750 MB of memory, more than the 600 MB of --memory; give more." in err
+    assert not (tmp_path / "out").exists()
+    assert run("aggregate", path, "--engine", "files", "--memory", "800MB", "--out", tmp_path / "out")[0] == 0
+
+
 def test_memory_is_kept_to(run, tmp_path):
     """Labels of several blocks; the fit, the spool and the tables stay below what is asked for."""
     generator = np.random.default_rng(0)

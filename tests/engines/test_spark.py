@@ -21,13 +21,14 @@ from crowdassay.engines import spark_session
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.engines.spark import SparkEngine
-from crowdassay.engines.spark_data import encode_frame
+from crowdassay.engines.spark_data import encode_frame, plain_columns
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
 from crowdassay.fit.run import fit
 from crowdassay.fit.write import write_result
 from crowdassay.holders import spark_write
 from crowdassay.holders.memory import Memory
 from crowdassay.holders.spark import Spark
+from crowdassay.io.coding import float_text
 from crowdassay.model.family import Model
 from crowdassay.model.structures import STRUCTURES, resolve
 from engines.java import find_java
@@ -143,6 +144,15 @@ def test_classes_that_differ_in_case_alone(sessions):
             spark.conf.set("spark.sql.caseSensitive", "false")
         with pytest.raises(DataError, match="differ in upper and lower case alone"):
             MajorityVote().fit(frame)
+
+
+def test_floating_point_ids_and_labels_are_written_as_in_memory(sessions):
+    numbers = [1.0, 1.5, 2.0, 1e15, 0.1, 1e-5, 1.5e-7, 1e22, 12345678.5, -0.5, 1.25e10 + 0.5, 2.5e300, float("nan")]
+    frame = pa.table({"item": numbers, "worker": ["u"] * len(numbers), "label": [1.0, 1.5] * 6 + [2.0]})
+    expected = [float_text(frame[name].combine_chunks()).to_pylist() for name in ("item", "label")]
+    for spark in sessions.values():
+        found = plain_columns(spark.createDataFrame(frame), {})[0].toArrow()
+        assert [found[name].to_pylist() for name in ("item", "label")] == expected
 
 
 def test_nul_in_what_spark_reads_itself(sessions):

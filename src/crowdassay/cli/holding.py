@@ -31,6 +31,7 @@ OPTIONS = (
 IN_MEMORY = {"save_model": None, "validation": None}
 SHARE = 0.5  # of the free memory that is used where none is given
 PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
+PER_WORKER = 1_700  # bytes that what is said of workers takes, for each of them, wherever the labels are
 BYTES_LOOKED_AT = 1 << 20
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".results", ".json", ".jsonl", ".ndjson")
 
@@ -109,7 +110,9 @@ def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
     with workspace(options["temp_dir"]) as folder:
         if announce is not None:
             announce("Encoding and sorting the labels ...")
-        yield Spooled(spool_files(paths, folder, read_options(options), threads=threads, **known), threads)
+        spooled = Spooled(spool_files(paths, folder, read_options(options), threads=threads, **known), threads)
+        check_workers(spooled.facts.n_workers, options["memory"])
+        yield spooled
 
 
 @contextmanager
@@ -194,6 +197,19 @@ def read_frame(spark: Any, names: tuple[str, ...]) -> Any:
     if len(kinds) > 1:
         raise ParameterError("These files are of several kinds; give files of one kind, or a table.")
     return on_spark(lambda: spark.read.parquet(*paths))
+
+
+def check_workers(n_workers: int, memory: str | None) -> None:
+    """Refuse more workers than the memory that was asked for has room for, before the fit."""
+    from crowdassay.errors import DataError
+    from crowdassay.memory import parse_size, shown_size
+
+    needed = n_workers * PER_WORKER
+    if memory is not None and needed > parse_size(memory):
+        raise DataError(
+            f"What is said of {n_workers:,} workers takes about {shown_size(needed)} of memory, more than the "
+            f"{shown_size(parse_size(memory))} of --memory; give more."
+        )
 
 
 def memory_of(options: dict[str, Any]) -> int:

@@ -34,7 +34,15 @@ BY_LABEL = """
            count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0)
                as nul
     from {labels} group by label order by label"""
-WHOLE = "{0} is null or isnan({0}) or ({0} = floor({0}) and abs({0}) < 9007199254740992)"
+WHOLE = "{0} is null or isnan({0}) or ({0} = rint({0}) and abs({0}) < 9007199254740992)"  # floor overflows
+
+# Floating-point numbers in the words of `float_text`: whole ones without a point, small ones with a short exponent.
+WRITTEN = (
+    "case when " + WHOLE + " then cast(cast(nanvl({0}, null) as bigint) as string) "
+    "when abs({0}) >= 0.000001 and abs({0}) < 1e10 "
+    "then trim(trailing '0' from cast(cast({0} as decimal(38, 22)) as string)) "
+    "else regexp_replace(regexp_replace(lower(cast({0} as string)), '[.]0e', 'e'), 'e([0-9])', 'e+$1') end"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +249,8 @@ def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dic
     def column(role: str) -> str:
         name, kind = quoted[role], kinds[role]
         if role in floats:
-            return f"cast(nanvl({name}, null) as {'bigint' if whole[role] in {True, None} else 'string'}) as {role}"
+            whole_only = whole[role] in {True, None}
+            return f"{f'cast(nanvl({name}, null) as bigint)' if whole_only else WRITTEN.format(name)} as {role}"
         if kind == "binary":
             name, kind = f"cast({name} as string)", "string"
         text = kind.startswith(("string", "varchar", "char"))
