@@ -11,9 +11,10 @@ from crowdassay.planning import policies
 from crowdassay.planning.assign import assign
 from crowdassay.planning.curve import error_curve, forecast_law, labels_needed, look_further
 from crowdassay.planning.job import assess, curve_records, items_table
+from crowdassay.planning.population import population
 from crowdassay.planning.sizing import COVERED, kinds, size_job
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import Law, fit_law, limit_of, population, shipped_law
+from crowdassay.planning.stop import Law, fit_law, limit_of, shipped_law
 
 
 def records(generator, groups=40, spread=0.5):

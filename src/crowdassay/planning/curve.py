@@ -9,8 +9,8 @@ import numpy as np
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.planning.dependence import Dependence
 from crowdassay.planning.gain import SMALL_PROBABILITY, fall_of_error
+from crowdassay.planning.population import population
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import population
 
 MOST_LABELS = 25  # more are not looked ahead: an expert is the better choice
 SAMPLE = 10_000  # items that a curve is drawn from

@@ -16,8 +16,9 @@ from crowdassay.planning.assign import Plan
 from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain
 from crowdassay.planning.offer import EXPERT
+from crowdassay.planning.population import population
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import CONFIDENCE, FEWEST_LABELS, Limit, limit_from_items, population, shipped_law
+from crowdassay.planning.stop import CONFIDENCE, FEWEST_LABELS, Limit, limit_from_items, shipped_law
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit, logit, logsumexp, stdtrit, xlog1py, xlogy
 
 from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.planning.population import population
 
 CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
@@ -201,12 +199,6 @@ def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -
     freedom = float(max(n_groups - 2, 1))
     spread = float(residual[order[place]] / stdtrit(freedom, confidence))
     return Law(round(float(bias), 4), round(float(slope), 4), round(spread, 4), freedom, n_groups)
-
-
-@lru_cache(maxsize=1)
-def population() -> dict[str, Any]:
-    """Return what was learned from public crowds, see `benchmarks/learn_sizing.py`."""
-    return dict(json.loads((files("crowdassay.planning") / "population.json").read_text(encoding="utf-8")))
 
 
 def shipped_law() -> Law:
