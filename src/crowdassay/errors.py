@@ -27,8 +27,8 @@ def in_python(message: str) -> str:
     "Name it with `item_column`, or say `allow_drops=True` or `format='wide'`."
     """
 
-    def parameter(found: re.Match[str]) -> str:
-        option, value = found.groups()
+    def parameter(match: re.Match[str]) -> str:
+        option, value = match.groups()
         setting = "=True" if option in FLAGS else f"={value!r}" if value else ""
         return f"`{RENAMED.get(option, option).replace('-', '_')}{setting}`"
 

@@ -18,10 +18,10 @@ def parse_size(text: str) -> int:
     >>> parse_size("1.5GB"), parse_size("2GiB")
     (1500000000, 2147483648)
     """
-    found = SIZE.fullmatch(text)
-    if not found or found[2].upper() not in UNITS or not float(found[1]):
+    match = SIZE.fullmatch(text)
+    if not match or match[2].upper() not in UNITS or not float(match[1]):
         raise ParameterError(f"Memory is given as a number and a unit, such as 1GB or 800MB, not '{text}'.")
-    return int(min(float(found[1]) * UNITS[found[2].upper()], UNLIMITED))
+    return int(min(float(match[1]) * UNITS[match[2].upper()], UNLIMITED))
 
 
 def shown_size(size: float) -> str:
@@ -40,8 +40,8 @@ def shown_size(size: float) -> str:
 def available_memory(root: Path = Path("/")) -> int | None:
     """Return the bytes this process may still take, by the machine and by its control group; None where neither says."""
     rooms = []
-    if found := re.search(r"^MemAvailable:\s+(\d+) kB", _read(root / "proc/meminfo"), re.MULTILINE):
-        rooms.append(int(found[1]) * 1024)
+    if match := re.search(r"^MemAvailable:\s+(\d+) kB", _read(root / "proc/meminfo"), re.MULTILINE):
+        rooms.append(int(match[1]) * 1024)
     groups = root / "sys/fs/cgroup"
     for limit, used in (
         (groups / "memory.max", groups / "memory.current"),

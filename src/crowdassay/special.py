@@ -9,11 +9,11 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 
-FEW = 100_000.0  # numbers times terms up to which NumPy is done before SciPy has loaded
+FEW_NUMBERS = 100_000.0  # numbers times terms up to which NumPy is done before SciPy has loaded
 FROM_HERE = 10.0  # where Stirling's series is exact to the last digit
 PRECISION = 2.0**-53
 TINY = 1e-300
-STEPS, MOST_TERMS = 100, 10_000
+NEWTON_STEPS, MOST_TERMS = 100, 10_000
 
 _erfc, _log_gamma = np.frompyfunc(math.erfc, 1, 1), np.frompyfunc(math.lgamma, 1, 1)
 
@@ -43,7 +43,7 @@ def ndtr(x: FloatArray | float) -> FloatArray:
     >>> ndtr(np.array([0.0, -1.96])).round(3).tolist()
     [0.5, 0.025]
     """
-    if np.size(x) > FEW:
+    if np.size(x) > FEW_NUMBERS:
         from scipy.special import ndtr as many  # noqa: PLC0415  slow to load
 
         return np.asarray(many(x))
@@ -94,8 +94,8 @@ def betainc(a: FloatArray, b: FloatArray, x: FloatArray | float) -> FloatArray:
         product = m * (other - m) if k % 2 == 0 else -(one + m) * (one + other + m)
         return product * near / ((place - 1) * place)
 
-    found = _beta_front(one, other, near, far) * _fraction(above, lambda _: np.ones_like(one)) / one
-    return np.asarray(np.where(turned, 1.0 - found, found))
+    share = _beta_front(one, other, near, far) * _fraction(above, lambda _: np.ones_like(one)) / one
+    return np.asarray(np.where(turned, 1.0 - share, share))
 
 
 def betaincinv(a: FloatArray, b: FloatArray, p: float) -> FloatArray:
@@ -111,7 +111,7 @@ def betaincinv(a: FloatArray, b: FloatArray, p: float) -> FloatArray:
         return np.asarray(many(a, b, p))
     x = _first_guess(a, b, p)
     low, high = np.zeros_like(x), np.ones_like(x)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         excess = betainc(a, b, x) - p
         low, high = np.where(excess < 0, x, low), np.where(excess > 0, x, high)
         newton = excess * x * (1 - x) / np.maximum(_beta_front(a, b, x, 1 - x), TINY)
@@ -145,15 +145,15 @@ def _beta_front(a: FloatArray, b: FloatArray, x: FloatArray, rest: FloatArray) -
 def _fraction(above: Callable[[int], FloatArray], below: Callable[[int], FloatArray]) -> FloatArray:
     """Return the continued fraction 1 / (below(0) + above(1) / (below(1) + above(2) / ...)) by Lentz's rule."""
     d = 1.0 / below(0)
-    c, found = np.full_like(d, 1.0 / TINY), d
+    c, value = np.full_like(d, 1.0 / TINY), d
     for k in range(1, MOST_TERMS):
         up, down = above(k), below(k)
         d, c = 1.0 / _not_zero(down + up * d), _not_zero(down + up / c)
         change = c * d
-        found = found * change
+        value = value * change
         if np.all(np.abs(change - 1) <= 2 * PRECISION):
             break
-    return found
+    return value
 
 
 def _not_zero(x: FloatArray) -> FloatArray:
@@ -162,7 +162,7 @@ def _not_zero(x: FloatArray) -> FloatArray:
 
 def _are_many(a: FloatArray, b: FloatArray) -> bool:
     """Tell whether so many numbers, which need about the square root of their size in terms, are for SciPy."""
-    return a.size > 0 and not a.size * math.sqrt(max(a.max(), b.max())) <= FEW
+    return a.size > 0 and not a.size * math.sqrt(max(a.max(), b.max())) <= FEW_NUMBERS
 
 
 def _log_share(x: FloatArray, centre: FloatArray) -> FloatArray:

@@ -26,8 +26,8 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     The last bits of an inner product depend on how many threads share it, so that a result would depend on the machine;
     and on problems of our sizes the threads of a linear algebra library cost more than they save.
     """
-    found: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-    return found
+    limited: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    return limited
 
 
 @lru_cache(maxsize=1)

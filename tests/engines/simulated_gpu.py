@@ -24,7 +24,7 @@ class Small:
     """Let groups be of a few items, and the card so small that they pass over it, or not."""
 
     def __init__(self, patch):
-        patch.setattr(gpu_layout, "BLOCK", 6)
+        patch.setattr(gpu_layout, "LABELS_AT_A_TIME", 6)
         patch.setattr(gpu_layout, "LEAST_ITEMS", 2)
         patch.setattr(gpu_layout, "GROUP", 64)
         self.patch = patch

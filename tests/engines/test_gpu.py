@@ -41,7 +41,7 @@ def test_kernels_in_the_simulator():
 
 @pytest.mark.parametrize("block", [1 << 24, 10, 1])
 def test_every_label_is_laid_out_once(block, monkeypatch):
-    monkeypatch.setattr(gpu_layout, "BLOCK", block)
+    monkeypatch.setattr(gpu_layout, "LABELS_AT_A_TIME", block)
     monkeypatch.setattr(gpu_layout, "LEAST_ITEMS", block)
     monkeypatch.setattr(gpu_layout, "GROUP", 16 * block)
     labels = random_labels(0, n_items=40, n_workers=30)

@@ -21,13 +21,13 @@ TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), min_size=1,
     TEXTS,
     st.integers(0, 60),
     st.sampled_from([pa.string(), pa.large_string()]),
-    st.sampled_from([0, 8, distinct.FEW]),
+    st.sampled_from([0, 8, distinct.FEW_TEXTS]),
     st.sampled_from([0, distinct.LONG_TEXT]),
 )
 def test_numbers_texts_as_arrow_does(texts, cut, kind, few, long):
     column = pa.chunked_array([texts[:cut], texts[cut:]], kind)
     # With 8, the sample may promise few and a slice hold too many.
-    with mock.patch.object(distinct, "FEW", few), mock.patch.object(distinct, "LONG_TEXT", long):
+    with mock.patch.object(distinct, "FEW_TEXTS", few), mock.patch.object(distinct, "LONG_TEXT", long):
         codes, different = number_texts(column)
     expected = pa.array(texts, kind).dictionary_encode()
     assert different.equals(expected.dictionary)
@@ -36,9 +36,9 @@ def test_numbers_texts_as_arrow_does(texts, cut, kind, few, long):
 
 @pytest.mark.parametrize("few", [0, 4096])
 def test_slices_threads_and_parts_make_no_difference(monkeypatch, few):
-    monkeypatch.setattr(distinct, "ROWS", 1000)
-    monkeypatch.setattr(distinct, "SAMPLE", 1000)
-    monkeypatch.setattr(distinct, "FEW", few)
+    monkeypatch.setattr(distinct, "ROWS_A_THREAD", 1000)
+    monkeypatch.setattr(distinct, "ROWS_LOOKED_AT", 1000)
+    monkeypatch.setattr(distinct, "FEW_TEXTS", few)
     generator = np.random.default_rng(0)
     words = pa.array([f"item {n}" for n in range(30_000)]).take(pa.array(generator.integers(0, 30_000, 100_000)))
     column = pa.chunked_array([words.slice(7, 50_000), words.slice(50_007)])  # with an offset into the buffers
@@ -48,10 +48,10 @@ def test_slices_threads_and_parts_make_no_difference(monkeypatch, few):
     np.testing.assert_array_equal(codes, expected.indices)
 
 
-@pytest.mark.parametrize("few", [0, distinct.FEW])
+@pytest.mark.parametrize("few", [0, distinct.FEW_TEXTS])
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint64"])
 def test_numbers_whole_numbers(monkeypatch, few, kind):
-    monkeypatch.setattr(distinct, "FEW", few)
+    monkeypatch.setattr(distinct, "FEW_TEXTS", few)
     limits = np.iinfo(kind)
     numbers = pa.array(np.array([limits.max, 0, limits.min, 7, limits.max, 7], kind)).slice(1)
     codes, different = number_texts(pa.chunked_array([numbers]))

@@ -38,5 +38,5 @@ def test_a_quick_look_agrees(rows, longest):
     item, worker, _ = np.array(sorted(rows)).T
     starts = np.append(0, np.cumsum(np.bincount(item, minlength=4)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repeats, "LONGEST", longest)  # by sorting, and by comparing pairs
+        patch.setattr(repeats, "LONGEST_COMPARED", longest)  # by sorting, and by comparing pairs
         assert any_repeats(starts, worker) == (len({(i, w) for i, w, _ in rows}) < len(rows))

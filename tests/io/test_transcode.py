@@ -58,7 +58,7 @@ def test_several_files_and_files_larger_than_memory(tmp_path):
 @pytest.mark.parametrize("chunk", [3, 1 << 20])
 def test_what_is_broken_is_named_by_its_byte(tmp_path, monkeypatch, chunk):
     """Characters, and pairs of surrogates, may be cut by the end of a chunk."""
-    monkeypatch.setattr(transcode, "CHUNK", chunk)
+    monkeypatch.setattr(transcode, "BYTES_AT_A_TIME", chunk)
     path, whole = tmp_path / "a.csv", TEXT.encode("utf-16")
     path.write_bytes(whole)
     with as_utf8(path) as (copy, _):

@@ -161,13 +161,13 @@ def text_files(names: tuple[str, ...]) -> list[Path]:
     from crowdassay.io.kinds import find_inputs, kind_of
 
     local = [name for name in names if "://" not in name and (os.path.exists(name) or set(name) & set("*?["))]
-    found = [] if len(local) < len(names) else find_inputs(local)
-    kinds = {kind_of(path) in TEXT for path in found}
+    inputs = [] if len(local) < len(names) else find_inputs(local)
+    kinds = {kind_of(path) in TEXT for path in inputs}
     if len(kinds) > 1:
         raise ParameterError("These files are of several kinds; give files of one kind, or a table.")
-    if not found and any(kind_of(Path(name)) in TEXT for name in names if "://" in name):
+    if not inputs and any(kind_of(Path(name)) in TEXT for name in names if "://" in name):
         raise ParameterError("Text is read on this machine, by the same rules everywhere; give Spark a table, or Parquet.")
-    return found if kinds == {True} else []
+    return inputs if kinds == {True} else []
 
 
 def own_frame(spark: Any, paths: list[Path]) -> Any:

@@ -72,7 +72,7 @@ def _files(given: str | Path) -> list[Path]:
     from crowdassay.io.kinds import find_inputs
 
     try:
-        found = find_inputs([given])
+        inputs = find_inputs([given])
     except CrowdassayError:
-        found = []
-    return [*found, *(path for path in Path(given).rglob("*") if path.is_file())] if os.path.isdir(given) else found
+        inputs = []
+    return [*inputs, *(path for path in Path(given).rglob("*") if path.is_file())] if os.path.isdir(given) else inputs

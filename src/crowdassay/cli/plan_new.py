@@ -22,20 +22,20 @@ def size_new(source: tuple[str, ...], options: dict[str, Any]) -> None:
     if options["items"] is None or options["classes"] is None:
         raise ParameterError("--new needs --items and --classes, their numbers.")
     classes = number_of_classes(options["classes"].strip())
-    found = size_job(
+    sizing = size_job(
         options["items"], classes, like=options["like"], target_error=options["target_error"], cost=options["label_cost"]
     )
     if options["as_json"]:
         facts = {
-            "rows": [row.__dict__ for row in found.rows],
-            "advised": None if found.advised is None else found.advised.__dict__,
-            "known_items": [{"known_items": m, "upper_limit": high} for m, high in found.known],
-            "known_items_advised": found.known_advised,
-            "groups": found.groups,
+            "rows": [row.__dict__ for row in sizing.rows],
+            "advised": None if sizing.advised is None else sizing.advised.__dict__,
+            "known_items": [{"known_items": m, "upper_limit": high} for m, high in sizing.known],
+            "known_items_advised": sizing.known_advised,
+            "groups": sizing.groups,
         }
         click.echo(json.dumps(facts, indent=2))
     elif not options["quiet"]:
-        show_sizing(found, options)
+        show_sizing(sizing, options)
 
 
 def number_of_classes(text: str) -> int:
@@ -50,7 +50,7 @@ def number_of_classes(text: str) -> int:
     return len(names)
 
 
-def show_sizing(found: Sizing, options: dict[str, Any]) -> None:
+def show_sizing(sizing: Sizing, options: dict[str, Any]) -> None:
     """Print the table and the advice."""
     from rich.console import Console
     from rich.table import Table
@@ -60,25 +60,25 @@ def show_sizing(found: Sizing, options: dict[str, Any]) -> None:
 
     console = Console(highlight=False, markup=False)
     rows = Table("labels per item", "expected error", f"{COVERED:.0%} of jobs", "labels", "cost")
-    for row in found.rows:
+    for row in sizing.rows:
         between = f"{100 * row.error_low:.1f} to {100 * row.error_high:.1f} %"
         rows.add_row(str(row.labels_per_item), f"{100 * row.error:.1f} %", between, f"{row.labels:,}", f"{row.cost:,.2f}")
     console.print(rows)
-    if found.advised is None:
+    if sizing.advised is None:
         target = f"{100 * options['target_error']:.2g} %"
         console.print(
-            f"No number of labels up to {found.rows[-1].labels_per_item} is expected to reach {target}: plan for experts."
+            f"No number of labels up to {sizing.rows[-1].labels_per_item} is expected to reach {target}: plan for experts."
         )
     else:
-        n = counted(found.advised.labels_per_item, "label")
-        console.print(f"Order {n} per item: {found.advised.labels:,} labels for {found.advised.cost:,.2f}.")
-    (_, bare), *known = found.known
+        n = counted(sizing.advised.labels_per_item, "label")
+        console.print(f"Order {n} per item: {sizing.advised.labels:,} labels for {sizing.advised.cost:,.2f}.")
+    (_, bare), *known = sizing.known
     limits = ", ".join(f"{high:.0%} with {m} known items" for m, high in known)
     console.print(f"Upper limit of the error to expect: {bare:.0%} without known items{', ' if known else ''}{limits}.")
-    if found.known_advised:
-        console.print(f"So know the class of {found.known_advised} items beforehand.")
+    if sizing.known_advised:
+        console.print(f"So know the class of {sizing.known_advised} items beforehand.")
     kind = "of this kind" if options["like"] else "of all kinds"
     console.print(
-        f"Learned from {counted(found.groups, 'group')} of public datasets {kind}; your job may differ as they do. To know "
+        f"Learned from {counted(sizing.groups, 'group')} of public datasets {kind}; your job may differ as they do. To know "
         "more, label a few items and plan from these."
     )

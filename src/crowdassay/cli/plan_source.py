@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SQLITE = b"SQLite format 3\0"
 POSTGRES = ("postgresql://", "postgres://")
 OF_A_FILE = ("?table=", "&table=", "?query=", "&query=")  # parts of an address that name a table of somebody else's
-OWN = ("gold", "method", "classes")  # options that say what models and stores know themselves
+KNOWN_TO_MODELS = ("gold", "method", "classes")  # options that say what models and stores know themselves
 
 
 def find_fitted(source: tuple[str, ...], options: dict[str, Any]) -> Estimator:
@@ -28,12 +28,12 @@ def find_fitted(source: tuple[str, ...], options: dict[str, Any]) -> Estimator:
 
     only = source[0] if len(source) == 1 else ""
     if only and (Path(only) / HEAD).is_file():
-        refuse(OWN, options, f"the model in '{only}'")
+        refuse(KNOWN_TO_MODELS, options, f"the model in '{only}'")
         return load_model(only)
     method = find_method(options["method"] or "assay")
     stored = bool(only) and is_store(only)
     if stored:
-        refuse([name for name in OWN if name != "method"], options, "the store")
+        refuse([name for name in KNOWN_TO_MODELS if name != "method"], options, "the store")
     with working("Reading ...", quiet=options["quiet"]):
         data = read_job(only) if stored else read(source, options)
     if options["gold"] is not None:

@@ -104,8 +104,8 @@ class NoisyBradleyTerry:
 
         start = np.random.default_rng(self.random_state).random(1 + n_items + 2 * n_workers)
         options = {"maxiter": self.n_iter, "ftol": self.tol}
-        found: Any = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
-        score, bias, skill = np.split(expit(found.x[1:]), [n_items, n_items + n_workers])
+        solution: Any = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
+        score, bias, skill = np.split(expit(solution.x[1:]), [n_items, n_items + n_workers])
         self.scores_ = pd.Series(score, index=pd.Index(items, name="label"), name="agg_score")
         self.biases_ = pd.Series(bias, index=pd.Index(workers, name="worker"), name="bias")
         self.skills_ = pd.Series(skill, index=pd.Index(workers, name="worker"), name="skill")

@@ -84,8 +84,8 @@ class FilesEngine:
         """Return the labels of a few items of all blocks."""
         blocks = range(len(self.spool.sizes))
         firsts = self.spool.first_item
-        found = ((self.spool.block(number), int(firsts[number])) for number in blocks)
-        return join(take(labels, wanted.rows(labels, first)) for labels, first in found)
+        blocks_from = ((self.spool.block(number), int(firsts[number])) for number in blocks)
+        return join(take(labels, wanted.rows(labels, first)) for labels, first in blocks_from)
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0

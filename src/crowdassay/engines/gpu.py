@@ -280,9 +280,9 @@ class GpuEngine:
         prior = exact_prior.astype(np.float32)
         partial = xp.zeros((BLOCKS, 1 + n_classes))
         shared = [for_kernels(array) for array in (rows, prior, sums, partial)]
-        found = None if posterior is None else self._item_arrays(n_classes)
+        per_item = None if posterior is None else self._item_arrays(n_classes)
         given = self._given if weights == Weights.GIVEN else None
-        parts = {"gold": self._gold, "given": given, "state": states, "found": found}
+        parts = {"gold": self._gold, "given": given, "state": states, "found": per_item}
         present = {name: arrays for name, arrays in parts.items() if arrays is not None}
         absent = {"gold": xp.zeros(0, np.int16), "given": xp.zeros((0, 0), np.float32), "found": xp.zeros((0, 0), np.float32)}
         absent = {name: for_kernels(array) for name, array in absent.items()}
@@ -300,8 +300,8 @@ class GpuEngine:
                 here["given"], np.float32(scale), *shared[2:], here["found"],
                 *([*item, here["state"]] if item else [rows_out, 0 if listing is None else listing.firsts[at]]),
             )  # fmt: skip
-        if posterior is not None and found is not None:
-            self._fill(posterior, found)
+        if posterior is not None and per_item is not None:
+            self._fill(posterior, per_item)
         total = partial.sum(axis=0)
         total[0] += total[1:] @ (exact_prior - prior)[:n_classes]
         return float(total[0]), total[1:]
@@ -330,10 +330,10 @@ class GpuEngine:
         """Return an array (size, n_items) for each group."""
         return [self.store.empty((size, group.n_items)) for group in self.layout.groups]
 
-    def _fill(self, posterior: FloatArray, found: list[Array]) -> None:
+    def _fill(self, posterior: FloatArray, arrays: list[Array]) -> None:
         """Write probabilities that groups have found into an array (n_items, n_classes)."""
         near = isinstance(posterior, np.ndarray) == (self.store.xp is np)
-        rows = self._as_came(found, posterior if near else self.store.xp.empty(posterior.shape))
+        rows = self._as_came(arrays, posterior if near else self.store.xp.empty(posterior.shape))
         rows /= rows.sum(axis=1, keepdims=True)
         if not near:
             posterior[:] = to_host(rows)

@@ -19,7 +19,7 @@ Array = Any
 Keep = Callable[[Array], Array]
 
 LEAST_CAP = 512  # labels up to which a worker has one place
-BLOCK = 1 << 24  # labels taken at a time
+LABELS_AT_A_TIME = 1 << 24  # labels taken at a time
 GROUP = 1 << 28  # bytes of labels, coordinates and probabilities that a group has at most, if it can be
 LEAST_ITEMS = 1 << 20  # that a group may have even so: fewer would not keep a card busy
 LONG = 1024  # labels from which an item gets a large block of threads
@@ -128,8 +128,8 @@ def lay_out(
         Labels up to which an item is one thread's.
     """
     counts = xp.zeros(n_workers, np.int64)
-    for at in range(0, len(worker), BLOCK):
-        tally(xp.array(worker[at : at + BLOCK]), counts)  # a copy: the simulator will not read frozen arrays
+    for at in range(0, len(worker), LABELS_AT_A_TIME):
+        tally(xp.array(worker[at : at + LABELS_AT_A_TIME]), counts)  # a copy: the simulator will not read frozen arrays
     cap = max(LEAST_CAP, 2 * (len(worker) // n_workers))
     first_place: Array | None = None
     spread: Array = None
@@ -177,9 +177,9 @@ def _blocks(starts: Array | int, n_labels: int, most: int) -> Iterator[tuple[int
     n_items = n_labels // starts if isinstance(starts, int) else len(starts) - 1
     while first < n_items:
         if isinstance(starts, int):
-            last = first + max(min(most, BLOCK // starts), 1)
+            last = first + max(min(most, LABELS_AT_A_TIME // starts), 1)
         else:
-            last = int(np.searchsorted(starts[: first + most + 1], begin + BLOCK, side="right")) - 1
+            last = int(np.searchsorted(starts[: first + most + 1], begin + LABELS_AT_A_TIME, side="right")) - 1
         last = min(max(last, first + 1), n_items)
         end = last * starts if isinstance(starts, int) else int(starts[last])
         yield first, last, begin, end

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.engines.gpu_card import Array, array_module, free_memory, pinned_memory, simulated, to_host
-from crowdassay.engines.gpu_layout import BLOCK, group_bytes, item_bytes
+from crowdassay.engines.gpu_layout import LABELS_AT_A_TIME, group_bytes, item_bytes
 from crowdassay.errors import DataError
 
 SLOTS = 3  # groups on the card at a time: one arrives, one is computed, one leaves
@@ -123,7 +123,7 @@ def memory_needed(n_labels: int, n_items: int, n_workers: int, n_classes: int) -
     14
     """
     items = n_items * (8 + item_bytes(n_classes) + 8 * n_classes)  # probabilities come out in double precision
-    return 4 * n_labels + items + _workers(n_workers, n_classes) + 64 * BLOCK
+    return 4 * n_labels + items + _workers(n_workers, n_classes) + 64 * LABELS_AT_A_TIME
 
 
 def memory_streamed(n_workers: int, n_classes: int) -> int:

@@ -151,11 +151,11 @@ class LocalEngine:
         """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
         if self._in_numpy:
             held = shares(self.labels.votes()) if weights == Weights.VOTES else self._given
-            objective, counts, totals, found = small.count(
+            objective, counts, totals, kept = small.count(
                 self.labels, log_p, log_prior, None if weights == Weights.FREE else held
             )
             if posterior is not None:
-                posterior[:] = found
+                posterior[:] = kept
             return Counts(objective, counts, totals)
         from crowdassay.kernels import count  # noqa: PLC0415  numba loads on first use
 
@@ -220,8 +220,8 @@ class LocalEngine:
         """Return the items' coordinates of the last pass that kept them, (n_items, size), or light ones to be computed."""
         if self._light(model) and self._judged is not None:
             log_p, log_prior, seen = self._judged
-            found = ItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
-            return cast(FloatArray, found)
+            coordinates = ItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
+            return cast(FloatArray, coordinates)
         return self._item_state(model).copy()
 
     def _e_step(

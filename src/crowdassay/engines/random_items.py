@@ -67,8 +67,8 @@ class RandomItemsEngine(LocalEngine):
         """
         data, n_classes = self.labels, self.n_classes
         if self._in_numpy and small_items.is_few(data):
-            objective, *found = small_items.integrate(data, p, log_prior, anchor, precision, NEWTON_STEPS, effects)
-            return self._sums(objective, *found)
+            objective, *integrated = small_items.integrate(data, p, log_prior, anchor, precision, NEWTON_STEPS, effects)
+            return self._sums(objective, *integrated)
         from crowdassay.kernels.random_items import integrate_items  # noqa: PLC0415  numba loads on first use
 
         posterior, p = np.empty((self.n_items, n_classes)), np.ascontiguousarray(p)

@@ -133,8 +133,8 @@ def run(job: Callable[[], T]) -> T:
 def explain(text: str) -> CrowdassayError:
     """Return the error to raise for what Spark says."""
     for pattern, sentence in CAUSES:
-        if found := re.search(pattern, text):
-            return CrowdassayError(sentence.format(*(f"'{part.strip('`')}'" for part in found.groups()), limit=CONNECT_LIMIT))
+        if match := re.search(pattern, text):
+            return CrowdassayError(sentence.format(*(f"'{part.strip('`')}'" for part in match.groups()), limit=CONNECT_LIMIT))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if re.match(r"[\w.]*(?:Error|Exception): ", line)] or lines or ["no reason given"]
     return DataError(f"Spark gave up: {told[0][:300]}")

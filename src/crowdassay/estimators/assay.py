@@ -81,8 +81,8 @@ class Assay(Estimator):
         known = engine.gather(Wanted(known=True, workers=trusted))
         told = take(known, np.flatnonzero(known.gold >= 0))
         blind: Engine = Blind(engine, told) if told.n_items else engine
-        found = fit_tables(blind, constants, ordered=ordered, progress=progress)
-        pool = replace(make_pool(blind, found, constants, ordered=ordered), trust=trust)
+        tables = fit_tables(blind, constants, ordered=ordered, progress=progress)
+        pool = replace(make_pool(blind, tables, constants, ordered=ordered), trust=trust)
         doubt, scores = "", None
         if known.n_items:
             target = softmax(believed(known, pool))
@@ -93,7 +93,7 @@ class Assay(Estimator):
             scores = score_workers(known, np.where(known.gold >= 0, known.gold, target.argmax(axis=1)))
         self.pool_ = pool
         return Solution(
-            pool.tables, pool.offset, None, (), found.n_iter, True, ByPool(pool), confusion=found.mean, known=scores,
+            pool.tables, pool.offset, None, (), tables.n_iter, True, ByPool(pool), confusion=tables.mean, known=scores,
             doubt=doubt, settled=constants.settled, spread=constants.spread,
             notes=((doubt,) if doubt else ()) + _say_effects(pool),
         )  # fmt: skip

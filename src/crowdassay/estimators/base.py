@@ -331,5 +331,5 @@ def match_workers(fitted: Labels, new: Labels) -> np.ndarray:
     """Return for every worker of ``new`` the code among the fitted workers, -1 for a stranger; shape (n_workers,)."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    found = pc.index_in(new.workers.cast("string"), value_set=fitted.workers.cast("string"))
-    return np.asarray(found.fill_null(-1), dtype=np.int64)
+    codes = pc.index_in(new.workers.cast("string"), value_set=fitted.workers.cast("string"))
+    return np.asarray(codes.fill_null(-1), dtype=np.int64)

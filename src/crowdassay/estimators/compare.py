@@ -72,9 +72,9 @@ def _candidates(methods: Sequence[str | Estimator]) -> dict[str, Estimator]:
     """Return estimators by name; one that is given takes its own, with its parameters where names would be the same."""
     if not methods:
         raise ParameterError("There is nothing to compare: give at least one method.")
-    found: dict[str, Estimator] = {}
+    candidates: dict[str, Estimator] = {}
     for method in methods:
         estimator = find_method(method.strip()).make() if isinstance(method, str) else method
         name = method.strip() if isinstance(method, str) else method.method
-        found[name if name not in found else repr(estimator)] = estimator
-    return found
+        candidates[name if name not in candidates else repr(estimator)] = estimator
+    return candidates

@@ -135,9 +135,9 @@ def dirichlet_update(diagonal: float, off_diagonal: float) -> Update:
 
     def update(counts: FloatArray) -> tuple[FloatArray, float]:
         prior = dirichlet_prior(counts.shape[1], diagonal, off_diagonal)
-        found = prior + counts
-        log_p = scipy.special.digamma(found) - scipy.special.digamma(found.sum(axis=2, keepdims=True))
-        divergence = np.sum(counts * log_p) - np.sum(_log_beta(found)) + len(counts) * np.sum(_log_beta(prior))
+        parameters = prior + counts
+        log_p = scipy.special.digamma(parameters) - scipy.special.digamma(parameters.sum(axis=2, keepdims=True))
+        divergence = np.sum(counts * log_p) - np.sum(_log_beta(parameters)) + len(counts) * np.sum(_log_beta(prior))
         return log_p, -float(divergence)
 
     return update

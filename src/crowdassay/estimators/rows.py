@@ -40,5 +40,5 @@ def row_items(data: Any, asked: ReadOptions) -> Column | None:
     if asked.worker_columns or asked.format == "wide":
         taken = frame_cells(data, asked)
         return None if taken is None else taken[0].items
-    found = frame_columns(data, ("item",), asked.columns)
-    return found[0][0] if found else three_columns(data)[0]
+    columns = frame_columns(data, ("item",), asked.columns)
+    return columns[0][0] if columns else three_columns(data)[0]

@@ -11,7 +11,7 @@ import numpy as np
 from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import listed
-from crowdassay.model.family import LARGEST
+from crowdassay.model.family import LARGEST_PENALTY
 from crowdassay.model.structures import Structure
 
 KINDS: dict[str, tuple[Any, str]] = {
@@ -60,8 +60,10 @@ def check_number(name: str, value: float, least: float, *, strictly: bool = Fals
         good = np.isfinite(value) and (value > least if strictly else value >= least)
     except TypeError:
         good = False
-    if good and value > LARGEST:
-        raise ParameterError(f"{name} must be at most {LARGEST:g}, not {value!r}: it would leave nothing of the labels.")
+    if good and value > LARGEST_PENALTY:
+        raise ParameterError(
+            f"{name} must be at most {LARGEST_PENALTY:g}, not {value!r}: it would leave nothing of the labels."
+        )
     if not good:
         raise ParameterError(f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}.")
 

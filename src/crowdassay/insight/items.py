@@ -43,12 +43,12 @@ class ItemInsight:
     def standing(self) -> NDArray[np.int8]:
         """For each item the number, among `STANDINGS`, of how it stands, shape (n_items,)."""
         record, group = self.record, self.connection.of_items(self.record.labels)
-        found = np.zeros(len(group), np.int8)
-        found[record.probability >= record.settled] = SETTLED
-        found[record.tied] = TIED
-        found[(group < 0) | ~self.connection.identified[group]] = UNIDENTIFIABLE
-        found[record.labels.gold >= 0] = KNOWN
-        return found
+        standing = np.zeros(len(group), np.int8)
+        standing[record.probability >= record.settled] = SETTLED
+        standing[record.tied] = TIED
+        standing[(group < 0) | ~self.connection.identified[group]] = UNIDENTIFIABLE
+        standing[record.labels.gold >= 0] = KNOWN
+        return standing
 
     @cached_property
     def standings(self) -> list[str]:
@@ -60,11 +60,11 @@ class ItemInsight:
         """Limits of every item's difficulty, and whether it is hard, easy, ordinary, or has too few labels to tell."""
         labels = self.record.labels
         low, high = difficulty_interval(labels.votes(), self.record.posterior)
-        found = np.zeros(labels.n_items, np.int8)
-        found[low > self.mean_difficulty] = 1
-        found[high < self.mean_difficulty] = 2
-        found[np.diff(labels.starts) < ANSWERS_TO_JUDGE] = 3
-        return low, high, _named(found, DIFFICULTIES)
+        levels = np.zeros(labels.n_items, np.int8)
+        levels[low > self.mean_difficulty] = 1
+        levels[high < self.mean_difficulty] = 2
+        levels[np.diff(labels.starts) < ANSWERS_TO_JUDGE] = 3
+        return low, high, _named(levels, DIFFICULTIES)
 
     def items_table(self) -> pa.Table:
         """Tabulate item, n_labels, probability, standing, entropy, vote_share, difficulty and, with an item block, tau.

@@ -13,14 +13,14 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from crowdassay.errors import DataError
-from crowdassay.io.raw import CHUNK, opened
+from crowdassay.io.raw import BYTES_AT_A_TIME, opened
 from crowdassay.io.values import shown_file
 
 MAX_MEMBERS = 10_000  # in a zip
 MAX_FILES = 1_000_000  # in a folder: a worker-response folder has one file per object
 MAX_BYTES = 1 << 30  # unpacked, in a zip
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
-SMALL = 1 << 20  # bytes below which the ratio says nothing
+SMALL_FILE = 1 << 20  # bytes below which the ratio says nothing
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 READ = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".manifest"})
 # What the zip module raises on damaged archives, as fuzzing found out.
@@ -48,7 +48,7 @@ def read_members(path: Path, names: list[str]) -> Iterator[tuple[str, bytes]]:
             try:
                 # In pieces: asked for everything at once, the module unpacks all that there is before it looks at the size.
                 with archive.open(name) as member:
-                    data = b"".join(iter(partial(member.read, CHUNK), b""))
+                    data = b"".join(iter(partial(member.read, BYTES_AT_A_TIME), b""))
             except DAMAGED:
                 raise DataError(
                     f"{shown_file(name)} in {shown_file(path.name)} is damaged; export or download it again."
@@ -68,7 +68,7 @@ def _in_zip(path: Path) -> list[str]:
         raise _refusal(path, f"it holds {len(entries):,} files, more than {MAX_MEMBERS:,}")
     if size > MAX_BYTES:
         raise _refusal(path, f"its files have {size:,} bytes unpacked, more than {MAX_BYTES:,}")
-    if size > SMALL and size > MAX_RATIO * max(packed, 1):
+    if size > SMALL_FILE and size > MAX_RATIO * max(packed, 1):
         raise _refusal(path, f"its files unpack to more than {MAX_RATIO} times their size")
     for entry in entries:
         if entry.filename.startswith("/") or ".." in PurePosixPath(entry.filename).parts or "\\" in entry.filename:

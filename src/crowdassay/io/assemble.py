@@ -67,7 +67,7 @@ def assemble(
         rows = replace(rows, label=label)
     if not len(rows.item) and rows.dropped:
         why = ", ".join(f"{reason}: {count}" for reason, count in rows.dropped.items())
-        raise DataError(f"There were no labels found in {shown_file(source)}: every judgement was left out ({why}).")
+        raise DataError(f"No labels were found in {shown_file(source)}: every judgement was left out ({why}).")
     times, beside = _extras(rows, options, source, notes)
     labels = encode(
         rows.item,
@@ -98,12 +98,12 @@ def refuse_nul(labels: Labels, rows: Import, paths: Sequence[Path]) -> None:
     for role, vocabulary in zip(ROLES, (labels.items, labels.workers, labels.classes), strict=True):
         if is_text(vocabulary.type) and pc.any(pc.match_substring(vocabulary, "\0")).as_py():
             column = getattr(rows, role)
-            found = pc.index(pc.match_substring(column.cast(pa.string()), "\0"), True).as_py()
+            place = pc.index(pc.match_substring(column.cast(pa.string()), "\0"), True).as_py()
             line = line_of_nul(paths[0]) if len(paths) == 1 and kind_of(paths[0]) in DELIMITED else None
-            where = f"data row {found + 1}" if line is None else f"line {line}"
+            where = f"data row {place + 1}" if line is None else f"line {line}"
             raise DataError(
                 f"The {role} in {where} of {shown_file(labels.report.source)} holds a NUL byte "
-                f"({shown(column[found].as_py())}); remove it or re-save the file as UTF-8."
+                f"({shown(column[place].as_py())}); remove it or re-save the file as UTF-8."
             )
 
 

@@ -11,7 +11,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.native import Column
 from crowdassay.io.values import as_text, number_of, shown, text_of
 
-MOST = 100
+MOST_BINS = 100
 
 
 def binned(label: Column, bins: tuple[str, ...]) -> tuple[pa.Array, tuple[str, ...]]:
@@ -58,8 +58,8 @@ def _place(limits: np.ndarray, number: float) -> int:
 
 
 def _equal(count: float, known: np.ndarray) -> list[float | None]:
-    if count != int(count) or not 2 <= count <= MOST:
-        raise ParameterError(f"--bins takes a number from 2 to {MOST}, or edges separated by commas.")
+    if count != int(count) or not 2 <= count <= MOST_BINS:
+        raise ParameterError(f"--bins takes a number from 2 to {MOST_BINS}, or edges separated by commas.")
     if not len(known) or known.min() == known.max():
         raise DataError("--bins has nothing to divide: there are no two different numbers among the labels.")
     return [float(np.format_float_positional(edge, 6)) for edge in np.linspace(known.min(), known.max(), int(count) + 1)]

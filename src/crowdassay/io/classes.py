@@ -17,7 +17,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.io.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
 
 LISTED_CHANGES = 20
-MANY = 50  # classes from which on they may be none
+MANY_CLASSES = 50  # classes from which on they may be none
 # Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
 NO_ANSWER = frozenset({
     "__invalid__", "error", "parse error",
@@ -71,7 +71,7 @@ def arrange_classes(
 
 def many_classes(classes: pa.Array, *, given: bool) -> list[str]:
     """Note labels of so many kinds that they are hardly classes: free text, or numbers from a slider."""
-    if given or not MANY < len(classes) <= MAX_CLASSES:
+    if given or not MANY_CLASSES < len(classes) <= MAX_CLASSES:
         return []
     if all(number_of(text_of(value)) is not None for value in classes.to_pylist()):
         return [
@@ -86,11 +86,11 @@ def _no_answers(classes: pa.Array, codes: IntArray, counts: IntArray) -> list[st
     """Note classes that look like what people write who do not answer."""
     rows = np.bincount(codes, weights=counts, minlength=len(classes)).astype(int)
     names = as_text(classes).to_pylist()
-    found = [(name, count) for name, count in zip(names, rows, strict=True) if _folded(name).strip(".!") in NO_ANSWER]
-    if not found or len(found) == len(names):
+    unanswered = [(name, count) for name, count in zip(names, rows, strict=True) if _folded(name).strip(".!") in NO_ANSWER]
+    if not unanswered or len(unanswered) == len(names):
         return []
-    which = ", ".join(f"{shown(name)} (rows: {count:,})" for name, count in found)
-    options = " ".join(f"--missing {shown(name)}" for name, _ in found)
+    which = ", ".join(f"{shown(name)} (rows: {count:,})" for name, count in unanswered)
+    options = " ".join(f"--missing {shown(name)}" for name, _ in unanswered)
     return [f"Taken as a class each: {which}; if that means that no answer was given, leave such rows out with {options}."]
 
 

@@ -143,13 +143,13 @@ def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequen
     >>> could_be_items(rows, "who", ["meme_id", "row_id", "batch_id"])
     ['meme_id']
     """
-    found = []
+    candidates = []
     for name in names:
         pairs = [(row.get(name), row.get(worker)) for row in rows]
         shared = len(set(pairs)) > len({value for value, _ in pairs})
         if plain_name(name).endswith("id") and shared and len(set(pairs)) == len(pairs):
-            found.append(name)
-    return found
+            candidates.append(name)
+    return candidates
 
 
 def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, names: Sequence[str]) -> list[str]:
@@ -161,14 +161,14 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, n
     >>> could_be_labels(rows, "i", "w", ["text", "age", "tone", "row"])
     ['tone']
     """
-    found = []
+    candidates = []
     for name in names:
         cells = [(row.get(item), row.get(worker), value) for row in rows if (value := _cell(row.get(name))) is not None]
         few = len({value for *_, value in cells}) <= min(MOST_CLASSES, len(cells) / 2)
         within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
         if few and all(within) and not any(plain_name(name) in words for words in (WORDS["time"], WORDS["duration"])):
-            found.append(name)
-    return found
+            candidates.append(name)
+    return candidates
 
 
 def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern
 SAMPLE, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
 FIRST_ROWS = 5000  # that are enough to see what a column holds
 LISTED_LINES = 20
-LONGEST = 1 << 28  # characters of a field
+LONGEST_FIELD = 1 << 28  # characters of a field
 BATCH = 1 << 16  # rows handed over at a time
 
 
@@ -76,7 +76,7 @@ def sniff(raw: bytes, path: Path) -> Dialect:
     lead = named.group() if named else blank.group() if blank else ""
     text = text[len(lead) :]
     if not text.strip():
-        raise DataError(f"There were no labels found: {shown_file(path.name)} is blank.")
+        raise DataError(f"No labels were found: {shown_file(path.name)} is blank.")
     layouts = {separator: _layout(text, separator) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda candidate: layouts[candidate][:2])
     *_, records, spaced = layouts[separator]
@@ -124,11 +124,11 @@ def read_slowly(
             yield _batch(columns, path, open_it, lenient)
             columns = [[] for _ in positions]
     if bad:
-        line, found = bad[0]
+        line, cells = bad[0]
         lines = ", ".join(str(line) for line, _ in bad[:LISTED_LINES]) + (", ..." if len(bad) > LISTED_LINES else "")
         more = f" ({len(bad)} lines are wrong: {lines})" if len(bad) > 1 else ""
         raise DataError(
-            f"Line {line} of {shown_file(path.name)} has {found} fields, not the {width} of the header{more}; "
+            f"Line {line} of {shown_file(path.name)} has {cells} fields, not the {width} of the header{more}; "
             "correct it, or quote fields that hold the separator."
         )
     yield _batch(columns, path, open_it, lenient)
@@ -187,7 +187,7 @@ def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | None) -> Iterator[tuple[int, list[str]]]:
     errors = "strict" if lenient is None else "surrogateescape"
-    csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
+    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
     with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors=errors, newline="") as text:
         reader = csv.reader(text, delimiter=dialect.separator, strict=True, skipinitialspace=dialect.spaced)
         line, headed = 1, False
@@ -202,7 +202,7 @@ def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | Non
         except csv.Error as error:
             if "field larger" in str(error):
                 raise DataError(
-                    f"A field at line {line} of {shown_file(path.name)} has more than {LONGEST:,} characters; is a quote "
+                    f"A field at line {line} of {shown_file(path.name)} has more than {LONGEST_FIELD:,} characters; is a quote "
                     "not closed?"
                 ) from None
             raise DataError(

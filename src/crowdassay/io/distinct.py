@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from crowdassay.io.text_keys import deal_rows, find_firsts, number_rows, part_rows
 from crowdassay.threads import available_cores, work_on_each
 
-ROWS = 1 << 17  # rows handed to a thread at a time
-SAMPLE = 1 << 14
-FEW = 1 << 14  # different texts up to which a slice keeps a table of its own
+ROWS_A_THREAD = 1 << 17  # rows handed to a thread at a time
+ROWS_LOOKED_AT = 1 << 14
+FEW_TEXTS = 1 << 14  # different texts up to which a slice keeps a table of its own
 LONG_TEXT = 64  # bytes, on average, from which pyarrow tells few different texts apart more quickly than our hashes
 PARTS, AT_ONCE = 256, 16  # rows are dealt into parts, some of which are handed to a thread at a time
 U = np.uint64
@@ -40,12 +40,14 @@ def number_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
     """
     if column.null_count:
         column = column.fill_null("")
-    slices = [chunk.slice(first, ROWS) for chunk in column.chunks for first in range(0, len(chunk), ROWS)]
+    slices = [chunk.slice(first, ROWS_A_THREAD) for chunk in column.chunks for first in range(0, len(chunk), ROWS_A_THREAD)]
     spans = [slice(int(first), int(last)) for first, last in pairwise(np.cumsum([0, *map(len, slices)]))]
     key = np.array([secrets.randbits(64), secrets.randbits(64)], U)
     with ThreadPoolExecutor(available_cores()) as pool:
-        if pc.count_distinct(column.slice(0, SAMPLE)).as_py() <= FEW // 2 and (found := _few(pool, slices, spans, key)):
-            return found
+        if pc.count_distinct(column.slice(0, ROWS_LOOKED_AT)).as_py() <= FEW_TEXTS // 2 and (
+            numbered := _few(pool, slices, spans, key)
+        ):
+            return numbered
         return _many(pool, column, slices, spans, key)
 
 
@@ -60,7 +62,7 @@ def _few(
         for span, part in zip(spans, encoded, strict=True):
             codes[span] = part.indices
     else:
-        firsts = np.empty((len(slices), FEW), np.int32)
+        firsts = np.empty((len(slices), FEW_TEXTS), np.int32)
         sizes = list(pool.map(lambda k: number_rows(*_text(slices[k]), key, codes[spans[k]], firsts[k]), range(len(slices))))
         if min(sizes) < 0:
             return None
@@ -81,7 +83,7 @@ def _is_long(part: pa.Array) -> bool:
     """Tell whether the texts at the beginning of a column are long."""
     if pa.types.is_integer(part.type):
         return False
-    return (pc.mean(pc.binary_length(part.slice(0, SAMPLE))).as_py() or 0) >= LONG_TEXT
+    return (pc.mean(pc.binary_length(part.slice(0, ROWS_LOOKED_AT))).as_py() or 0) >= LONG_TEXT
 
 
 def _many(

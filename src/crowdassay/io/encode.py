@@ -84,7 +84,7 @@ def encode(
     (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
     if len(item_codes) == 0:
         why = f"all {rows_read} rows miss a value ({_counts(dropped)})" if rows_read else "there are no rows"
-        raise DataError(f"There were no labels found in {source}: {why}; check the file and the column names.")
+        raise DataError(f"No labels were found in {source}: {why}; check the file and the column names.")
     parts = np.array_split(label_codes, 1 + len(label_codes) // COMPILED_LABELS)  # each is counted as int64
     counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
     class_values, class_of, notes = arrange_classes(values, counts, classes)
@@ -101,27 +101,27 @@ def encode(
     notes.extend(many_classes(class_values, given=classes is not None))
     vocabularies = {"items": items, "workers": workers, "classes": class_values}
     labels = Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, frame=frame)
-    found: Repeats | None = None
+    again: Repeats | None = None
     rows: Any = slice(None)
     if any_repeats(labels.starts, labels.worker):
-        found = find_repeats(item_codes, worker_codes, class_codes, len(workers), time)
-    if found:
+        again = find_repeats(item_codes, worker_codes, class_codes, len(workers), time)
+    if again:
         by = "in row order" if time is None else f"by the time column {shown((columns or {}).get('time', 'time'))}"
-        notes.extend(_notes_on(found, repeats, by, lambda row: (workers[int(worker_codes[row])], items[int(item_codes[row])])))
+        notes.extend(_notes_on(again, repeats, by, lambda row: (workers[int(worker_codes[row])], items[int(item_codes[row])])))
         if repeats in {"first", "last"}:
             keep = np.ones(len(item_codes), bool)
-            keep[found.not_first if repeats == "first" else found.not_last] = False
+            keep[again.not_first if repeats == "first" else again.not_last] = False
             labels = Labels.from_codes(item_codes[keep], worker_codes[keep], class_codes[keep], **vocabularies, frame=frame)
             rows = keep
-            dropped["repeated judgement"] = found.count
+            dropped["repeated judgement"] = again.count
     report = ImportReport(
         source=source,
         columns=dict(columns or {}),
         rows_read=rows_read,
         rows_kept=labels.n_labels,
         dropped=dropped,
-        repeats=found.count if found else 0,
-        conflicts=found.conflicts if found else 0,
+        repeats=again.count if again else 0,
+        conflicts=again.conflicts if again else 0,
         repeats_policy=repeats,
         notes=tuple(notes),
         order="given" if classes is not None else "natural" if labels.numeric or not is_text(values.type) else "alphabetical",
@@ -190,11 +190,11 @@ def _counts(dropped: Mapping[str, int]) -> str:
     return ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
 
 
-def _notes_on(found: Repeats, policy: str, by: str, pair_at: Callable[[int], tuple[pa.Scalar, pa.Scalar]]) -> list[str]:
+def _notes_on(repeats: Repeats, policy: str, by: str, pair_at: Callable[[int], tuple[pa.Scalar, pa.Scalar]]) -> list[str]:
     def pair(row: int) -> str:
         worker, item = pair_at(row)
         return f"worker {shown(worker.as_py())} on item {shown(item.as_py())}"
 
     return repeat_notes(
-        policy, by, found.count, pair(found.earliest), found.conflicts, [pair(int(row)) for row in found.conflict_rows]
+        policy, by, repeats.count, pair(repeats.earliest), repeats.conflicts, [pair(int(row)) for row in repeats.conflict_rows]
     )

@@ -47,9 +47,9 @@ def read_times(column: Column, source: str) -> Times:
     >>> read_times(pa.array(["1700000000000000001", "1700000000000000000"]), "a.csv").order.argsort().tolist()
     [1, 0]
     """
-    found = _times(column)
-    if found is not None and not np.isnan(found.seconds).any():
-        return found
+    times = _times(column)
+    if times is not None and not np.isnan(times.seconds).any():
+        return times
     texts = _texts(column).to_pylist()
     kinds = ["number" if text is not None and _is_number(text) else _date_kind(text) for text in texts]
     _refuse(column, np.array([kind is None for kind in kinds]), "time", source)
@@ -64,8 +64,8 @@ def read_times(column: Column, source: str) -> Times:
 
 def find_times(column: Column) -> FloatArray | None:
     """Read times as seconds where they can be read, NaN where one is missing; None where they cannot be read as times."""
-    found = _times(column)
-    return None if found is None else found.seconds
+    times = _times(column)
+    return None if times is None else times.seconds
 
 
 def find_durations(column: Column) -> FloatArray | None:

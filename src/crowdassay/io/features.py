@@ -14,7 +14,7 @@ from crowdassay.io.columns import find_columns
 from crowdassay.io.native import series_column
 from crowdassay.io.values import as_text, listed, shown
 
-LARGEST = 1e100  # whose square is still finite
+LARGEST_FEATURE = 1e100  # whose square is still finite
 
 
 def read_features(features: Any) -> tuple[FloatArray, tuple[str, ...], pa.Array | None, str]:
@@ -60,19 +60,19 @@ def match_features(features: Any, items: pa.Array) -> tuple[FloatArray, tuple[st
 
     Rows of other items are ignored; an item without a row, or with two, is an error.
     """
-    values, names, found, _ = read_features(features)
-    if found is None:
+    values, names, item_names, _ = read_features(features)
+    if item_names is None:
         if len(values) != len(items):
             raise DataError(
                 f"The features have {len(values)} rows but there are {len(items)} items; give one row for each item."
             )
         return values, names
-    found = as_text(found)
-    counts = pc.value_counts(found)
+    item_names = as_text(item_names)
+    counts = pc.value_counts(item_names)
     twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     if len(twice):
         raise DataError(f"The features have several rows for the items {listed(twice.to_pylist(), limit=3)}; keep one.")
-    row = pc.fill_null(pc.index_in(as_text(items), value_set=found), -1).to_numpy(zero_copy_only=False)
+    row = pc.fill_null(pc.index_in(as_text(items), value_set=item_names), -1).to_numpy(zero_copy_only=False)
     missing = items.filter(pa.array(row < 0))
     if len(missing):
         raise DataError(f"The features have no row for the items {listed(missing.to_pylist(), limit=3)}; every item needs one.")
@@ -90,7 +90,7 @@ def _array(features: Any) -> tuple[FloatArray, tuple[str, ...], None, str]:
 
 
 def _checked(values: FloatArray) -> FloatArray:
-    bad = np.flatnonzero(~(np.abs(values) <= LARGEST).all(axis=1))
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST_FEATURE).all(axis=1))
     if len(bad):
         raise DataError(
             f"The features of row {shown(int(bad[0]) + 1)} are missing, infinite or beyond 1e100; fill or drop them."

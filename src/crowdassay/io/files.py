@@ -57,8 +57,8 @@ def read_files(given: Sequence[str | Path], options: ReadOptions) -> Labels:
     """Read files, folders and patterns as the options say."""
     check(options)
     with local_sources(given) as names:
-        found = read_rows(names, options)
-        return assemble(found.rows, options, source=found.source, name=found.name, paths=found.paths)
+        rows = read_rows(names, options)
+        return assemble(rows.rows, options, source=rows.source, name=rows.name, paths=rows.paths)
 
 
 def table_of(labels: Labels) -> pa.Table:

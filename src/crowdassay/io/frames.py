@@ -89,10 +89,10 @@ def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
         return _wide(data, asked)
     if taken:
         columns, names, frame = taken
-        found: dict[str, Any] = dict(zip(names, columns, strict=True))
-        if "text" in found and asked.text_column is None and not is_text(found["text"].type):
-            del found["text"], names["text"]  # only its name says that it is a text
-        return Import(**found, columns=names), frame, f"{frame} frame", "plain"
+        by_name: dict[str, Any] = dict(zip(names, columns, strict=True))
+        if "text" in by_name and asked.text_column is None and not is_text(by_name["text"].type):
+            del by_name["text"], names["text"]  # only its name says that it is a text
+        return Import(**by_name, columns=names), frame, f"{frame} frame", "plain"
     three = three_columns(data)
     named = [name for name in asked.columns.values() if name is not None]
     if named:

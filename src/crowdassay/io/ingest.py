@@ -32,7 +32,7 @@ from crowdassay.memory import shown_size
 from crowdassay.read_options import ReadOptions
 
 OURS = 350_000_000  # bytes that the interpreter and the libraries take before any label is read
-LEAST = 600_000_000  # bytes in all below which nothing can be promised
+LEAST_MEMORY = 600_000_000  # bytes in all below which nothing can be promised
 DATABASE = "rows.duckdb"
 STREAM = 1 << 18  # rows handed over at a time
 
@@ -55,9 +55,9 @@ def spool_files(
     check(options)
     if reason := options.refusal("files"):
         raise ParameterError(reason)
-    if memory < LEAST:
+    if memory < LEAST_MEMORY:
         raise ParameterError(
-            f"Encoding takes at least {shown_size(LEAST)} of memory, and {shown_size(memory)} are given or free."
+            f"Encoding takes at least {shown_size(LEAST_MEMORY)} of memory, and {shown_size(memory)} are given or free."
         )
     paths, said = zip(*(utf8_copy(check_file(path)[0], folder) for path in paths), strict=True)
     sources = [find_source(path, options) for path in paths]
@@ -123,7 +123,7 @@ def _dropped(connection: Any, source: str, *, allow: bool) -> tuple[int, dict[st
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     if sum(counts) == rows:
         why = f"all {rows} rows miss a value ({reasons})" if rows else "there are no rows"
-        raise DataError(f"There were no labels found in {source}: {why}; check the file and the column names.")
+        raise DataError(f"No labels were found in {source}: {why}; check the file and the column names.")
     if sum(counts) * 2 > rows and not allow:
         raise DataError(
             f"More than half of the {rows} rows in {source} miss a value ({reasons}); check the file and the column names, "
@@ -154,17 +154,17 @@ def _number_workers(connection: Any, options: ReadOptions) -> tuple[pa.Array, li
 
 
 def _number_classes(connection: Any, given: Sequence[str] | None) -> tuple[pa.Array, list[str]]:
-    found = connection.sql(
+    counted = connection.sql(
         f"SELECT label, count(*) AS n FROM kept GROUP BY label ORDER BY min(row) LIMIT {MAX_CLASSES + 1}"  # noqa: S608
     ).to_arrow_table()
-    if len(found) > MAX_CLASSES:
+    if len(counted) > MAX_CLASSES:
         several = connection.execute("SELECT approx_count_distinct(label) FROM kept").fetchall()[0][0]
         raise DataError(
             f"The label column holds about {several} different values, more than {MAX_CLASSES} classes. "
             "Is it free text or an id? Name the right column (--label-column)."
         )
-    values = _checked(found["label"].combine_chunks(), "label")
-    classes, codes, notes = arrange_classes(values, found["n"].to_numpy(), given)
+    values = _checked(counted["label"].combine_chunks(), "label")
+    classes, codes, notes = arrange_classes(values, counted["n"].to_numpy(), given)
     connection.register("coded", pa.table({"label": values, "code": pa.array(codes, pa.int16())}))
     connection.execute("CREATE TABLE classes AS SELECT * FROM coded")
     connection.unregister("coded")
@@ -176,7 +176,7 @@ def _known(
 ) -> tuple[Any, list[str], dict[str, int] | None]:
     """Match gold and truth: for each the first rows of the items that have one, in order, and their classes."""
     nothing = (np.empty(0, np.int64), np.empty(0, np.int32))
-    found, notes, counts = {"gold": nothing, "truth": nothing}, [], None
+    columns, notes, counts = {"gold": nothing, "truth": nothing}, [], None
     for what, path in (("gold", gold), ("truth", truth)):
         if path is None:
             continue
@@ -193,8 +193,8 @@ def _known(
             codes, notes = taken.gold, list(taken.report.notes)
         else:
             codes, counts = match_truth(few, table, what="truth")
-        found[what] = (both["first"].to_numpy(), codes)
-    return found, notes, counts
+        columns[what] = (both["first"].to_numpy(), codes)
+    return columns, notes, counts
 
 
 def _items_only(items: pa.Array, classes: pa.Array) -> Labels:

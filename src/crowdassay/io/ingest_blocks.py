@@ -13,7 +13,7 @@ from crowdassay.io.repeats import find_repeats, repeat_notes
 from crowdassay.io.spool import Spool
 from crowdassay.io.values import shown
 
-NAMED = 3  # pairs in conflict that a note names
+PAIRS_NAMED = 3  # pairs in conflict that a note names
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +40,19 @@ class Repeated:
 
     def take(self, number: int, item: IntArray, worker: Any, label: Any, n_workers: int, time: Any) -> Any:
         """Look at a block and return which of its labels to keep; None for all."""
-        found = find_repeats(item, worker, label, n_workers, time if self.columns else None)
-        if found is None:
+        repeats = find_repeats(item, worker, label, n_workers, time if self.columns else None)
+        if repeats is None:
             return None
-        place = [(number, int(item[row]), int(worker[row])) for row in (found.earliest, *found.conflict_rows)]
+        place = [(number, int(item[row]), int(worker[row])) for row in (repeats.earliest, *repeats.conflict_rows)]
         self.earliest = self.earliest or place[0]
-        self.places = (self.places + place[1:])[:NAMED]
-        self.count += found.count
-        self.conflicts += found.conflicts
+        self.places = (self.places + place[1:])[:PAIRS_NAMED]
+        self.count += repeats.count
+        self.conflicts += repeats.conflicts
         if self.policy not in {"first", "last"}:
             return None
-        self.left_out += found.count
+        self.left_out += repeats.count
         keep = np.ones(len(item), bool)
-        keep[found.not_first if self.policy == "first" else found.not_last] = False
+        keep[repeats.not_first if self.policy == "first" else repeats.not_last] = False
         return keep
 
     def notes(self, spool: Spool) -> list[str]:

@@ -58,7 +58,7 @@ def find_inputs(given: Sequence[str | Path]) -> list[Path]:
 
     A folder stands for the files in it of a kind we read; a pattern such as ``day-*.csv`` for what matches.
     """
-    found: dict[str, Path] = {}
+    inputs: dict[str, Path] = {}
     for one in given:
         refuse_odd_path(one)
         path = Path(one)
@@ -76,5 +76,5 @@ def find_inputs(given: Sequence[str | Path]) -> list[Path]:
         else:
             files = [path]
         for file in files:
-            found.setdefault(os.path.realpath(file), file)
-    return list(found.values())
+            inputs.setdefault(os.path.realpath(file), file)
+    return list(inputs.values())

@@ -129,17 +129,17 @@ def look(path: Path) -> Look:
 
 def look_inside(seen: Look) -> list[Look]:
     """Look at each data file of a zip by itself, in memory."""
-    found = []
+    looks = []
     for name, data in read_members(seen.path, seen.names):
         path, text = Path(Path(name).name), _as_utf8(seen.path, name, data)
         suffix = kind_of(path)
         if suffix in DELIMITED:
             dialect = sniff(text[:SAMPLE], path)
             seen_here = Look(path, "delimited", header=dialect.header, suffix=suffix, dialect=dialect)
-            found.append(replace(seen_here, start=text[:SAMPLE], data=text))
+            looks.append(replace(seen_here, start=text[:SAMPLE], data=text))
         else:
-            found.append(Look(path, "records", first=next(_inside(seen.path, name, text), None), suffix=suffix, data=text))
-    return found
+            looks.append(Look(path, "records", first=next(_inside(seen.path, name, text), None), suffix=suffix, data=text))
+    return looks
 
 
 def records(seen: Look) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -260,5 +260,5 @@ def _first(path: Path) -> Any:
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    found = pattern.match(text, position)
-    return found.end() if found else position
+    match = pattern.match(text, position)
+    return match.end() if match else position

@@ -127,10 +127,10 @@ def header_of(seen: Look) -> list[str]:
         seen.path,
         lambda relation: relation.fetchall(),
     )
-    found = (keys[0][0] if keys else None) or list(dict.fromkeys(key for _, record in records(seen) for key in record))
-    if not found:
+    header = (keys[0][0] if keys else None) or list(dict.fromkeys(key for _, record in records(seen) for key in record))
+    if not header:
         raise DataError(f"{shown(seen.path.name)} could not be read as JSON records; it needs one object for each row.")
-    return list(found)
+    return list(header)
 
 
 def choose_columns(header: Sequence[str], roles: Mapping[str, Role]) -> dict[str, str]:
@@ -150,11 +150,11 @@ def choose_columns(header: Sequence[str], roles: Mapping[str, Role]) -> dict[str
             continue
         free = [column for column in header if column not in chosen.values()]
         for spelling in role.spellings:
-            found = [column for column in free if plain_name(column) == spelling]
-            if len(found) > 1:
-                raise ColumnError(f"The columns {listed(found)} could both be meant; choose one with {role.option}.")
-            if found:
-                chosen[name] = found[0]
+            columns = [column for column in free if plain_name(column) == spelling]
+            if len(columns) > 1:
+                raise ColumnError(f"The columns {listed(columns)} could both be meant; choose one with {role.option}.")
+            if columns:
+                chosen[name] = columns[0]
                 break
         if name not in chosen and role.needed:
             for other, column in chosen.items():

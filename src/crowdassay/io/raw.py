@@ -19,8 +19,8 @@ from crowdassay.io.values import shown, shown_file
 Open = Callable[[], AbstractContextManager[BinaryIO]]
 BOM = b"\xef\xbb\xbf"
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
-SMALL = 1 << 20  # bytes below which the ratio says nothing
-CHUNK = 1 << 20
+SMALL_FILE = 1 << 20  # bytes below which the ratio says nothing
+BYTES_AT_A_TIME = 1 << 20
 WEB = re.compile(r"[a-z][a-z0-9+]+:/+", re.IGNORECASE)
 PARQUET, SMALLEST = b"PAR1", 12  # what begins and ends a Parquet file; bytes of the least one
 MAGIC = {
@@ -81,7 +81,7 @@ def check_start(start: bytes, path: Path) -> bool:
     """Refuse a file by its first bytes, as `check_text` does."""
     refuse_bomb(path)
     if not start.removeprefix(BOM):
-        raise DataError(f"There were no labels found: {shown_file(path.name)} is empty.")
+        raise DataError(f"No labels were found: {shown_file(path.name)} is empty.")
     for magic, (kind, remedy) in MAGIC.items():
         if start.startswith(magic):
             raise DataError(f"{shown_file(path.name)} is {kind}, not plain UTF-8 text; {remedy}.")
@@ -143,13 +143,13 @@ def line_of_nul(path: Path) -> int | None:
 def refuse_bomb(path: Path) -> None:
     """Unpack a gzipped file once, keeping nothing, before any reader does: the size it claims may be a lie."""
     packed = path.stat().st_size
-    if not is_gzipped(path) or packed * 1100 < SMALL:  # deflate packs 1032 to one at best
+    if not is_gzipped(path) or packed * 1100 < SMALL_FILE:  # deflate packs 1032 to one at best
         return
     unpacked = 0
     with opened(path) as stream:
-        while chunk := stream.read(CHUNK):
+        while chunk := stream.read(BYTES_AT_A_TIME):
             unpacked += len(chunk)
-            if unpacked > max(SMALL, MAX_RATIO * packed):
+            if unpacked > max(SMALL_FILE, MAX_RATIO * packed):
                 raise DataError(
                     f"{shown_file(path.name)} was not read: it unpacks to more than {MAX_RATIO} times its size; "
                     "if it is no trap, unpack it yourself."

@@ -159,11 +159,11 @@ def _read_export(name: str, looks: Sequence[Look], options: ReadOptions, source:
         raise ParameterError(
             f"{flag(chosen[0])} goes with plain tables; the columns of {name} exports are known (--question chooses one)."
         )
-    found = [read(name, replace(seen, alone=len(looks) == 1), options) for seen in looks]
-    rows = [part for part in found if isinstance(part, Rows)]
+    parts = [read(name, replace(seen, alone=len(looks) == 1), options) for seen in looks]
+    rows = [part for part in parts if isinstance(part, Rows)]
     if rows:
         return finish(rows, options, source)
-    imports = [part for part in found if isinstance(part, Import)]
+    imports = [part for part in parts if isinstance(part, Import)]
     if options.question is not None:
         raise ParameterError(f"What {name} exports holds one question only; leave out --question.")
     return imports[0] if len(imports) == 1 else _together(imports)
@@ -191,13 +191,13 @@ def _read_plain(looks: Sequence[Look], options: ReadOptions, source: str) -> Imp
         table, columns = plain_table(seen, options)
         tables.append(table)
     if not sum(table.num_rows for table in tables) and looks[0].kind != "parquet":
-        raise DataError(f"There were no labels found: {shown_file(source)} holds a header only.")
+        raise DataError(f"No labels were found: {shown_file(source)} holds a header only.")
     shared = [role for role in tables[0].column_names if all(role in table.column_names for table in tables)]
-    found = {role: joined([table[role] for table in tables]) for role in shared}
+    shared_columns = {role: joined([table[role] for table in tables]) for role in shared}
     some = {role for table in tables for role in table.column_names} - set(shared)
     if "time" in some and options.repeats in TIMED:
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
-    return Import(columns={role: columns[role] for role in columns if role in shared}, **found)
+    return Import(columns={role: columns[role] for role in columns if role in shared}, **shared_columns)
 
 
 def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, str]]:

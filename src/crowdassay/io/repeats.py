@@ -15,7 +15,7 @@ from crowdassay.errors import DataError
 
 POLICIES = ("keep", "first", "last", "error")
 Codes = NDArray[np.integer[Any]]
-LONGEST = 64  # labels of an item up to which comparing all pairs is quicker than sorting
+LONGEST_COMPARED = 64  # labels of an item up to which comparing all pairs is quicker than sorting
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def any_repeats(starts: IntArray, worker: Codes) -> bool:
     (False, True)
     """
     longest = int(np.diff(starts).max())
-    if longest > LONGEST:
+    if longest > LONGEST_COMPARED:
         item = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         pair = np.sort(item * (int(worker.max()) + 1) + worker)
         return bool(np.any(pair[1:] == pair[:-1]))

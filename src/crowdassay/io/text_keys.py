@@ -32,8 +32,8 @@ def _load(words: Any, place: int, size: int) -> U:
     if size <= 0:
         return U(0)
     shift = U(place & 7) << U(3)
-    found = words[place >> 3] >> shift | words[(place >> 3) + 1] << U(1) << (U(63) - shift)
-    return found if size >= 8 else found & ((U(1) << (U(size) << U(3))) - U(1))
+    word = words[place >> 3] >> shift | words[(place >> 3) + 1] << U(1) << (U(63) - shift)
+    return word if size >= 8 else word & ((U(1) << (U(size) << U(3))) - U(1))
 
 
 @njit(nogil=True, cache=True)
@@ -66,9 +66,9 @@ def _short(words: Any, begin: int, end: int) -> tuple[U, U]:
 @njit(inline="always")
 def _mix(one: U, other: U, key: Any) -> U:
     """Return a number whose leading and trailing bits both depend on all of ``one`` and ``other``."""
-    found = (one ^ key[0]) * (key[1] | U(1))
-    found = (found ^ found >> U(32) ^ other) * (key[0] | U(1))
-    return found ^ found >> U(29)
+    mixed = (one ^ key[0]) * (key[1] | U(1))
+    mixed = (mixed ^ mixed >> U(32) ^ other) * (key[0] | U(1))
+    return mixed ^ mixed >> U(29)
 
 
 @njit(nogil=True, cache=True)

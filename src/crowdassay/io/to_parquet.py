@@ -72,8 +72,8 @@ def _refuse_nul(target: Path, path: Path, columns: Mapping[str, str]) -> None:
     for batch in pq.ParquetFile(target).iter_batches():
         for role, name in columns.items():
             column = batch.column(name)
-            if pa.types.is_string(column.type) and pc.any(found := pc.match_substring(column, "\0")).as_py():
-                bad = column.filter(found)[0].as_py()
+            if pa.types.is_string(column.type) and pc.any(nul := pc.match_substring(column, "\0")).as_py():
+                bad = column.filter(nul)[0].as_py()
                 raise DataError(
                     f"The {role} {shown(bad)} in {shown_file(path.name)} holds a NUL byte; remove it or re-save the file."
                 )

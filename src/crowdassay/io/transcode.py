@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 
 from crowdassay.errors import DataError, FileError
 from crowdassay.io.kinds import DELIMITED, RECORDS, kind_of
-from crowdassay.io.raw import BOM, CHUNK, is_gzipped, opened, refuse_bomb
+from crowdassay.io.raw import BOM, BYTES_AT_A_TIME, is_gzipped, opened, refuse_bomb
 from crowdassay.io.values import shown_file
 
 MARKS = {  # the longer ones first: UTF-32 begins as UTF-16 does
@@ -81,7 +81,7 @@ def _transcode(path: Path, copy: Path, decoder: codecs.IncrementalDecoder, name:
     done, line, chunk = 0, 1, b"-"
     with opened(path) as source, cast(BinaryIO, gzip.open(copy, "wb", 1)) if is_gzipped(copy) else copy.open("wb") as target:
         while chunk:
-            chunk = source.read(CHUNK)
+            chunk = source.read(BYTES_AT_A_TIME)
             held = len(decoder.getstate()[0])  # bytes of a character that the last chunk began
             try:
                 text = decoder.decode(chunk, final=not chunk)

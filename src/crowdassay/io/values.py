@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
-SHOWN = 60  # characters of a value in a message; ids may be whole documents
+CHARACTERS_SHOWN = 60  # characters of a value in a message; ids may be whole documents
 
 
 def shown(value: object) -> str:
@@ -24,8 +24,8 @@ def shown(value: object) -> str:
     ("'a\\nb'", "'3'")
     """
     text = str(value)
-    if len(text) > SHOWN:
-        text = text[: SHOWN - 1] + "…"
+    if len(text) > CHARACTERS_SHOWN:
+        text = text[: CHARACTERS_SHOWN - 1] + "…"
     return f"'{_printable(text)}'"
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.io.formats.matrices import FEW, INDEX, KNOWN, check_abstentions
+from crowdassay.io.formats.matrices import FEW_CLASSES, INDEX, KNOWN, check_abstentions
 from crowdassay.io.formats.record import Import
 from crowdassay.io.native import Column, as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
 from crowdassay.io.values import listed, shown, without
@@ -101,7 +101,7 @@ def looks_wide(frame: Any) -> bool:
     alone = [n for n, some in enumerate(values) if some and not some & set().union(*values[:n], *values[n + 1 :])]
     given = sum(len(column) - column.null_count for column in cells.labels)
     gaps = any(column.null_count for column in cells.labels)
-    few = len(classes) <= min(FEW, given / 2)
+    few = len(classes) <= min(FEW_CLASSES, given / 2)
     return few and not alone and (gaps or len(cells.workers) > THREE or cells.names["item"] != "item")
 
 

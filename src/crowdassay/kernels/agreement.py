@@ -33,20 +33,20 @@ def share_out(starts, workers, n_workers):
 def count_classes(starts, labels, weight, n_classes):
     """Return the classes of each item and their weights, those of item j in ``first[j]:first[j + 1]``."""
     first = np.zeros(len(starts), np.int64)
-    found, votes = np.empty(len(labels), np.int16), np.empty(len(labels))
+    classes, votes = np.empty(len(labels), np.int16), np.empty(len(labels))
     total = np.zeros(n_classes)
     size = 0
     for j in range(len(starts) - 1):
         for n in range(starts[j], starts[j + 1]):
             if total[labels[n]] == 0.0:
-                found[size] = labels[n]
+                classes[size] = labels[n]
                 size += 1
             total[labels[n]] += weight[n]
         for m in range(first[j], size):
-            votes[m] = total[found[m]]
-            total[found[m]] = 0.0
+            votes[m] = total[classes[m]]
+            total[classes[m]] = 0.0
         first[j + 1] = size
-    return first, found[:size].copy(), votes[:size].copy()
+    return first, classes[:size].copy(), votes[:size].copy()
 
 
 @_jit
@@ -65,7 +65,7 @@ def order_by_worker(workers, n_workers):
 
 
 @_jit
-def add_items(starts, workers, labels, weight, raters, first, found, votes, lot, x, nominal, sums, spread, full, apart):
+def add_items(starts, workers, labels, weight, raters, first, classes, votes, lot, x, nominal, sums, spread, full, apart):
     """Add each item's pairs of judgements by different workers to its lot.
 
     ``sums`` (n_lots, 6, n_classes) holds by class: agreeing pairs and pairs; the same over m - 1 (Krippendorff's
@@ -96,7 +96,7 @@ def add_items(starts, workers, labels, weight, raters, first, found, votes, lot,
                         full[u, labels[n], labels[o]] -= both / (m - 1)
         same, total, squares = 0.0, 0.0, 0.0
         for p in range(first[j], first[j + 1]):
-            k, v = found[p], votes[p]
+            k, v = classes[p], votes[p]
             pairs = v * v - own[k]
             own[k] = 0.0
             same += pairs
@@ -110,7 +110,7 @@ def add_items(starts, workers, labels, weight, raters, first, found, votes, lot,
             sums[u, SHARE, k] += v / m
             if len(full) > 0:
                 for q in range(first[j], first[j + 1]):
-                    full[u, k, found[q]] += v * votes[q] / (m - 1)
+                    full[u, k, classes[q]] += v * votes[q] / (m - 1)
         distance = 2.0 * (m * squares - total * total) - within
         spread[u] += distance / (m - 1)
         apart[j] = m * (m - 1) - same if nominal else distance
@@ -118,7 +118,7 @@ def add_items(starts, workers, labels, weight, raters, first, found, votes, lot,
 
 @_jit
 def compare_workers(
-    starts, workers, labels, weight, raters, first, found, votes, apart, x, nominal, margin, observed, low, out
+    starts, workers, labels, weight, raters, first, classes, votes, apart, x, nominal, margin, observed, low, out
 ):
     """Compare some workers, from ``low`` on, each with the others on the same items.
 
@@ -143,7 +143,7 @@ def compare_workers(
                     own[labels[o]] += weight[o]
             alike, x1, x2, total, squares = 0.0, 0.0, 0.0, 0.0, 0.0
             for p in range(first[j], first[j + 1]):
-                k = found[p]
+                k = classes[p]
                 other = votes[p] - own[k]
                 alike += own[k] * other
                 mine[i, k] += own[k]

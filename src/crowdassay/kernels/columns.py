@@ -3,7 +3,7 @@
 NEGLIGIBLE = 1e-9  # class weights below are nothing to a verdict
 FAINT = 1e-14  # class weights below this add nothing to a sum of doubles
 LONGEST_STEP = 5.0  # logits that a Newton step may go: far out the curvature is nearly nothing
-CLOSE = 1e-3  # a Newton step that promises to raise the evidence by half of this is taken for the last
+SMALL_RISE = 1e-3  # a Newton step that promises to raise the evidence by half of this is taken for the last
 
 # crowdassay.kernels.others.compare_with_others
 AGREED, CHANCE, TYPICAL, SQUARES, HALFWAY = range(5)

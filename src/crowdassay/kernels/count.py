@@ -14,7 +14,7 @@ from crowdassay.kernels.compiled import FREE, VOTES, _inline, _jit, _weigh
 
 SMALLEST = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
 FEW_CLASSES = 8  # classes up to which adding all is quicker than choosing
-NOTHING = 1e-25  # weights below this leave no trace: a million of them are lost in the epsilon that EM adds to a count
+NO_WEIGHT = 1e-25  # weights below this leave no trace: a million of them are lost in the epsilon that EM adds to a count
 
 
 @_jit
@@ -72,7 +72,7 @@ def add_weights(classes, cells, first, last, weights, chosen, counts):
         return
     n_chosen = 0
     for c in range(len(classes)):
-        if weights[c] >= NOTHING:
+        if weights[c] >= NO_WEIGHT:
             chosen[n_chosen] = c
             n_chosen += 1
     for n in range(first, last):

@@ -25,7 +25,7 @@ from numba import cuda, float32, float64, int64
 from crowdassay.kernels.gpu_item import HALF, ONE, ZERO, function, kernel, make_loader, make_weigh, pack
 from crowdassay.kernels.gpu_tables import CLAMP, row_length
 
-SETTLED = np.float32(1e-6)  # classes whose weight is below this add nothing to a sum of floats
+NO_WEIGHT = np.float32(1e-6)  # classes whose weight is below this add nothing to a sum of floats
 MAX_THREADS = 256  # in a block
 LITTLE, FINER = np.float32(2.0**-20), np.float32(2.0**20)
 TOP = np.float32(CLAMP)
@@ -283,7 +283,7 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
             if free:
                 for a in range(WIDTH):
                     shift += SHARE * phi[start + a]
-                if weights[part] < SETTLED:  # only the penalty speaks, and it wants zero
+                if weights[part] < NO_WEIGHT:  # only the penalty speaks, and it wants zero
                     for a in range(WIDTH):
                         step[start + a] = -phi[start + a]
                         slope += beta * (phi[start + a] - shift) * phi[start + a]
@@ -295,7 +295,7 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
                         hessian[a, b] = ZERO
                     hessian[a, a] = beta
             for c in range(part if free else 0, part + 1 if free else K):
-                if weights[c] < SETTLED:  # not where the structure is free, see above
+                if weights[c] < NO_WEIGHT:  # not where the structure is free, see above
                     continue
                 for k in range(M):
                     residual[k] = ZERO
@@ -372,7 +372,7 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
             place = code // np.uint32(K)
             label = code - place * np.uint32(K)
             for c in range(K):
-                if weights[c] < SETTLED:
+                if weights[c] < NO_WEIGHT:
                     for k in range(M):
                         values[c * M + k] = ZERO
                     continue

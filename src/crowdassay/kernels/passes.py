@@ -128,9 +128,9 @@ def _add_blocks(labels: Labels, some: Callable[..., None], shapes: Sequence[tupl
         return sums
 
     with ThreadPoolExecutor(available_cores()) as pool:
-        found = pool.map(work, _cut(labels, min(MOST_BLOCKS, room)))
-        total = next(found)
-        for block in found:
+        block_sums = pool.map(work, _cut(labels, min(MOST_BLOCKS, room)))
+        total = next(block_sums)
+        for block in block_sums:
             for mine, more in zip(total, block, strict=True):
                 np.add(mine, more, out=mine)
     return total

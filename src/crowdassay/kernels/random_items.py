@@ -14,7 +14,7 @@ import math
 import numba as nb
 import numpy as np
 
-from crowdassay.kernels.columns import CLOSE, FAINT, LONGEST_STEP
+from crowdassay.kernels.columns import FAINT, LONGEST_STEP, SMALL_RISE
 from crowdassay.kernels.compiled import FREE, _cholesky_solve, _weigh
 
 TINY = 1e-200  # a running product of probabilities below this is put into the logarithm
@@ -86,7 +86,7 @@ def log_evidence(first, last, workers, labels, p, c, u, precision, max_steps, ef
         for k in range(n_classes):
             step[k] = gradient[k] * min(1.0, LONGEST_STEP / max(longest, LONGEST_STEP))
             u[k] += step[k]
-        if promise < CLOSE:
+        if promise < SMALL_RISE:
             best += 0.5 * promise
             break
     value = best + 0.5 * n_classes * math.log(precision)

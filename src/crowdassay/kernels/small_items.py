@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.kernels.columns import CLOSE, FAINT, LONGEST_STEP
+from crowdassay.kernels.columns import FAINT, LONGEST_STEP, SMALL_RISE
 from crowdassay.kernels.small import FEW_LABELS, add_groups, add_items
 
 FEW_CELLS = 8 * FEW_LABELS  # labels times classes to the third power: the largest array here
@@ -83,7 +83,7 @@ def log_evidence(
         best[at], scale[at], kept[at], curvature[at] = value[j, c], 1.0, effects[at], hessian[j, c]
         step[at] = newton * (LONGEST_STEP / np.maximum(longest, LONGEST_STEP))[:, None]
         effects[at] += step[at]
-        near = promise < CLOSE
+        near = promise < SMALL_RISE
         best[at] += np.where(near, 0.5 * promise, 0.0)
         moving[at] = ~near
     determinant = np.linalg.slogdet(curvature)[1]

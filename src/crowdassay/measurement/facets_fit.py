@@ -24,7 +24,7 @@ from crowdassay.threads import available_cores, one_blas_thread
 
 DENSE = 3000  # parameters up to which all second derivatives are kept
 N_NODES = (21, 9)  # of the quadrature, for few and for many ratings
-MANY = 200_000
+MANY_RATINGS = 200_000
 SPLIT = 20_000  # ratings from which the pass is made in two parts, always the same two
 MOST_SHORTENED = 30
 NEAR = 1e-2  # largest change, in logits, at which a fit of some objects stops, which is only to begin with
@@ -70,7 +70,7 @@ class Problem:
         self.dense = self.size <= DENSE
         self.theta = np.zeros(design.n_objects)
         self.moments = np.zeros((design.n_objects, 2))
-        self.node, self.weight = np.polynomial.hermite_e.hermegauss(N_NODES[len(design.rows) >= MANY])
+        self.node, self.weight = np.polynomial.hermite_e.hermegauss(N_NODES[len(design.rows) >= MANY_RATINGS])
         cuts = [0, design.n_objects]
         if len(design.rows) >= SPLIT:
             cuts.insert(1, int(np.searchsorted(design.starts, len(design.rows) // 2)))
@@ -135,7 +135,7 @@ def fit_facets(design: Design, *, joint: bool, max_iter: int, tol: float, errors
     problem = Problem(design, joint=joint)
     if not problem.dense:
         return _fit_large(problem, max_iter, tol)
-    some = some_objects(design) if len(design.rows) >= MANY else None
+    some = some_objects(design) if len(design.rows) >= MANY_RATINGS else None
     directions = null_space(design, joint=joint)
     lock = np.zeros((problem.size, directions.shape[1]))
     lock[: design.n_beta] = directions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crowdassay.io.values import counted, listed
-from crowdassay.measurement.facets_tables import FEW, thresholds_table
+from crowdassay.measurement.facets_tables import FEW_RATINGS, thresholds_table
 
 if TYPE_CHECKING:
     from crowdassay.measurement.facets import ManyFacet
@@ -81,11 +81,11 @@ def _connection(model: ManyFacet) -> Iterator[str]:
 def _scale(model: ManyFacet) -> Iterator[str]:
     ratings = model._fitted()
     counts = np.bincount(ratings.score, minlength=len(ratings.values))
-    rare = np.flatnonzero(counts < FEW)
+    rare = np.flatnonzero(counts < FEW_RATINGS)
     if len(rare):
         yield (
-            f"Fewer than {FEW} ratings are {listed([f'{ratings.values[k]:g}' for k in rare], limit=5)}; thresholds beside them "
-            "are uncertain."
+            f"Fewer than {FEW_RATINGS} ratings are {listed([f'{ratings.values[k]:g}' for k in rare], limit=5)}; thresholds "
+            "beside them are uncertain."
         )
     rows = thresholds_table(model).to_pylist()
     wrong = [row for row in rows if row["disordered"]]

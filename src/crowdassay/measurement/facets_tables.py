@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from crowdassay.measurement.facets import ManyFacet
 
 EXACT = 50_000_000  # objects times parameters up to which the other facets' errors enter those of objects
-BLOCK = 200_000  # ratings at a time
-FEW = 10  # ratings below which a score is called rare
+RATINGS_AT_A_TIME = 200_000  # ratings at a time
+FEW_RATINGS = 10  # ratings below which a score is called rare
 
 
 def likeliest(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -185,8 +185,8 @@ def categories_table(model: ManyFacet) -> pa.Table:
     table = design.tables(model._fit.parameters)
     step = np.zeros(len(codes), np.int64) if model._steps is None else ratings.code[residuals.rows, model._steps]
     seen, expected = np.zeros((4, size)), np.zeros((4, size))
-    for first in range(0, len(codes), BLOCK):
-        part = slice(first, first + BLOCK)
+    for first in range(0, len(codes), RATINGS_AT_A_TIME):
+        part = slice(first, first + RATINGS_AT_A_TIME)
         chance = np.exp(np.clip(scores * residuals.logit[part, None] - table[step[part]], -700, 700))
         chance /= chance.sum(axis=1, keepdims=True)
         off = scores - (chance @ scores)[:, None]

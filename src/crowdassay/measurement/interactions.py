@@ -23,7 +23,7 @@ from crowdassay.measurement.design import Design
 from crowdassay.measurement.fit_statistics import Residuals
 from crowdassay.measurement.ratings import Ratings
 
-LEAST = 2  # ratings below which nothing is said about a cell
+LEAST_RATINGS = 2  # ratings below which nothing is said about a cell
 EXACT = 20_000_000  # cells times parameters up to which the other facets' share is taken off as well
 
 
@@ -66,7 +66,7 @@ def interactions(
         information -= _taken_by_facets(design, covariance, residuals, codes, len(cells))
     count = np.bincount(codes, minlength=len(cells))
     with np.errstate(divide="ignore", invalid="ignore"):
-        good = (count >= LEAST) & (information > 1e-3)
+        good = (count >= LEAST_RATINGS) & (information > 1e-3)
         bias = np.where(good, total / information, np.nan)
         error = np.where(good, 1.0 / np.sqrt(information), np.nan)
     p = 2 * ndtr(-np.abs(bias / error))
@@ -128,7 +128,7 @@ def group_differences(ratings: Ratings, residuals: Residuals, facet: int) -> tup
     total, information = cell_sums(residuals, codes, size * n_groups)
     total, information = total.reshape(size, n_groups), information.reshape(size, n_groups)
     count = np.bincount(codes, minlength=size * n_groups).reshape(size, n_groups)
-    good = (count >= LEAST) & (information > 1e-3)
+    good = (count >= LEAST_RATINGS) & (information > 1e-3)
     if not (good.sum(axis=1) >= 2).any():
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -192,7 +192,7 @@ def drift(ratings: Ratings, residuals: Residuals, facet: int, sign: float) -> pa
     np.maximum.at(last, element, time)
     length = np.where(count > 0, last - first, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        good = (count > LEAST) & (length > 0) & (information > 1e-9 * length**2)
+        good = (count > LEAST_RATINGS) & (length > 0) & (information > 1e-9 * length**2)
         slope = np.where(good, sign * total / information, np.nan)
         error = np.where(good, 1.0 / np.sqrt(information), np.nan)
     p = 2 * ndtr(-np.abs(slope / error))

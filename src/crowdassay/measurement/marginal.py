@@ -23,7 +23,7 @@ from crowdassay.threads import one_blas_thread
 
 N_NODES = 21
 MAX_ROUNDS = 50
-SETTLED = 1e-6  # change of every parameter at which to stop
+SMALL_CHANGE = 1e-6  # change of every parameter at which to stop
 NARROWEST, WIDEST = 0.01, 20.0  # bounds of the ability spread
 FLOOR = 1e-100  # the product of two floored factors stays above the smallest float
 
@@ -129,6 +129,6 @@ class Marginal:
                 solution: Any = minimize(negative, parameters, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
             change = np.abs(solution.x - parameters).max()
             parameters = solution.x
-            if change < SETTLED:
+            if change < SMALL_CHANGE:
                 return parameters, True
         return parameters, False

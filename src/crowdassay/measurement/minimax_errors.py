@@ -30,7 +30,7 @@ from crowdassay.fit.result import Result
 from crowdassay.io.frames import to_frame
 from crowdassay.model.structures import Basis
 
-LARGEST = 4000  # worker coordinates whose information is inverted as a whole
+LARGEST_INVERTED = 4000  # worker coordinates whose information is inverted as a whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def minimax_errors(fit: Estimator) -> MinimaxErrors:
     worker_rows, item_rows = table_rows(model.worker), None if model.item is None else table_rows(model.item)
     size, width = model.worker.size, 0 if model.item is None else model.item.size
     total = labels.n_workers * size
-    alone = total > LARGEST
+    alone = total > LARGEST_INVERTED
     alpha = float(result.parameters["alpha"])
     beta = float(result.parameters["beta"] or 0.0)
     tau = result.tau if model.item is not None else None

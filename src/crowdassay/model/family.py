@@ -19,7 +19,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
 from crowdassay.model.structures import Basis
 
-LARGEST = 1e15  # beyond, nothing is left of the labels but rounding errors
+LARGEST_PENALTY = 1e15  # beyond, nothing is left of the labels but rounding errors
 PAPER_GAMMA = 0.25  # the smallest that the paper tries, nearly always the best
 AGREE = 1 / 3  # by how much two labels of an item agree more often than by chance
 VANISHING = 1e-3  # what a penalty of zero stands for: without any, the maximum may lie at infinity
@@ -105,8 +105,10 @@ def check_penalty(name: str, value: object) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be a number, not {value!r}.") from None
-    if number > LARGEST:
-        raise ParameterError(f"{name} must be at most {LARGEST:g}, not {value!r}: it would leave nothing of the labels.")
+    if number > LARGEST_PENALTY:
+        raise ParameterError(
+            f"{name} must be at most {LARGEST_PENALTY:g}, not {value!r}: it would leave nothing of the labels."
+        )
     if not math.isfinite(number) or number < 0:
         raise ParameterError(f"{name} must be a positive number, not {value!r}; 0.25 is the paper's smallest gamma.")
     return number or VANISHING

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.data.labels import MAX_CLASSES, Labels
-from crowdassay.model.family import LARGEST
+from crowdassay.model.family import LARGEST_PENALTY
 from crowdassay.pool.judge import Pool
 
 LARGEST_CODE = 2**31 - 1
@@ -96,7 +96,7 @@ def check_pool(pool: Pool) -> None:
     check(pool.offset.shape == pool.bias.shape == size)
     check(all(map(is_finite, (pool.tables, pool.stranger, pool.offset, pool.bias))) and is_share(pool.voice))
     for value in (pool.vote, pool.correlation, pool.many, pool.quiet, pool.scale):
-        check(np.ndim(value) == 0 and 0 <= value <= LARGEST)
+        check(np.ndim(value) == 0 and 0 <= value <= LARGEST_PENALTY)
     check(pool.trust is None or not np.isinf(pool.trust).any())
     check(pool.precision is None or (np.isfinite(pool.precision).all() and np.all(pool.precision >= 0)))
     if pool.items is not None:
@@ -107,7 +107,7 @@ def check_pool(pool: Pool) -> None:
 
 def is_finite(values: FloatArray) -> bool:
     """Tell whether all values are numbers that can be counted with."""
-    return bool(np.all(np.abs(values) <= LARGEST))
+    return bool(np.all(np.abs(values) <= LARGEST_PENALTY))
 
 
 def is_share_of_one(values: FloatArray) -> bool:

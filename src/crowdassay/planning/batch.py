@@ -61,10 +61,10 @@ def _take(
 ) -> list[tuple[int, int, float, float]]:  # fmt: skip
     """Walk through the pairs, the best first, and take those that are still free."""
     free, room = np.ones(len(items), np.bool_), dict(capacity)
-    found: list[tuple[int, int, float, float]] = []
+    taken: list[tuple[int, int, float, float]] = []
     for place in order.tolist():
         row, column = divmod(place, gains.shape[1])
-        if len(found) == size:
+        if len(taken) == size:
             break
         if gains[row, column] < least * prices[column]:
             continue
@@ -75,8 +75,8 @@ def _take(
         money -= price
         if worker != EXPERT:
             room[worker] -= 1
-        found.append((int(items[row]), worker, price, float(gains[row, column])))
-    return found
+        taken.append((int(items[row]), worker, price, float(gains[row, column])))
+    return taken
 
 
 def _askable(state: State, offer: Offer, capacity: dict[int, int]) -> tuple[IntArray, FloatArray]:
@@ -106,17 +106,17 @@ def _taken(state: State, items: IntArray, who: IntArray, claimed: set[tuple[int,
         more = [(where[item], worker) for item, worker in claimed if item in where and worker != EXPERT]
         row = np.append(row, np.array([n for n, _ in more], np.int64))
         worker = np.append(worker, np.array([code for _, code in more], np.int64))
-    found = np.zeros((len(items), len(who)), np.bool_)
+    taken = np.zeros((len(items), len(who)), np.bool_)
     for rows, codes in [(row, worker), *_copied(state, row, worker)]:
         seen = column[codes] >= 0
-        found[rows[seen], column[codes[seen]]] = True
-    return found
+        taken[rows[seen], column[codes[seen]]] = True
+    return taken
 
 
 def _copied(state: State, row: IntArray, worker: IntArray) -> list[tuple[IntArray, IntArray]]:
     """Return the same rows with the copies of the workers in their place."""
-    found = []
+    copied = []
     for one, other in np.concatenate([state.copies, state.copies[:, ::-1]]):
         same = worker == one
-        found.append((row[same], np.full(int(same.sum()), other)))
-    return found
+        copied.append((row[same], np.full(int(same.sum()), other)))
+    return copied

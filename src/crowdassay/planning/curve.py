@@ -13,7 +13,7 @@ from crowdassay.planning.population import population
 from crowdassay.planning.state import State
 
 MOST_LABELS = 25  # more are not looked ahead: an expert is the better choice
-SAMPLE = 10_000  # items that a curve is drawn from
+ITEMS_SAMPLED = 10_000  # items that a curve is drawn from
 POINTS = 24
 LEAST_SLOPE = 1e-6  # expected fall of the error by a label, below which none is planned
 
@@ -69,7 +69,7 @@ class Curve:
         return float(np.interp(-target, -self.error, self.labels))
 
 
-def error_curve(state: State, *, factor: float = 1.0, size: int = SAMPLE, law: Dependence | None = None) -> Curve:
+def error_curve(state: State, *, factor: float = 1.0, size: int = ITEMS_SAMPLED, law: Dependence | None = None) -> Curve:
     """Draw the curve from the items whose class is not known; of very many, from some, taken at even distances.
 
     ``factor`` is by how much the true error is expected to exceed what the probabilities say, see `Limit`.

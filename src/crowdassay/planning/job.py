@@ -98,10 +98,10 @@ def check_known(
         if len(half):
             gold = state.labels.gold.copy()
             gold[half] = -1
-            found = fit(state.labels.with_gold(gold))
-            doubt.append(1 - row_max(found.posterior[half]))
-            wrong.append(found.code[half] != state.labels.gold[half])
-            others.append(1 - row_max(found.posterior[~state.known]))
+            fitted = fit(state.labels.with_gold(gold))
+            doubt.append(1 - row_max(fitted.posterior[half]))
+            wrong.append(fitted.code[half] != state.labels.gold[half])
+            others.append(1 - row_max(fitted.posterior[~state.known]))
     return np.concatenate(doubt), np.concatenate(wrong), np.concatenate(others)
 
 

@@ -34,21 +34,21 @@ def read_people(path: Path, *, need_cost: bool = False) -> People:
         raise DataError(f"'{path}' has no column 'worker'; it has {', '.join(columns)}.")
     if need_cost and "cost" not in columns:
         raise DataError(f"'{path}' has no column 'cost'; it has {', '.join(columns)}.")
-    found = People([], {}, {})
+    people = People([], {}, {})
     for number, row in enumerate(rows, 2):
         name = (row["worker"] or "").strip()
         if not name:
             raise DataError(f"'{path}', row {number}: the worker is empty.")
-        if name in found.names:
+        if name in people.names:
             raise DataError(f"'{path}', row {number}: the worker '{name}' was named before; keep one row.")
-        found.names.append(name)
+        people.names.append(name)
         if "cost" in columns and (row["cost"] or "").strip():
-            found.cost[name] = _number(path, number, "cost", row["cost"])
+            people.cost[name] = _number(path, number, "cost", row["cost"])
         if "capacity" in columns and (row["capacity"] or "").strip():
-            found.capacity[name] = int(_number(path, number, "capacity", row["capacity"]))
-    if not found.names:
+            people.capacity[name] = int(_number(path, number, "capacity", row["capacity"]))
+    if not people.names:
         raise DataError(f"'{path}' names no worker.")
-    return found
+    return people
 
 
 def make_offer(

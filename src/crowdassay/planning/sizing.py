@@ -11,7 +11,7 @@ from scipy.special import expit, stdtrit
 
 from crowdassay.errors import ParameterError
 from crowdassay.planning.population import population
-from crowdassay.planning.stop import CLOSE, limit_of, shipped_law
+from crowdassay.planning.stop import CLOSE_LIMIT, limit_of, shipped_law
 
 COVERED = 0.9  # of new jobs, between the limits
 WORTH = 0.01  # fall of the error for one more label on every item, below which more is not advised
@@ -98,10 +98,10 @@ def size_job(
     (True, True)
     """
     _check(n_items, n_classes, like, target_error, cost)
-    found = population()["sizing"]
-    level, spread, groups = level_of(found, like)
+    learned = population()["sizing"]
+    level, spread, groups = level_of(learned, like)
     rows = []
-    for n, fall, scatter in zip(found["labels"], found["fall"], found["fall_sd"], strict=True):
+    for n, fall, scatter in zip(learned["labels"], learned["fall"], learned["fall_sd"], strict=True):
         low, middle, high = error_limits(level + fall, float(np.hypot(spread, scatter)), groups, n_classes)
         rows.append(Size(n, middle, low, high, n * n_items, round(n * n_items * cost, 2)))
     advised = _advise(rows, target_error)
@@ -109,7 +109,7 @@ def size_job(
     law = shipped_law()
     raw = _raw_for(at.error)
     known = [(m, limit_of(raw, law, wrong=round(m * at.error), known=m).high) for m in KNOWN if m <= n_items]
-    enough = next((m for m, high in known if high <= CLOSE * at.error), known[-1][0])
+    enough = next((m for m, high in known if high <= CLOSE_LIMIT * at.error), known[-1][0])
     return Sizing(rows, advised, known, enough, groups)
 
 
@@ -120,15 +120,15 @@ def error_limits(level: float, spread: float, groups: int, n_classes: int) -> tu
     return low, middle, high
 
 
-def level_of(found: dict[str, Any], like: str | None) -> tuple[float, float, int]:
+def level_of(learned: dict[str, Any], like: str | None) -> tuple[float, float, int]:
     """Return the mean level of a new job, its standard deviation and the number of groups behind it."""
     if like is None:
-        groups = sum(kind["groups"] for kind in found["kinds"].values())
-        return found["mean"], found["sd"], groups
-    kind, inside = found["kinds"][like], found["within_kind_sd"] ** 2
-    between = max(found["sd"] ** 2 - inside, 0.05)
+        groups = sum(kind["groups"] for kind in learned["kinds"].values())
+        return learned["mean"], learned["sd"], groups
+    kind, inside = learned["kinds"][like], learned["within_kind_sd"] ** 2
+    between = max(learned["sd"] ** 2 - inside, 0.05)
     weight = between / (between + inside / kind["groups"])
-    level = weight * kind["mean"] + (1 - weight) * found["mean"]
+    level = weight * kind["mean"] + (1 - weight) * learned["mean"]
     return level, float(np.sqrt(inside + between * (1 - weight))), kind["groups"]
 
 

@@ -23,7 +23,7 @@ MOST_DOUBTS = 200  # items that stand for all
 LEAST_ERROR = 1e-4  # an error below it is not told from it
 FEWEST_LABELS = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
 KNOWN_TRIED = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000)
-CLOSE = 1.5  # upper limit over estimate that enough known items come to
+CLOSE_LIMIT = 1.5  # upper limit over estimate that enough known items come to
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def known_needed(
     >>> n, high <= 0.08
     (150, True)
     """
-    wanted = CLOSE * limit.error if target is None else target
+    wanted = CLOSE_LIMIT * limit.error if target is None else target
     for more in KNOWN_TRIED:
         if more > most:
             break
@@ -203,5 +203,5 @@ def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -
 
 def shipped_law() -> Law:
     """Return the law learned from public crowds."""
-    found = population()["limit"]
-    return Law(**{name: found[name] for name in Law.__dataclass_fields__})
+    learned = population()["limit"]
+    return Law(**{name: learned[name] for name in Law.__dataclass_fields__})

@@ -85,8 +85,8 @@ def tables_by_accuracy(counts: FloatArray, crowd: FloatArray, prior: FloatArray)
     expected = (by_class @ np.diag(crowd) + CROWD_LABELS * typical) / total  # of the crowd, on items of these classes
     better = np.clip((right - expected) / np.maximum(1 - expected, SMALL_PROBABILITY), 0.0, BEST)
     worse = np.clip((expected - right) / np.maximum(expected - float(answers @ prior), SMALL_PROBABILITY), 0.0, WORST)
-    found = crowd + better[:, None, None] * (np.eye(len(crowd)) - crowd) + worse[:, None, None] * (answers - crowd)
-    return _rows(np.maximum(found, SMALL_PROBABILITY))
+    tables = crowd + better[:, None, None] * (np.eye(len(crowd)) - crowd) + worse[:, None, None] * (answers - crowd)
+    return _rows(np.maximum(tables, SMALL_PROBABILITY))
 
 
 def _rows(table: FloatArray) -> FloatArray:
@@ -101,7 +101,7 @@ def _counts_by_others(
     n_workers, n_classes = labels.n_workers, labels.n_classes
     n_labels = np.diff(labels.starts)
     several = np.flatnonzero(n_labels[labels.label_item] > 1)
-    found = np.zeros((n_classes, n_workers * n_classes))
+    counts = np.zeros((n_classes, n_workers * n_classes))
     step = max(1, CELLS // n_classes)
     for first in range(0, len(several), step):
         rows = several[first : first + step]
@@ -109,8 +109,8 @@ def _counts_by_others(
         weight = without(posterior[item], log_prior, n_labels[item], log_tables[worker, :, label], law)
         cell = worker * n_classes + label
         for c in range(n_classes):
-            found[c] += np.bincount(cell, weight[:, c], n_workers * n_classes)
-    return np.ascontiguousarray(found.reshape(n_classes, n_workers, n_classes).transpose(1, 0, 2))
+            counts[c] += np.bincount(cell, weight[:, c], n_workers * n_classes)
+    return np.ascontiguousarray(counts.reshape(n_classes, n_workers, n_classes).transpose(1, 0, 2))
 
 
 def without(

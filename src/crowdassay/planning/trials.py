@@ -15,9 +15,9 @@ MOST_TRIALS = 0.2  # of the budget
 def settled_items(state: State) -> IntArray:
     """Return known items and settled ones of several labels; where these are few, the surest twentieth of all."""
     several = state.known | (state.n_labels > 1)
-    found = np.flatnonzero(several & (state.probability >= state.settled))
-    if len(found) >= TRIAL:
-        return found
+    settled = np.flatnonzero(several & (state.probability >= state.settled))
+    if len(settled) >= TRIAL:
+        return settled
     surest = np.argsort(-np.where(several, state.probability, 0.0), kind="stable")
     return np.sort(surest[: min(int(several.sum()), max(TRIAL, len(surest) // 20))])
 

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 
-MOST = 3000  # items up to which all pairs are tested
+MOST_ITEMS_COMPARED = 3000  # items up to which all pairs are tested
 
 
 def holm(p: FloatArray, level: float) -> BoolArray:

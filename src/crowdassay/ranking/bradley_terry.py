@@ -16,7 +16,7 @@ from crowdassay.io.values import listed
 from crowdassay.ranking.fit import TIES, Settings, fit_pairs
 from crowdassay.ranking.intervals import ENOUGH_WORKERS, bootstrap, model_covariance, sandwich
 from crowdassay.ranking.linked import refuse_infinite
-from crowdassay.ranking.next_pairs import MOST as MOST_TO_CHOOSE
+from crowdassay.ranking.next_pairs import MOST_ITEMS_PAIRED as MOST_TO_CHOOSE
 from crowdassay.ranking.next_pairs import choose_pairs
 from crowdassay.ranking.notes import notes
 from crowdassay.ranking.pairs import Pairs, read_pairs

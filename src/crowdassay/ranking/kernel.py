@@ -12,7 +12,7 @@ from crowdassay.ranking.chance import RAO_KUPPER, log_chance, rows_of_worker
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 LEAST_PART = 0.1  # of the expected curvature that the observed one must have to be used
-CLOSE = 0.5  # steps of the effects up to which one is taken on the way
+LARGEST_STEP_ON_THE_WAY = 0.5  # steps of the effects up to which one is taken on the way
 
 
 @_jit
@@ -74,7 +74,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
                 moved = max(abs(s0), abs(s1))
                 if moved < 1e-7:
                     break
-                if near and moved < CLOSE:
+                if near and moved < LARGEST_STEP_ON_THE_WAY:
                     rho, bias = rho + s0, bias + s1
                     break
                 for _ in range(20):
@@ -208,7 +208,9 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
             det = r00 * r11 - r01 * r01
             spread[w, 0], spread[w, 1], spread[w, 2] = r11 / det, r00 / det, math.log(det)
             s0, s1 = (r11 * left_over0 - r01 * left_over1) / det, (r00 * left_over1 - r01 * left_over0) / det
-            if max(abs(s0), abs(s1)) < CLOSE:  # one more step for the next time, which has then nothing left to do
+            if (
+                max(abs(s0), abs(s1)) < LARGEST_STEP_ON_THE_WAY
+            ):  # one more step for the next time, which has then nothing left to do
                 effects[w, 0], effects[w, 1] = rho + s0, bias + s1
                 value += 0.5 * (left_over0 * s0 + left_over1 * s1)
             for j in range(count):

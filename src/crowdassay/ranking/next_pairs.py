@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from crowdassay.arrays import FloatArray
 
-MOST = 2000  # items up to which all pairs are looked at
+MOST_ITEMS_PAIRED = 2000  # items up to which all pairs are looked at
 
 
 def choose_pairs(score: FloatArray, covariance: FloatArray, count: int) -> list[tuple[int, int, float, float]]:

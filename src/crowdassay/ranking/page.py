@@ -17,7 +17,7 @@ from crowdassay.report.findings import Findings, Section, number
 from crowdassay.report.theme import BLUE, INK
 
 MOST_RANKED, MOST_IN_MATRIX, NUMBERED = 80, 40, 20
-SHOWN = 15
+ROWS_SHOWN = 15
 
 
 def interval_chart(table: pa.Table, confidence: float, title: str = "Ranking") -> Chart:
@@ -228,8 +228,8 @@ def _workers(model: BradleyTerry) -> list[Section]:
                     number(float(np.sqrt(fit.spread[w, 1]))),
                     "–" if np.isnan(agrees[w]) else f"{agrees[w]:.0%}",
                 )
-                for w in order[:SHOWN]
+                for w in order[:ROWS_SHOWN]
             ],
-            f"{len(order) - SHOWN:,} more are in the table workers." if len(order) > SHOWN else "",
+            f"{len(order) - ROWS_SHOWN:,} more are in the table workers." if len(order) > ROWS_SHOWN else "",
         )
     ]

@@ -27,7 +27,7 @@ def ranking_table(model: BradleyTerry) -> pa.Table:
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(1, n + 1)
     best, worst, group = rank, rank, [""] * n
-    if covariance.ndim == 2 and n <= apart.MOST:
+    if covariance.ndim == 2 and n <= apart.MOST_ITEMS_COMPARED:
         above = apart.better(score, covariance, 1 - model.confidence)
         best, worst = apart.rank_ranges(above)
         group = apart.groups_alike(score, above)

@@ -40,9 +40,9 @@ def trigamma(x: FloatArray) -> FloatArray:
 
     where the last, for y > 8, is right to 1e-11.
     """
-    found = np.square(1.0 / x)
+    value = np.square(1.0 / x)
     for k in range(1, SHIFT):
-        found += np.square(1.0 / (x + k))
+        value += np.square(1.0 / (x + k))
     y = 1.0 / (x + SHIFT)
     z = y * y
-    return np.asarray(found + y * (1 + y / 2 + z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z / 30)))))
+    return np.asarray(value + y * (1 + y / 2 + z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z / 30)))))

@@ -29,7 +29,7 @@ def fit_logistic(design: FloatArray, target: FloatArray, penalty: float, start: 
     if not start.any():  # the exact answer where features tell nothing
         start = start.copy()
         start[:, -1] = np.log(target.mean(axis=0) + EPSILON)
-    found = minimize(
+    solution = minimize(
         logistic_loss,
         start.ravel(),
         (design, target, penalty),
@@ -37,4 +37,4 @@ def fit_logistic(design: FloatArray, target: FloatArray, penalty: float, start: 
         method="L-BFGS-B",
         options={"ftol": 1e-15, "gtol": 1e-8, "maxiter": 1000},
     )
-    return np.asarray(found.x).reshape(start.shape)
+    return np.asarray(solution.x).reshape(start.shape)

@@ -77,8 +77,8 @@ class KnowingUpdate:
         coin = self.known * log_right + spam * log_wrong - betaln(a, b) + betaln(self.alpha, self.beta)
         n_classes = c.shape[1]
         prior = n_classes * gammaln(self.strategy) - gammaln(n_classes * self.strategy)
-        found = gammaln(c).sum(axis=1) - gammaln(c.sum(axis=1))
-        habit = (self.guessed * log_habit).sum(axis=1) - found + prior
+        average = gammaln(c).sum(axis=1) - gammaln(c.sum(axis=1))
+        habit = (self.guessed * log_habit).sum(axis=1) - average + prior
         return self.tables(), -float(coin.sum() + habit.sum())
 
     def means(self) -> tuple[FloatArray, FloatArray]:

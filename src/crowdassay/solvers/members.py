@@ -22,7 +22,7 @@ from crowdassay.solvers.outcome import Progress
 
 FEW_STEPS = 20  # of Dawid and Skene's EM: later ones sharpen tables, not labels
 POPULATION_STEPS = 12
-SAMPLE = 20_000  # labels, about, by which items' effects and the precision of workers on a scale are learned
+LABELS_SAMPLED = 20_000  # labels, about, by which items' effects and the precision of workers on a scale are learned
 EFFECT_STEPS, EFFECT_CHANGE = 40, 1e-3
 LEAST_GAIN = 0.01  # nats for each item below which effects are not worth the time to judge by them
 PATIENCE = 10.0  # labels' worth of belief that a worker on a scale is as precise as the others
@@ -100,25 +100,25 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     )
 
 
-def make_pool(engine: Engine, found: Tables, constants: Constants, *, ordered: bool) -> Pool:
+def make_pool(engine: Engine, tables: Tables, constants: Constants, *, ordered: bool) -> Pool:
     """Weigh the members; with two classes there is one more, and with ordered ones the precision of the workers."""
     weights = (constants.dawid_skene, constants.population)
 
     place = engine.xp.asarray  # tables are large where there are many workers, so all is computed where the labels are
 
     def weigh(log_tables: FloatArray, weight: float) -> FloatArray:
-        return weight * np.log(slipped(np.exp(place(log_tables)), place(found.habit), constants.slip))
+        return weight * np.log(slipped(np.exp(place(log_tables)), place(tables.habit), constants.slip))
 
     return Pool(
-        tables=to_host(weigh(found.log_p[0], weights[0]) + weigh(found.log_p[1], weights[1])),
-        stranger=to_host(weigh(found.stranger, weights[1])),
-        offset=weights[0] * found.log_prior[0] + weights[1] * found.log_prior[1],
+        tables=to_host(weigh(tables.log_p[0], weights[0]) + weigh(tables.log_p[1], weights[1])),
+        stranger=to_host(weigh(tables.stranger, weights[1])),
+        offset=weights[0] * tables.log_prior[0] + weights[1] * tables.log_prior[1],
         bias=np.zeros(engine.n_classes),
         vote=constants.vote,
         correlation=constants.correlation,
         many=constants.many,
-        voice=found.voice,
-        quiet=found.quiet,
+        voice=tables.voice,
+        quiet=tables.quiet,
         items=fit_effects(engine, constants) if engine.n_classes == 2 else None,
         precision=fit_precision(sample_of(engine)) if ordered else None,
         scale=constants.scale,
@@ -156,7 +156,7 @@ def slipped(p: FloatArray, habit: FloatArray, slip: float) -> FloatArray:
 
 def sample_of(engine: Engine) -> Labels:
     """Return the labels of all items, or of every n-th where they are many, as if no class were known."""
-    return without_gold(engine.gather(Wanted(step=max(1, -(-engine.n_labels // SAMPLE)))))
+    return without_gold(engine.gather(Wanted(step=max(1, -(-engine.n_labels // LABELS_SAMPLED)))))
 
 
 def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:

@@ -20,7 +20,7 @@ def test_too_many_files(tmp_path):
 
 
 def test_a_bomb(tmp_path, monkeypatch):
-    path = doccano_zip(tmp_path / "a.zip", {"ann.jsonl": " " * (archive.SMALL * 2)})
+    path = doccano_zip(tmp_path / "a.zip", {"ann.jsonl": " " * (archive.SMALL_FILE * 2)})
     assert path.stat().st_size < 10_000
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("unpacked"))
     with pytest.raises(DataError, match=r"more than 100 times their size"):

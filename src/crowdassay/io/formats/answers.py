@@ -8,7 +8,7 @@ from typing import Any
 
 from crowdassay.io.look import DECODER
 
-NAMED = ("label", "labels")  # what Amazon's form elements call the choice
+CHOICE_KEYS = ("label", "labels")  # what Amazon's form elements call the choice
 
 
 def answers_in(content: Any, name: str = "") -> dict[str, list[Any]]:
@@ -29,11 +29,11 @@ def answers_in(content: Any, name: str = "") -> dict[str, list[Any]]:
             return answers_in(content["on"], name)
         if name and content and all(isinstance(value, bool) for value in content.values()):
             return {name: [key for key, chosen in content.items() if chosen]}
-        found: dict[str, list[Any]] = {}
+        answers: dict[str, list[Any]] = {}
         for key, value in content.items():
-            inner = name if name and key in NAMED else f"{name}.{key}" if name else str(key)
-            found.update(answers_in(value, inner))
-        return found
+            inner = name if name and key in CHOICE_KEYS else f"{name}.{key}" if name else str(key)
+            answers.update(answers_in(value, inner))
+        return answers
     if isinstance(content, list):
         if any(isinstance(value, Mapping) for value in content):
             return {key: value for part in content for key, value in answers_in(part, name).items()}

@@ -46,13 +46,13 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     optional = [*LEFT_OUT, "_golden", "_created_at", "_started_at", *(name + GOLD for name in asked)]
     names = [item, WORKER, *asked, *(name for name in optional if name in seen.header)]
     columns = read_columns(seen, names, [item, WORKER], rows)
-    found = list(each_row(columns))
+    rows_read = list(each_row(columns))
     if wanted.question is None:
-        asked = _varying(found, item, asked) or asked
+        asked = _varying(rows_read, item, asked) or asked
         if asked is own:
             asked = [name for name in own if is_named(name, "label")] or own
     tested_units: set[Any] = set()
-    for row in found:
+    for row in rows_read:
         answers = {name: _lines(row[name]) for name in asked}
         known = {name: _lines(row.get(name + GOLD)) for name in asked}
         if (is_true(row["_golden"]) if "_golden" in row else any(known.values())) and any(known.values()):
@@ -70,10 +70,10 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _varying(found: list[dict[str, str | None]], item: str, names: list[str]) -> list[str]:
+def _varying(rows: list[dict[str, str | None]], item: str, names: list[str]) -> list[str]:
     """Tell questions from uploaded data: only answers differ between the judgements of one unit."""
     seen: dict[tuple[str, Any], set[str]] = defaultdict(set)
-    for row in found:
+    for row in rows:
         for name in names:
             seen[name, row[item]].add((row[name] or "").strip())
     varying = {name for (name, _), different in seen.items() if len(different) > 1}

@@ -57,8 +57,8 @@ def _cases(record: Any) -> list[dict[str, Any]]:
     if (within := _first(record, WITHIN)) is not None:
         return _cases(within)
     cached = mapping(_first(record, CACHED))
-    found = [{**mapping(parsed(key)), **mapping(case)} for key, case in cached.items()]
-    return found + [case for name in CASES for case in objects(record.get(name))]
+    cases = [{**mapping(parsed(key)), **mapping(case)} for key, case in cached.items()]
+    return cases + [case for name in CASES for case in objects(record.get(name))]
 
 
 def _names(cases: list[dict[str, Any]]) -> list[str]:

@@ -22,15 +22,15 @@ SPANS = "it marks parts of texts or pictures, which are no classes"
 
 def refuse_foreign(seen: Look) -> None:
     """Raise `DataError` if a file is one that a known tool writes and that we do not read."""
-    found = _table(seen) if seen.header else _records(seen)
-    if found is not None:
-        raise DataError(f"{shown_file(seen.path.name)} is {found[0]}; {found[1]}.")
+    tool = _table(seen) if seen.header else _records(seen)
+    if tool is not None:
+        raise DataError(f"{shown_file(seen.path.name)} is {tool[0]}; {tool[1]}.")
 
 
 def refuse_other(path: Path) -> None:
     """Raise `DataError` if a file's extension is one that a known tool uses and that we do not read."""
-    if found := _other(path):
-        raise DataError(f"{shown_file(path.name)} is {found[0]}; {found[1]}.")
+    if tool := _other(path):
+        raise DataError(f"{shown_file(path.name)} is {tool[0]}; {tool[1]}.")
 
 
 def _records(seen: Look) -> tuple[str, str] | None:

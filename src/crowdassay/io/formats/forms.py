@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.io.columns import SUFFIXES, WORDS, _best, plain_name
-from crowdassay.io.formats.matrices import SAMPLE, Wide, as_import, cells_of, is_nothing
+from crowdassay.io.formats.matrices import ROWS_LOOKED_AT, Wide, as_import, cells_of, is_nothing
 from crowdassay.io.formats.record import Import
 from crowdassay.io.look import Look
 from crowdassay.io.values import listed, shown, shown_file
@@ -30,7 +30,7 @@ def recognise(seen: Look) -> bool:
         return False
     if is_survey(seen):
         return False
-    rows = cells_of(seen, limit=SAMPLE)
+    rows = cells_of(seen, limit=ROWS_LOOKED_AT)
     if len(rows) < 3 or any(len(row) != len(seen.header) for row in rows):
         return False
     person = _person(seen.header)
@@ -54,7 +54,7 @@ def read(seen: Look, wanted: ReadOptions) -> Import:
     rows, source = cells_of(seen), shown_file(seen.path.name)
     header, body = [name.strip() for name in rows[0]], _responses(rows[1:])
     if not body:
-        raise DataError(f"There were no labels found: {source} holds a header only.")
+        raise DataError(f"No labels were found: {source} holds a header only.")
     if wanted.worker_column is not None and wanted.worker_column not in header:
         raise ColumnError(f"There is no column {shown(wanted.worker_column)} for the worker; the columns are {listed(header)}.")
     person = _person(header) if wanted.worker_column is None else header.index(wanted.worker_column)
@@ -72,13 +72,13 @@ def read(seen: Look, wanted: ReadOptions) -> Import:
     if person is None:
         notes.append("No column names the person: workers are numbered by row, from 0.")
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
-    found = as_import(Wide(workers, [header[n] for n in asked], [[row[n] for n in asked] for row in body]), seen, wanted)
+    imported = as_import(Wide(workers, [header[n] for n in asked], [[row[n] for n in asked] for row in body]), seen, wanted)
     columns = {
         "item": wanted.item_column or "column",
         "worker": "row" if person is None else header[person] or "name",
         "label": "cell",
     }
-    return replace(found, item=found.worker, worker=found.item, columns=columns, notes=tuple(notes))
+    return replace(imported, item=imported.worker, worker=imported.item, columns=columns, notes=tuple(notes))
 
 
 def _person(header: Sequence[str]) -> int | None:

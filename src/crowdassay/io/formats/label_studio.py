@@ -22,14 +22,14 @@ CLASSES = (
     "selected",
 )  # kinds of answer that can be classes; text only when asked for
 REGION = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  # an answer about a part of the item
-SMALL = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
-SHOWN = ("text", "image", "url", "audio", "video")  # data that people see
-OWN = frozenset({*SMALL, "id", "created_at", "updated_at", "agreement", "history"})
+MIN_COLUMNS = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
+SHOWN_DATA = ("text", "image", "url", "audio", "video")  # data that people see
+OWN = frozenset({*MIN_COLUMNS, "id", "created_at", "updated_at", "agreement", "history"})
 
 
 def recognise(seen: Look) -> bool:
     """Tell whether tasks hold annotations, or rows Label Studio's own columns."""
-    if seen.has(*SMALL):
+    if seen.has(*MIN_COLUMNS):
         return True
     if not isinstance(seen.first, dict) or not all(name.endswith(".json") for name in seen.names):
         return False
@@ -40,7 +40,7 @@ def recognise(seen: Look) -> bool:
 
 def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read the answers to all control tags; skipped annotations and drafts are left out."""
-    if seen.has(*SMALL):
+    if seen.has(*MIN_COLUMNS):
         return _read_small(seen, wanted)
     by_file = wanted.worker_from_filename  # everybody is number 1 where each has a Label Studio of their own
     rows = Rows({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
@@ -50,7 +50,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
             task, annotations = record["task"], [record]
         item = _item(task, wanted.item_column)
         shows = mapping(task.get("data"))
-        rows.add_text(item, next((shows[name] for name in SHOWN if name in shows), None))
+        rows.add_text(item, next((shows[name] for name in SHOWN_DATA if name in shows), None))
         for annotation in objects(annotations):
             if annotation.get("was_cancelled") or annotation.get("skipped"):
                 rows.drop("skipped")
@@ -92,9 +92,9 @@ def choices(value: Any) -> list[Any]:
         return as_list(value)
     for kind in (*CLASSES, "text"):
         if kind in value:
-            found = as_list(value[kind])
+            chosen = as_list(value[kind])
             paths = kind == "taxonomy"
-            return [" / ".join(map(str, path)) if paths and isinstance(path, list) else path for path in found]
+            return [" / ".join(map(str, path)) if paths and isinstance(path, list) else path for path in chosen]
     return []
 
 
@@ -133,7 +133,7 @@ def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
     item, source = wanted.item_column or "id", seen.path.name
     by_file = wanted.worker_from_filename
     rows = Rows({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
-    found: list[dict[str, Any]]
+    tasks: list[dict[str, Any]]
     if seen.kind == "delimited":
         keys = seen.header
         if item not in keys:
@@ -141,16 +141,16 @@ def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
                 f"There is no column {shown(item)} for the item in {shown_file(source)}; name one with --item-column."
             )
         names = [name for name in keys if name not in OWN - {"created_at", "lead_time", "id"}]
-        found = list(each_row(read_columns(seen, [item, "annotator", *names], [item, "annotator"], rows)))
+        tasks = list(each_row(read_columns(seen, [item, "annotator", *names], [item, "annotator"], rows)))
     else:
-        found = [record for _, record in records(seen)]
-        keys = list(dict.fromkeys(key for record in found for key in record))
+        tasks = [record for _, record in records(seen)]
+        keys = list(dict.fromkeys(key for record in tasks for key in record))
     tags = [name for name in keys if name not in OWN and name != item and not name.startswith("_data_")]
     if wanted.question is not None:
         tags = [choose_question(tags, wanted.question, source)]
     elif len(tags) > 1:
-        tags = _varying(found, item, tags) or tags
-    for record in found:
+        tags = _varying(tasks, item, tags) or tags
+    for record in tasks:
         if as_name(record.get("annotator")) in {None, ""}:
             rows.drop("no annotation")
             continue
@@ -160,10 +160,10 @@ def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _varying(found: list[dict[str, Any]], item: str, tags: list[str]) -> list[str]:
+def _varying(tasks: list[dict[str, Any]], item: str, tags: list[str]) -> list[str]:
     """Tell answers from data: only answers can differ between the annotations of one task."""
     different: dict[tuple[str, Any], set[str | None]] = defaultdict(set)
-    for record in found:
+    for record in tasks:
         for name in tags:
             if (cell := as_name(record.get(name))) not in {None, ""}:
                 different[name, as_name(record.get(item))].add(cell)

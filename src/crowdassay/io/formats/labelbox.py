@@ -88,11 +88,11 @@ def _first_records(seen: Look, field: str, rows: Rows) -> Iterator[dict[str, Any
 
 
 def _answers(classifications: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    answers: dict[str, list[Any]] = {}
     for given in classifications:
         if (choices := _choices(given)) is not None:
-            found[str(given.get("name", given.get("title", given.get("value"))))] = choices
-    return found
+            answers[str(given.get("name", given.get("title", given.get("value"))))] = choices
+    return answers
 
 
 def _choices(given: dict[str, Any]) -> list[Any] | None:

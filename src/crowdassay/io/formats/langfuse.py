@@ -41,15 +41,15 @@ def _names(seen: Look) -> set[str]:
 def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read scores: an item is a trace, observation or session; a worker is who scored it; a question is a score's name."""
     rows = Rows({"item": wanted.item_column or "traceId", "worker": "authorUserId or source", "label": "*"})
-    found: Iterable[dict[str, Any]]
+    scores: Iterable[dict[str, Any]]
     if seen.kind == "delimited":
         known = [name for names in FIELDS.values() for name in names if name in seen.header]
         chosen = [wanted.item_column] if wanted.item_column in seen.header else []
-        found = each_row(read_columns(seen, [*NEEDED, *known, *chosen], NEEDED, rows))
+        scores = each_row(read_columns(seen, [*NEEDED, *known, *chosen], NEEDED, rows))
     else:
-        found = (one for _, record in records(seen) for one in (objects(record.get("data")) or [record]))
+        scores = (one for _, record in records(seen) for one in (objects(record.get("data")) or [record]))
     unnamed = 0
-    for record in found:
+    for record in scores:
         if str(_first(record, "kind")).upper() in TEXTS:
             rows.drop("a text, no score")
             continue

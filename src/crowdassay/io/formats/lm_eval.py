@@ -27,9 +27,9 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     named = NAME.fullmatch(stem)
     task, model = (named[1] if named else stem), stem if wanted.worker_from_filename else seen.path.absolute().parent.name
     rows = Rows({"item": "task and doc_id", "worker": "folder", "label": "*"})
-    found = [record for _, record in records(seen)]
-    filters = {as_name(record.get("filter")) for record in found}
-    for record in found:
+    samples = [record for _, record in records(seen)]
+    filters = {as_name(record.get("filter")) for record in samples}
+    for record in samples:
         worker = f"{model} ({record.get('filter')})" if len(filters) > 1 else model
         answers: dict[str, list[Any]] = {}
         for name in record.get("metrics") or [key for key in record if key not in OWN]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.io.columns import WORDS
-from crowdassay.io.delimited import LONGEST
+from crowdassay.io.delimited import LONGEST_FIELD
 from crowdassay.io.delimited import SAMPLE as BEGINNING
 from crowdassay.io.formats.record import Import, as_name, text_column
 from crowdassay.io.look import DECODER, Look, is_named, values
@@ -25,13 +25,13 @@ from crowdassay.io.values import listed, number_key, number_of, shown, shown_fil
 from crowdassay.read_options import ReadOptions
 
 ABSTAIN = "-1"
-NOTHING = frozenset({"", "nan", "none", "null", "na", "<na>"})
+NO_LABEL = frozenset({"", "nan", "none", "null", "na", "<na>"})
 INDEX = frozenset({"", "unnamed: 0", "index", "id"}) | {word + suffix for word in WORDS["item"] for suffix in ("", "_id", "id")}
 # Columns beside the workers' own: what is known or was made of their labels.
 KNOWN = re.compile(r"(gold|truth|true|ground|gt$|majority|consensus|final|adjudicat|aggregat|target)", re.IGNORECASE)
 NUMBERED = re.compile(rf"(?:{'|'.join(WORDS['worker'])})[\s_\-]*(?:\d+|[a-z])", re.IGNORECASE)
-FEW = 50  # classes up to which a table without a header is taken for labels only
-SAMPLE = 200  # rows that are looked at
+FEW_CLASSES = 50  # classes up to which a table without a header is taken for labels only
+ROWS_LOOKED_AT = 200  # rows that are looked at
 LONG_ENOUGH = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 
 
@@ -43,7 +43,7 @@ def recognise_wide(seen: Look) -> bool:
         return False
     if sum(bool(NUMBERED.fullmatch(name)) for name in seen.header) > 1:
         return True
-    rows = cells_of(seen, limit=SAMPLE)
+    rows = cells_of(seen, limit=ROWS_LOOKED_AT)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
     if not any(is_named(name, role) for name in seen.header for role in WORDS):
@@ -68,7 +68,7 @@ def read_matrix(seen: Look, wanted: ReadOptions) -> Import:
 def as_import(wide: Wide, seen: Look, wanted: ReadOptions) -> Import:
     """Turn a table with a row for each item and a column for each worker into judgements."""
     cells = text_column((cell for row in wide.rows for cell in row), seen.path.name) if wide.cells is None else wide.cells
-    present = pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), pa.array(sorted(NOTHING))))
+    present = pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), pa.array(sorted(NO_LABEL))))
     row, column = np.divmod(np.flatnonzero(present.to_numpy(zero_copy_only=False)), len(wide.workers))
     label = cells.filter(present)
     unique = pc.unique(label)
@@ -151,7 +151,7 @@ def _wide(seen: Look, wanted: ReadOptions) -> Wide:
             raise DataError(f"Row {number} of {source} has {len(row)} values, not {width}.")
     body = [row for row in body if len(row) == width]
     if not body:
-        raise DataError(f"There were no labels found: {source} holds a header only.")
+        raise DataError(f"No labels were found: {source} holds a header only.")
     if not headed:
         note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
         return Wide(None, numbers, body, notes=(note,))
@@ -217,7 +217,7 @@ def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
     given = {cell for cell in first if not is_nothing(cell)}
     below = {cell.strip() for row in body for cell in row if not is_nothing(cell)}
     cells = sum(not is_nothing(cell) for row in body for cell in row)
-    if not given or not given <= below or len(below) > min(FEW, cells / 2) or len(first) < 2:
+    if not given or not given <= below or len(below) > min(FEW_CLASSES, cells / 2) or len(first) < 2:
         return False
     if _is_apart(rows):
         return False
@@ -237,10 +237,10 @@ def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _lists(seen: Look) -> list[Sequence[Any]]:
-    found = list(values(seen))
-    if not found or not all(isinstance(value, list) for value in found):
+    lists = list(values(seen))
+    if not lists or not all(isinstance(value, list) for value in lists):
         raise DataError(f"{shown_file(seen.path.name)} must hold a list of lists [coder, item, label].")
-    return found
+    return lists
 
 
 def cells_of(seen: Look, limit: int | None = None) -> list[list[str]]:
@@ -261,7 +261,7 @@ def cells_of(seen: Look, limit: int | None = None) -> list[list[str]]:
     separator = max((",", ";", "\t", "|"), key=first.count)
     if not first.count(separator):
         return [line.split() for line in text.splitlines() if line.strip()]
-    csv.field_size_limit(max(LONGEST, csv.field_size_limit()))
+    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
     try:
         spaced = seen.dialect is not None and seen.dialect.spaced
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
@@ -283,13 +283,13 @@ def _cells_of_records(seen: Look) -> list[list[str]]:
     if is_map(whole):
         if all(name.isdigit() for row in whole.values() for name in row):  # columns of rows, as pandas writes a frame
             whole = {row: {name: column.get(row) for name, column in whole.items()} for row in next(iter(whole.values()))}
-        found = [{"": name, **row} for name, row in whole.items()]
+        named = [{"": name, **row} for name, row in whole.items()]
     else:
-        found = [value for value in values(seen) if isinstance(value, dict)]
-    names = list(dict.fromkeys(name for row in found for name in row))
+        named = [value for value in values(seen) if isinstance(value, dict)]
+    names = list(dict.fromkeys(name for row in named for name in row))
     if not names:
-        raise DataError(f"There were no labels found: {shown_file(seen.path.name)} holds no objects with names and labels.")
-    return [names, *([as_name(row.get(name)) or "" for name in names] for row in found)]
+        raise DataError(f"No labels were found: {shown_file(seen.path.name)} holds no objects with names and labels.")
+    return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
 
 
 def is_map(value: Any) -> bool:
@@ -308,7 +308,7 @@ def is_map(value: Any) -> bool:
 
 def is_nothing(cell: str) -> bool:
     """Tell whether a cell means that there is no label."""
-    return cell.strip().lower() in NOTHING
+    return cell.strip().lower() in NO_LABEL
 
 
 def _is_code(cell: str) -> bool:

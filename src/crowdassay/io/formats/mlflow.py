@@ -63,5 +63,5 @@ def _add(rows: Rows, item: Any, given: dict[str, Any]) -> None:
 
 
 def _assessments(record: dict[str, Any]) -> list[dict[str, Any]]:
-    found = record.get("assessments", mapping(record.get("info")).get("assessments"))
-    return [one for one in objects(parsed(found)) if isinstance(one.get("source"), dict)]
+    assessments = record.get("assessments", mapping(record.get("info")).get("assessments"))
+    return [one for one in objects(parsed(assessments)) if isinstance(one.get("source"), dict)]

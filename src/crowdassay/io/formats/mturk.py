@@ -19,7 +19,7 @@ from crowdassay.read_options import ReadOptions
 INPUT, ANSWER, JSON = "Input.", "Answer.", "taskAnswers"
 NUMBER = re.compile(r"\d+")
 BOOLEANS = {"true": True, "false": False, "": False, "on": True}
-NOTHING = frozenset({"", "{}", "[]"})  # how a question without an answer may look
+NO_ANSWER = frozenset({"", "{}", "[]"})  # how a question without an answer may look
 BUTTONS = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
 IDS = frozenset({"workerid", "hitid", "assignmentid"})  # which some forms send back with the answers
 SHARED = 0.1  # part of the judgements that may repeat before an input is not what tells items apart
@@ -68,20 +68,20 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     ]
     names = list(dict.fromkeys([hit, who, *extra.values(), *([one_item] if one_item else []), *several, *answer_names]))
     columns = read_columns(seen, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
-    found = list(each_row(columns))
-    if wanted.item_column is None and one_item not in {None, hit} and _is_shared(found, str(one_item), hit, who):
+    rows_read = list(each_row(columns))
+    if wanted.item_column is None and one_item not in {None, hit} and _is_shared(rows_read, str(one_item), hit, who):
         rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
         one_item = rows.columns["item"] = hit
     if wanted.question is None:
         answer_names = [name for name in answer_names if name.removeprefix(ANSWER).lower() not in IDS] or answer_names
         answer_names = [name for name in answer_names if not _is_button(name, columns[name])] or answer_names
     radios = _radios(columns, answer_names)
-    flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in found]
+    flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in rows_read]
     unpivoted: dict[str, tuple[str, dict[str, str]]] = {}
     questions = {question for answers in flat for question in answers}
     if stem in numbered or (wanted.item_column is None and (wanted.question or "").removeprefix(ANSWER) not in questions):
         stem, unpivoted = _unpivot(numbered, _numbered(questions), stem, seen)
-    for row, answers in zip(found, flat, strict=True):
+    for row, answers in zip(rows_read, flat, strict=True):
         known = {name: row[column] for name, column in extra.items()}
         facts = {"time": _time(known.get("time")), "duration": known.get("duration")}
         if _rejected(known):
@@ -111,12 +111,12 @@ def _asked(names: list[str], question: str | None) -> list[str]:
     return [name for name in names if name.startswith(start) or name == ANSWER + JSON] or names
 
 
-def _is_shared(found: Sequence[Mapping[str, str | None]], item: str, hit: str, who: str) -> bool:
+def _is_shared(rows: Sequence[Mapping[str, str | None]], item: str, hit: str, who: str) -> bool:
     """Tell whether one input stands for many HITs, so that taking it for the item would make workers repeat themselves."""
-    by_input, by_hit = ({(row[name], row[who]) for row in found} for name in (item, hit))
+    by_input, by_hit = ({(row[name], row[who]) for row in rows} for name in (item, hit))
     again = len(by_hit) - len(by_input)
-    never_differs = len({row[item] for row in found}) == 1
-    return again > (0 if never_differs else SHARED * len(found))
+    never_differs = len({row[item] for row in rows}) == 1
+    return again > (0 if never_differs else SHARED * len(rows))
 
 
 def _is_button(name: str, cells: Sequence[str | None]) -> bool:
@@ -125,7 +125,7 @@ def _is_button(name: str, cells: Sequence[str | None]) -> bool:
     >>> _is_button("Answer.submit", ["Submit", "Submit"]), _is_button("Answer.submit", ["A", "B"])
     (True, False)
     """
-    return name.removeprefix(ANSWER).lower() in BUTTONS and len({(cell or "").strip() for cell in cells} - NOTHING) < 2
+    return name.removeprefix(ANSWER).lower() in BUTTONS and len({(cell or "").strip() for cell in cells} - NO_ANSWER) < 2
 
 
 def _radios(columns: Mapping[str, Sequence[str | None]], names: Sequence[str]) -> frozenset[str]:
@@ -164,7 +164,7 @@ def _choices(cell: str) -> list[str]:
     >>> _choices("a|b"), _choices("{}"), _choices("a | b"), _choices("a")
     (['a', 'b'], [], ['a | b'], ['a'])
     """
-    if cell.strip() in NOTHING:
+    if cell.strip() in NO_ANSWER:
         return []
     parts = cell.split("|")
     return parts if all(part and part == part.strip() for part in parts) else [cell]
@@ -182,10 +182,10 @@ def _time(text: str | None) -> str | None:
     """
     if ISO.match(text or ""):  # as programs write that fetch assignments themselves
         return text
-    found = TIME.fullmatch((text or "").strip())
-    if found is None or found[1] not in MONTHS:
+    match = TIME.fullmatch((text or "").strip())
+    if match is None or match[1] not in MONTHS:
         return None
-    return f"{found[5]}-{MONTHS.index(found[1]) + 1:02}-{int(found[2]):02}T{found[3]}{ZONES.get(found[4], '+00:00')}"
+    return f"{match[5]}-{MONTHS.index(match[1]) + 1:02}-{int(match[2]):02}T{match[3]}{ZONES.get(match[4], '+00:00')}"
 
 
 def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -196,9 +196,9 @@ def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for name in names:
-        for found in NUMBER.finditer(name):
-            rest = name[found.end() :]
-            groups[name[: found.start()] + (f"*{rest}" if rest else "")].setdefault(str(int(found.group())), name)
+        for match in NUMBER.finditer(name):
+            rest = name[match.end() :]
+            groups[name[: match.start()] + (f"*{rest}" if rest else "")].setdefault(str(int(match.group())), name)
     return {common: columns for common, columns in groups.items() if len(columns) > 1}
 
 

@@ -24,11 +24,11 @@ def recognise(seen: Look) -> bool:
 def read(seen: Look, wanted: ReadOptions) -> Rows:
     """Read every judgement of every item."""
     told = wanted.format == "nested"
-    found = [pair for _, outer in records(seen) for pair in _within(outer)]
-    item = _item(found, wanted, seen)
-    where = next(filter(None, (_where(record, told=told) for _, record in found)), (KEY,))
+    pairs = [pair for _, outer in records(seen) for pair in _within(outer)]
+    item = _item(pairs, wanted, seen)
+    where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (KEY,))
     rows = Rows({"item": item, "worker": where[0], "label": "*"})
-    for key, record in found:
+    for key, record in pairs:
         name = key if item == KEY else record.get(item)
         rows.add_text(name, record.get("text"))
         for worker, answers in _judgements(record, wanted.question, told=told):
@@ -128,18 +128,18 @@ def _parts(value: Any) -> list[Any]:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else as_list(value)
 
 
-def _item(found: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, seen: Look) -> str:
-    keys = list(dict.fromkeys(key for _, record in found for key in record))
+def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, seen: Look) -> str:
+    keys = list(dict.fromkeys(key for _, record in pairs for key in record))
     if wanted.item_column is not None:
         if wanted.item_column not in keys and wanted.item_column != KEY:
             raise ColumnError(
                 f"{shown_file(seen.path.name)} has no key {shown(wanted.item_column)} for the item, only {listed(keys)}."
             )
         return wanted.item_column
-    if found and found[0][0] is not None:
+    if pairs and pairs[0][0] is not None:
         return KEY
     # Every object is an item of its own, so that only what is different in all of them can tell items.
-    every = [key for key in keys if len({_told(record.get(key)) for _, record in found} - {None}) == len(found)]
+    every = [key for key in keys if len({_told(record.get(key)) for _, record in pairs} - {None}) == len(pairs)]
     ids = [key for key in every if key.lower().endswith("id")]
     if named := ids[:1] or _best("item", every):
         return named[0]

@@ -60,9 +60,9 @@ def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, s
     labels: dict[str, dict[str, str]] = {}
     words = {role: "|".join(WORDS[role]) for role in ("worker", "label")}
     for name in header:
-        if found := re.fullmatch(rf"(?:{words['worker']}){BETWEEN}(?:id)?{BETWEEN}(\d+){BETWEEN}(?:id)?", name, re.IGNORECASE):
-            workers.setdefault(found[1], name)
-        elif found := re.fullmatch(rf"({words['label']}){BETWEEN}(\d+)", name, re.IGNORECASE):
-            labels.setdefault(found[1], {})[found[2]] = name
+        if match := re.fullmatch(rf"(?:{words['worker']}){BETWEEN}(?:id)?{BETWEEN}(\d+){BETWEEN}(?:id)?", name, re.IGNORECASE):
+            workers.setdefault(match[1], name)
+        elif match := re.fullmatch(rf"({words['label']}){BETWEEN}(\d+)", name, re.IGNORECASE):
+            labels.setdefault(match[1], {})[match[2]] = name
     labels = {stem: columns for stem, columns in labels.items() if columns.keys() == workers.keys()}
     return (workers, labels) if labels else ({}, {})

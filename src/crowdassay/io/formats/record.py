@@ -153,10 +153,10 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
         _refuse_losses(judgements, chosen, question, source, allow=wanted.allow_drops)
     kept: list[tuple[Any, ...]] = []
     for judgement, choices in zip(judgements, chosen, strict=True):
-        found = labels_of(judgement.item, choices, wanted.options, every)
-        if not found:
+        labels = labels_of(judgement.item, choices, wanted.options, every)
+        if not labels:
             dropped[SEVERAL if choices else NO_ANSWER] += 1
-        kept += [(item, as_name(judgement.worker), label, judgement.time, judgement.duration) for item, label in found]
+        kept += [(item, as_name(judgement.worker), label, judgement.time, judgement.duration) for item, label in labels]
     if dropped[SEVERAL]:
         notes.append(f"To keep answers with {SEVERAL}, say --options each, or --options set.")
     known = [
@@ -240,7 +240,7 @@ def _refuse_losses(
 def choose_question(questions: Sequence[str], wanted: str | None, source: str) -> str:
     """Return the question that was asked for, or the only one there is."""
     if not questions:
-        raise DataError(f"There were no labels found in {shown_file(source)}: it holds no answer to any question with classes.")
+        raise DataError(f"No labels were found in {shown_file(source)}: it holds no answer to any question with classes.")
     if wanted is None:
         if len(questions) > 1:
             raise ParameterError(

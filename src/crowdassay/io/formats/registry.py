@@ -122,26 +122,26 @@ def read(name: str, seen: Look, wanted: ReadOptions) -> Rows | Import:
     if wanted.predictions and name not in PREDICTING:
         raise ParameterError(f"What {name} exports holds no model predictions; leave out --predictions.")
     if name in HEADED and seen.kind == "delimited" and form.recognise is not None and not form.recognise(seen):
-        raise DataError(f"{shown_file(seen.path.name)} has not the columns of {name}; what can be read is {form.summary}.")
-    found = form.read(seen, wanted)
+        raise DataError(f"{shown_file(seen.path.name)} lacks the columns of {name}; what can be read is {form.summary}.")
+    rows_read = form.read(seen, wanted)
     if wanted.worker_from_filename:
-        _take_file_names(name, seen, found)
-    if wanted.item_column is not None and wanted.item_column not in found.columns["item"]:
+        _take_file_names(name, seen, rows_read)
+    if wanted.item_column is not None and wanted.item_column not in rows_read.columns["item"]:
         raise ParameterError(
-            f"In {shown_file(seen.path.name)} items are told by their {found.columns['item']}; leave out --item-column."
+            f"In {shown_file(seen.path.name)} items are told by their {rows_read.columns['item']}; leave out --item-column."
         )
-    return found
+    return rows_read
 
 
-def _take_file_names(name: str, seen: Look, found: Rows | Import) -> None:
+def _take_file_names(name: str, seen: Look, rows: Rows | Import) -> None:
     """Name the worker of every judgement after the file, whoever the export says it was."""
     if name in NAMED_BY_FILE:
         return
-    if not isinstance(found, Rows) or seen.kind in {"zip", "folder"}:
+    if not isinstance(rows, Rows) or seen.kind in {"zip", "folder"}:
         raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
     worker = file_stem(seen.path.name)
-    found.judgements = [judgement._replace(worker=worker) for judgement in found.judgements]
-    found.columns["worker"] = "file name"
+    rows.judgements = [judgement._replace(worker=worker) for judgement in rows.judgements]
+    rows.columns["worker"] = "file name"
 
 
 def check_format(name: str | None) -> str | None:

@@ -42,13 +42,13 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         for response in _responses(record):
             times = {"time": response.get("submissionTime"), "duration": response.get("timeSpentInSeconds")}
             rows.add(item, response.get("workerId"), answers_in(parsed(response.get("answerContent"))), **times)
-        found = _from_all(record)
-        for response in found or []:
+        answers = _from_all(record)
+        for response in answers or []:
             content = mapping(response.get("annotationData")).get("content")
             source = record.get("source-ref", record.get("source"))
             source = record.get(wanted.item_column) if wanted.item_column else source
             rows.add(source, response.get("workerId"), answers_in(parsed(content)))
-        if found is None and _is_manifest(record):
+        if answers is None and _is_manifest(record):
             raise DataError(
                 f"{shown_file(seen.path.name)} holds one consolidated label per object and not who gave which; give the folder "
                 f"annotations/{FOLDER} of the same job instead."

@@ -24,9 +24,9 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     worker = next((name for name in NAMES if name in seen.header), "user_name")
     rows = Rows({"item": item, "worker": worker, "label": "annotations.*"})
     more = [name for name in ("created_at", "workflow_id") if name in seen.header]
-    found = list(each_row(read_columns(seen, [item, worker, "annotations", *more], [item, worker, "annotations"], rows)))
-    several = len({row.get("workflow_id") for row in found}) > 1  # tasks are numbered in each workflow anew
-    for row in found:
+    rows_read = list(each_row(read_columns(seen, [item, worker, "annotations", *more], [item, worker, "annotations"], rows)))
+    several = len({row.get("workflow_id") for row in rows_read}) > 1  # tasks are numbered in each workflow anew
+    for row in rows_read:
         before = f"{row['workflow_id']}." if several else ""
         subject: Any = row[item]
         if item == "subject_data":  # an object with the subject's id as its key
@@ -44,11 +44,11 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
 
 
 def _tasks(annotations: Any) -> list[dict[str, Any]]:
-    found = []
+    tasks = []
     for given in objects(annotations):
         inner = given.get("value")
         if isinstance(inner, list) and inner and all(isinstance(part, dict) and "task" in part for part in inner):
-            found += _tasks(inner)  # several tasks on one page
+            tasks += _tasks(inner)  # several tasks on one page
         else:
-            found.append(given)
-    return found
+            tasks.append(given)
+    return tasks
