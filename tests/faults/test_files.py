@@ -46,8 +46,8 @@ def refusal(run, tmp_path):
 @pytest.mark.parametrize("text", ["", HEAD, "\n\n", HEAD + " , , \n"])
 def test_row_01_empty_file(put, refusal, text):
     path = put(text)
-    assert "no labels found" in refusal(path)
-    with pytest.raises(ValueError, match="no labels found"):
+    assert "No labels found" in refusal(path)
+    with pytest.raises(ValueError, match="No labels found"):
         read_labels(path)
 
 

@@ -50,7 +50,7 @@ def test_sniff(tmp_path, text, separator, header):
 
 def test_blank_lines_before_the_header_are_noticed(tmp_path):
     assert sniff(write(tmp_path, "\n  \r\na,b\n1,2\n")) == Dialect(",", ["a", "b"], starts_blank=True, skip=2)
-    with pytest.raises(DataError, match=r"no labels found: .* is blank"):
+    with pytest.raises(DataError, match=r"No labels found: .* is blank"):
         sniff(write(tmp_path, "\n \n"))
 
 

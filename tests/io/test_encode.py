@@ -57,12 +57,12 @@ def test_a_note_when_most_rows_are_dropped():
 
 @pytest.mark.parametrize("rows", [[(None, "w", "x")], [("a", "w", None), ("a", "", "x")]])
 def test_nothing_left(rows):
-    with pytest.raises(DataError, match="no labels found"):
+    with pytest.raises(DataError, match="No labels found"):
         encoded(rows)
 
 
 def test_no_rows_at_all():
-    with pytest.raises(DataError, match="no labels found"):
+    with pytest.raises(DataError, match="No labels found"):
         encode(*[pa.array([], pa.string())] * 3)
 
 

@@ -139,10 +139,10 @@ def test_only_blank_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.csv", b"", "no labels found: 'a.csv' is empty"),
-        ("a.csv", HEAD, "no labels found: 'a.csv' holds a header only"),
-        ("a.csv.gz", gzip.compress(b"", mtime=0), "no labels found"),
-        ("a.jsonl", b"\n", "no labels found"),
+        ("a.csv", b"", "No labels found: 'a.csv' is empty"),
+        ("a.csv", HEAD, "No labels found: 'a.csv' holds a header only"),
+        ("a.csv.gz", gzip.compress(b"", mtime=0), "No labels found"),
+        ("a.jsonl", b"\n", "No labels found"),
         ("a.csv", HEAD + b"a,w,x\na,w\n", r"Line 3 of 'a.csv' has 2 fields, not the 3 of the header; correct it"),
         ("a.csv", HEAD + b'a,w,x\na,"w,x\n', "line 3 of 'a.csv' has a quote that is not closed"),
         ("a.csv", HEAD + b"a,w,x\na,\xe9,x\n", r"'a.csv' is not UTF-8 text at line 3 \(byte 26\); re-save it as UTF-8"),

@@ -51,7 +51,7 @@ def test_pandas_frames_of_mixed_values_round_trip_as_text(rows):
     )
     kept = [row for row in rows if row[0] is not None and str(row[0]).strip()]
     if not kept:
-        with pytest.raises(DataError, match="no labels found"):
+        with pytest.raises(DataError, match="No labels found"):
             as_labels(frame, classes=["x", "y"])
         return
     labels = as_labels(frame, classes=["x", "y"], allow_drops=True)

@@ -23,8 +23,8 @@ def test_a_file_that_cannot_be_opened(tmp_path):
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        (b"", "no labels found: 'a.csv' is empty"),
-        (b"\xef\xbb\xbf", "no labels found: 'a.csv' is empty"),
+        (b"", "No labels found: 'a.csv' is empty"),
+        (b"\xef\xbb\xbf", "No labels found: 'a.csv' is empty"),
         ("item".encode("utf-16"), "UTF-16 text.*re-save it as UTF-8"),
         (b"PK\x03\x04..", "zip or Excel.*export it as CSV"),
         (gzip.compress(b"x", mtime=0), "gzip-compressed.*add .gz"),

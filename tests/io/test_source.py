@@ -117,7 +117,7 @@ def test_parquet_that_is_none(tmp_path):
 def test_json_without_records(tmp_path, text):
     path = tmp_path / "a.json"
     path.write_text(text)
-    with pytest.raises(DataError, match=r"no labels found in 'a\.json'; it needs one JSON object per label"):
+    with pytest.raises(DataError, match=r"No labels found in 'a\.json'; it needs one JSON object per label"):
         read(path)
 
 

@@ -145,7 +145,7 @@ def encode_frame(
     rows_read = int(counts.sum()) + sum(dropped.values())
     if not len(values):
         why = f"all {rows_read} rows miss a value" if rows_read else "there are no rows"
-        raise DataError(f"No labels were found in {source}: {why}; check the table and the column names.")
+        raise DataError(f"No labels found in {source}: {why}; check the table and the column names.")
     if sum(dropped.values()) * 2 > rows_read and not allow_drops:
         why = ", ".join(f"{reason}: {count:,}" for reason, count in dropped.items())
         raise DataError(

@@ -69,7 +69,7 @@ class MMSR(Estimator):
             raise ParameterError(f"trim must be a whole number of at least 0, or None, not {self.trim!r}.")
         agreement = worker_agreement(labels)
         degree = np.diff(agreement.indptr)[: labels.n_workers]
-        trim = max(int(degree.min()) // 2 - 1, 0) if self.trim is None else self.trim
+        trim = max(int(degree[degree > 0].min(initial=len(degree))) // 2 - 1, 0) if self.trim is None else self.trim
         size, self.changes_ = complete(
             agreement, trim, self.max_iter, self.tol, labels.n_items, self._start(agreement.shape[0])
         )

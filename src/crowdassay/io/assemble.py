@@ -67,7 +67,7 @@ def assemble(
         rows = replace(rows, label=label)
     if not len(rows.item) and rows.dropped:
         why = ", ".join(f"{reason}: {count}" for reason, count in rows.dropped.items())
-        raise DataError(f"No labels were found in {shown_file(source)}: every judgement was left out ({why}).")
+        raise DataError(f"No labels found in {shown_file(source)}: every judgement was left out ({why}).")
     times, beside = _extras(rows, options, source, notes)
     labels = encode(
         rows.item,

@@ -76,7 +76,7 @@ def sniff(raw: bytes, path: Path) -> Dialect:
     lead = named.group() if named else blank.group() if blank else ""
     text = text[len(lead) :]
     if not text.strip():
-        raise DataError(f"No labels were found: {shown_file(path.name)} is blank.")
+        raise DataError(f"No labels found: {shown_file(path.name)} is blank.")
     layouts = {separator: _layout(text, separator) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda candidate: layouts[candidate][:2])
     *_, records, spaced = layouts[separator]

@@ -84,7 +84,7 @@ def encode(
     (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
     if len(item_codes) == 0:
         why = f"all {rows_read} rows miss a value ({_counts(dropped)})" if rows_read else "there are no rows"
-        raise DataError(f"No labels were found in {source}: {why}; check the file and the column names.")
+        raise DataError(f"No labels found in {source}: {why}; check the file and the column names.")
     parts = np.array_split(label_codes, 1 + len(label_codes) // COMPILED_LABELS)  # each is counted as int64
     counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
     class_values, class_of, notes = arrange_classes(values, counts, classes)

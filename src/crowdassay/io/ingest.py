@@ -123,7 +123,7 @@ def _dropped(connection: Any, source: str, *, allow: bool) -> tuple[int, dict[st
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     if sum(counts) == rows:
         why = f"all {rows} rows miss a value ({reasons})" if rows else "there are no rows"
-        raise DataError(f"No labels were found in {source}: {why}; check the file and the column names.")
+        raise DataError(f"No labels found in {source}: {why}; check the file and the column names.")
     if sum(counts) * 2 > rows and not allow:
         raise DataError(
             f"More than half of the {rows} rows in {source} miss a value ({reasons}); check the file and the column names, "

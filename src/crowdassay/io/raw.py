@@ -81,7 +81,7 @@ def check_start(start: bytes, path: Path) -> bool:
     """Refuse a file by its first bytes, as `check_text` does."""
     refuse_bomb(path)
     if not start.removeprefix(BOM):
-        raise DataError(f"No labels were found: {shown_file(path.name)} is empty.")
+        raise DataError(f"No labels found: {shown_file(path.name)} is empty.")
     for magic, (kind, remedy) in MAGIC.items():
         if start.startswith(magic):
             raise DataError(f"{shown_file(path.name)} is {kind}, not plain UTF-8 text; {remedy}.")

@@ -191,7 +191,7 @@ def _read_plain(looks: Sequence[Look], options: ReadOptions, source: str) -> Imp
         table, columns = plain_table(seen, options)
         tables.append(table)
     if not sum(table.num_rows for table in tables) and looks[0].kind != "parquet":
-        raise DataError(f"No labels were found: {shown_file(source)} holds a header only.")
+        raise DataError(f"No labels found: {shown_file(source)} holds a header only.")
     shared = [role for role in tables[0].column_names if all(role in table.column_names for table in tables)]
     shared_columns = {role: joined([table[role] for table in tables]) for role in shared}
     some = {role for table in tables for role in table.column_names} - set(shared)

@@ -148,7 +148,7 @@ def _json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> 
         raise DataError(f"{shown_file(seen.path.name)} has records in which a key comes twice; correct them, or export again.")
     names = [*(key for key in mapping(seen.first) if key in names), *(key for key in names if key not in mapping(seen.first))]
     if others or not names:
-        raise DataError(f"No labels were found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
+        raise DataError(f"No labels found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
     if rows == 1 and not by_line:
         return _slow_json(seen, roles, given)  # one object may be a whole frame
     columns = find_columns(names, roles, given, lambda: _first_records(seen))
@@ -168,7 +168,7 @@ def _slow_json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]
     """Read records one by one: those that DuckDB does not take, in a zip, a frame in one object, or with lists as values."""
     records = [value for value in values(seen) if isinstance(value, dict)]
     if not records:
-        raise DataError(f"No labels were found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
+        raise DataError(f"No labels found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
     names = list(dict.fromkeys(key for record in records for key in record))
     if len(records) == 1 and seen.suffix not in LINES and (lists := [key for key in names if _holds_objects(records[0][key])]):
         raise DataError(

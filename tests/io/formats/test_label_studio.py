@@ -161,7 +161,7 @@ def test_the_small_forms_have_no_predictions_and_need_an_id(tmp_path):
 
 def test_regions_alone_are_no_labels(tmp_path):
     spans = {**annotation("ann", []), "result": [{"from_name": "span", "value": {"start": 1, "end": 2, "labels": ["X"]}}]}
-    with pytest.raises(DataError, match=r"no labels found in 'export.json'"):
+    with pytest.raises(DataError, match=r"No labels found in 'export.json'"):
         read_labels(export(tmp_path, task(1, spans)))
 
 

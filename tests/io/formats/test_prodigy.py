@@ -59,7 +59,7 @@ def test_an_export_without_annotators_is_refused(tmp_path):
 
 def test_spans_are_no_classes(tmp_path):
     manual = {**binary(1, "ann", "accept"), "spans": [], "_view_id": "ner_manual"}
-    with pytest.raises(DataError, match=r"no labels found"):
+    with pytest.raises(DataError, match=r"No labels found"):
         read_labels(export(tmp_path, manual))
 
 

@@ -54,7 +54,7 @@ def read(seen: Look, wanted: ReadOptions) -> Import:
     rows, source = cells_of(seen), shown_file(seen.path.name)
     header, body = [name.strip() for name in rows[0]], _responses(rows[1:])
     if not body:
-        raise DataError(f"No labels were found: {source} holds a header only.")
+        raise DataError(f"No labels found: {source} holds a header only.")
     if wanted.worker_column is not None and wanted.worker_column not in header:
         raise ColumnError(f"There is no column {shown(wanted.worker_column)} for the worker; the columns are {listed(header)}.")
     person = _person(header) if wanted.worker_column is None else header.index(wanted.worker_column)

@@ -151,7 +151,7 @@ def _wide(seen: Look, wanted: ReadOptions) -> Wide:
             raise DataError(f"Row {number} of {source} has {len(row)} values, not {width}.")
     body = [row for row in body if len(row) == width]
     if not body:
-        raise DataError(f"No labels were found: {source} holds a header only.")
+        raise DataError(f"No labels found: {source} holds a header only.")
     if not headed:
         note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
         return Wide(None, numbers, body, notes=(note,))
@@ -288,7 +288,7 @@ def _cells_of_records(seen: Look) -> list[list[str]]:
         named = [value for value in values(seen) if isinstance(value, dict)]
     names = list(dict.fromkeys(name for row in named for name in row))
     if not names:
-        raise DataError(f"No labels were found: {shown_file(seen.path.name)} holds no objects with names and labels.")
+        raise DataError(f"No labels found: {shown_file(seen.path.name)} holds no objects with names and labels.")
     return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
 
 

@@ -240,7 +240,7 @@ def _refuse_losses(
 def choose_question(questions: Sequence[str], wanted: str | None, source: str) -> str:
     """Return the question that was asked for, or the only one there is."""
     if not questions:
-        raise DataError(f"No labels were found in {shown_file(source)}: it holds no answer to any question with classes.")
+        raise DataError(f"No labels found in {shown_file(source)}: it holds no answer to any question with classes.")
     if wanted is None:
         if len(questions) > 1:
             raise ParameterError(

@@ -21,7 +21,7 @@ def read_columns(seen: Look, names: Sequence[str], required: Sequence[str], rows
     source = open_columns(seen, names, required)
     table = source.read()
     if not table.num_rows:
-        raise DataError(f"No labels were found: {shown_file(seen.path.name)} holds a header only.")
+        raise DataError(f"No labels found: {shown_file(seen.path.name)} holds a header only.")
     if source.lenient is not None and source.lenient.short:
         rows.tally("Some rows end before the last column ({}); what they lack is empty.", source.lenient.short, "row")
     if source.lenient is not None and source.lenient.windows:
