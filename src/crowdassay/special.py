@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 
-FEW_NUMBERS = 100_000.0  # numbers times terms up to which NumPy is done before SciPy has loaded
+FEW_NUMBERS = 20_000.0  # numbers times terms up to which NumPy is done about when SciPy has loaded
 FROM_HERE = 10.0  # where Stirling's series is exact to the last digit
 PRECISION = 2.0**-53
 TINY = 1e-300
