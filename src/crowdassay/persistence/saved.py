@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crowdassay.arrays import FloatArray
 from crowdassay.data.join import take_items
 from crowdassay.data.labels import MAX_CLASSES, ImportReport, Labels
 from crowdassay.data.record import find_winners
@@ -25,7 +24,8 @@ from crowdassay.io.raw import refuse_odd_path
 from crowdassay.io.values import shown, shown_file
 from crowdassay.io.write import write_json
 from crowdassay.persistence import trust
-from crowdassay.pool.judge import ItemMember, Pool, choose
+from crowdassay.persistence.parts import pool_columns, pool_settings, read_pool, to_array, to_column
+from crowdassay.pool.judge import choose
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
@@ -42,8 +42,6 @@ PLAIN = (
     "notes",
     "selection",
 )  # what JSON holds of a result
-POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "quiet", "scale")  # what JSON holds of a pool
-EFFECTS = ("log_prior", "precision", "gate", "weight")  # and of its member with item effects
 ODD = (  # what goes wrong with the parts of a model that another hand has made
     LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, OSError, RecursionError,
     pa.ArrowException,
@@ -66,26 +64,26 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         "parameters": result.parameters,
         "frame": labels.frame,
         "report": labels.report.as_dict(),
-        "pool": _pool(pool),
+        "pool": pool_settings(pool),
         **{name: getattr(result, name) for name in PLAIN},
     }
     tables = {
-        "classes.parquet": {"class": labels.classes, "log_prior": _column(result.log_prior, labels.n_classes)},
+        "classes.parquet": {"class": labels.classes, "log_prior": to_column(result.log_prior, labels.n_classes)},
         "workers.parquet": {
             "worker": labels.workers,
             "accuracy": pa.array(result.accuracy),
-            "confusion": _column(result.confusion, labels.n_workers),
-            "sigma": _column(result.sigma, labels.n_workers),
-            "known": _column(result.known, labels.n_workers),
-            **{name: _column(values, labels.n_workers) for name, values in _worker_sized(pool, labels.n_workers).items()},
+            "confusion": to_column(result.confusion, labels.n_workers),
+            "sigma": to_column(result.sigma, labels.n_workers),
+            "known": to_column(result.known, labels.n_workers),
+            **{name: to_column(values, labels.n_workers) for name, values in pool_columns(pool, labels.n_workers).items()},
         },
         "items.parquet": {
             "item": labels.items,
             "n_labels": pa.array(np.diff(labels.starts)),
             "gold": pa.array(labels.gold),
-            "posterior": _column(result.posterior, labels.n_items),
-            "phi": _column(result.phi, labels.n_items),
-            "difficulty": _column(result.difficulty, labels.n_items),
+            "posterior": to_column(result.posterior, labels.n_items),
+            "phi": to_column(result.phi, labels.n_items),
+            "difficulty": to_column(result.difficulty, labels.n_items),
         },
         "labels.parquet": {"worker": pa.array(labels.worker), "label": pa.array(labels.label)},
     }
@@ -160,21 +158,21 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         raise ValueError(str(error)) from error
     trust.check_labels(labels)
     square = (labels.n_classes, labels.n_classes)
-    posterior = _array(items["posterior"], (labels.n_classes,))
-    confusion = _array(workers["confusion"], square)
+    posterior = to_array(items["posterior"], (labels.n_classes,))
+    confusion = to_array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
-    sigma = _array(workers["sigma"], square)
+    sigma = to_array(workers["sigma"], square)
     arrays: dict[str, Any] = {
-        "log_prior": _array(classes["log_prior"], ()),
+        "log_prior": to_array(classes["log_prior"], ()),
         "sigma": sigma,
-        "known": _array(workers["known"], (2,)),
-        "phi": _array(items["phi"], (-1,)),
-        "difficulty": _array(items["difficulty"], ()),
+        "known": to_array(workers["known"], (2,)),
+        "phi": to_array(items["phi"], (-1,)),
+        "difficulty": to_array(items["difficulty"], ()),
     }
-    accuracy = _array(workers["accuracy"], ())
+    accuracy = to_array(workers["accuracy"], ())
     trust.check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
     assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
-    pool = _read_pool(head, workers, sigma)
+    pool = read_pool(head, workers, sigma)
     if pool is not None:
         estimator.__dict__["pool_"] = pool
     estimator.result_ = Result(
@@ -254,70 +252,6 @@ def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> A
         raise DataError(f"The model in {shown_file(folder)} is a {shown(head['estimator'])}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
     return kinds[head["estimator"]](**settings)
-
-
-def _pool(pool: Pool | None) -> dict[str, Any] | None:
-    """Return what JSON holds of a pool."""
-    if pool is None:
-        return None
-    items = None if pool.items is None else {name: getattr(pool.items, name) for name in EFFECTS}
-    return {name: getattr(pool, name) for name in POOL} | {"items": items}
-
-
-def _worker_sized(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | None]:
-    """Return what a pool has for every worker; workers who came later are strangers."""
-    if pool is None:
-        return {"voice": None, "effects": None, "precision": None, "trust": None}
-    whole = pool.of_workers(np.arange(n_workers))
-    effects = None if whole.items is None else whole.items.p
-    return {"voice": whole.voice, "effects": effects, "precision": whole.precision, "trust": whole.trust}
-
-
-def _read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None) -> Pool | None:
-    """Put a pool together again."""
-    plain = head["pool"]
-    if plain is None or sigma is None:
-        return None
-    square = sigma.shape[1:]
-    values: dict[str, Any] = {name: np.array(plain[name], float)[()] for name in POOL}
-    if values["stranger"].shape != square or values["offset"].shape != square[:1] or values["bias"].shape != square[:1]:
-        raise ValueError("a pool of another size")
-    items, effects = plain["items"], _array(workers["effects"], square)
-    if items is not None:
-        trust.check(effects is not None)
-        assert effects is not None
-        items = ItemMember(effects, np.array(items["log_prior"], float), *(float(items[name]) for name in EFFECTS[1:]))
-    voice, precision, believed = (_array(workers[name], ()) for name in ("voice", "precision", "trust"))
-    trust.check(voice is not None)
-    assert voice is not None
-    pool = Pool(tables=sigma, voice=voice, items=items, precision=precision, trust=believed, **values)
-    trust.check_pool(pool)
-    return pool
-
-
-def _column(values: FloatArray | None, rows: int) -> pa.Array:
-    """Return an array as a column, the cells of further dimensions as a list in each row; nulls for None."""
-    if values is None:
-        return pa.nulls(rows)
-    flat = np.ascontiguousarray(values, np.float64)
-    if flat.ndim == 1:
-        return pa.array(flat)
-    width = int(np.prod(flat.shape[1:]))
-    return pa.FixedSizeListArray.from_arrays(pa.array(flat.ravel()), width)
-
-
-def _array(column: pa.ChunkedArray, shape: tuple[int, ...]) -> FloatArray | None:
-    if pa.types.is_null(column.type):
-        return None
-    whole = column.combine_chunks()
-    trust.check(not whole.null_count)
-    if not shape:
-        trust.check(pa.types.is_floating(whole.type))
-        return np.array(whole.to_numpy(zero_copy_only=False))
-    width = whole.type.list_size
-    trust.check(pa.types.is_floating(whole.type.value_type) and not whole.flatten().null_count)
-    inner = shape if shape != (-1,) else (width,)
-    return np.array(whole.flatten().to_numpy(zero_copy_only=False)).reshape(len(whole), *inner)
 
 
 def _is_plain(value: Any) -> bool:
