@@ -148,7 +148,10 @@ def _limit(raw: float, law: Law, likelihood: FloatArray, wrong: int, known: int,
     weights = np.exp(student + likelihood - (student + likelihood).max())
     total = np.cumsum(weights) / weights.sum()
     errors = expit(GRID)
-    middle, high = (float(errors[min(int(np.searchsorted(total, level)), len(errors) - 1)]) for level in (0.5, confidence))
+    middle, high = (
+        float(errors[min(int(np.searchsorted(total, level)), len(errors) - 1)])
+        for level in (0.5, with_caution(confidence, law.groups))
+    )
     return Limit(middle, high, raw, known, wrong)
 
 
@@ -182,8 +185,7 @@ def known_needed(
 def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -> Law:
     """Learn the law from records of ``group``, ``estimated``, ``error`` and ``items``; every group counts the same.
 
-    The spread is set by the weighted quantile of the residuals, one group's worth of caution added, as in conformal
-    prediction; the shape of the tail is Student's.
+    The spread is set by the weighted quantile of the residuals at the level of limits; the shape of the tail is Student's.
     """
     groups = [row["group"] for row in records]
     weight = np.array([1 / groups.count(group) for group in groups])
@@ -193,12 +195,21 @@ def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -
     bias, slope = np.linalg.lstsq(design, y * np.sqrt(weight), rcond=None)[0]
     residual = y - bias - slope * x
     n_groups = len(set(groups))
-    order = np.argsort(residual)
+    order, level_of_limit = np.argsort(residual), with_caution(confidence, n_groups)
     level = np.cumsum(weight[order]) / n_groups
-    place = min(int(np.searchsorted(level, min(confidence * (1 + 1 / n_groups), 1.0))), len(order) - 1)
+    place = min(int(np.searchsorted(level, level_of_limit)), len(order) - 1)
     freedom = float(max(n_groups - 2, 1))
-    spread = float(residual[order[place]] / stdtrit(freedom, confidence))
+    spread = float(residual[order[place]] / stdtrit(freedom, level_of_limit))
     return Law(round(float(bias), 4), round(float(slope), 4), round(spread, 4), freedom, n_groups)
+
+
+def with_caution(confidence: float, n_groups: int) -> float:
+    """Return the level of a limit that so few groups taught: one group's worth of caution added, as in conformal prediction.
+
+    >>> round(with_caution(0.95, 40), 4)
+    0.9737
+    """
+    return min(confidence * (1 + 1 / n_groups), (1 + confidence) / 2)
 
 
 def shipped_law() -> Law:
