@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -40,3 +40,9 @@ def work_on_each(pool: Executor, work: Callable[[T], object], over: Iterable[T])
     """Call ``work`` with everything in ``over`` on the threads of a pool, and wait; an error in one of them is raised here."""
     for _ in pool.map(work, over):
         pass
+
+
+def on_all_cores(work: Callable[[T], object], over: Iterable[T]) -> None:
+    """Call ``work`` with everything in ``over`` on a thread for each core, and wait; see `work_on_each`."""
+    with ThreadPoolExecutor(available_cores()) as pool:
+        work_on_each(pool, work, over)

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
-from crowdassay.threads import available_cores, work_on_each
+from crowdassay.threads import available_cores, on_all_cores, work_on_each
 
 ROWS_A_THREAD = 1 << 17  # labels handed to a thread at a time
 PART_BITS, AT_ONCE = 8, 16  # leading bits of an item's code that tell its part; parts handed to a thread at a time
@@ -56,12 +56,10 @@ def count_votes(starts: IntArray, label: NDArray[np.int16], n_classes: int) -> N
     [[1, 0], [0, 2]]
     """
     votes = np.zeros((len(starts) - 1, n_classes), np.int32)
-    with ThreadPoolExecutor(available_cores()) as pool:
-        work_on_each(
-            pool,
-            lambda first: _count_votes(starts, label, first, votes[first : first + ROWS_A_THREAD]),
-            range(0, len(votes), ROWS_A_THREAD),
-        )
+    on_all_cores(
+        lambda first: _count_votes(starts, label, first, votes[first : first + ROWS_A_THREAD]),
+        range(0, len(votes), ROWS_A_THREAD),
+    )
     return votes
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.confusion import normalise
 from crowdassay.special import betaincinv
-from crowdassay.threads import available_cores, work_on_each
+from crowdassay.threads import on_all_cores
 
 CONFIDENCE = 0.95
 AT_ONCE = 1 << 16  # items looked at by one thread; so many go through SciPy, see `crowdassay.special`
@@ -80,8 +78,7 @@ def difficulty_interval(
         part = slice(first, first + AT_ONCE)
         low[part], high[part] = _difficulty_limits(votes[part], posterior[part], confidence)
 
-    with ThreadPoolExecutor(available_cores()) as pool:  # most of the time that a table of millions of items takes
-        work_on_each(pool, some, range(0, len(votes), AT_ONCE))
+    on_all_cores(some, range(0, len(votes), AT_ONCE))  # most of the time that a table of millions of items takes
     return low, high
 
 

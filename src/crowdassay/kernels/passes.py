@@ -14,7 +14,7 @@ import numpy as np
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.data.labels import Labels
 from crowdassay.kernels import small
-from crowdassay.threads import available_cores, work_on_each
+from crowdassay.threads import available_cores, on_all_cores
 
 MOST_BLOCKS, LEAST_BLOCK = 16, 100_000  # of items, and labels in each
 MOST_SUMMED = 50_000_000  # numbers in the sums of all blocks
@@ -34,8 +34,7 @@ def share_out(labels: Labels) -> FloatArray:
         starts.flags.writeable = False  # as those of labels are, else the kernel is compiled again
         weight[rows] = agreement.share_out(starts, labels.worker[rows], labels.n_workers)[0]
 
-    with ThreadPoolExecutor(available_cores()) as pool:
-        work_on_each(pool, some, edges)
+    on_all_cores(some, edges)
     return weight
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.kernels import small, small_agreement
 from crowdassay.kernels.columns import MARGIN
 from crowdassay.metrics.coefficients import AgreementSums, middle_ranks
-from crowdassay.threads import available_cores, work_on_each
+from crowdassay.threads import available_cores, on_all_cores
 
 LEVELS = ("nominal", "ordinal", "interval")
 MOST_RANKED = 300  # classes for which the table of coincidences of every lot is kept
@@ -101,8 +100,10 @@ def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: Flo
         return small_agreement.compare_workers(j.few, apart, x, margin, observed, nominal=nominal)
     from crowdassay.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
 
-    sums, cores = np.empty((labels.n_workers, 5)), available_cores()
-    each = min(-(-labels.n_workers // cores), max(1, MOST_HELD // labels.n_classes))  # every thread goes over all labels
+    sums = np.empty((labels.n_workers, 5))
+    each = min(
+        -(-labels.n_workers // available_cores()), max(1, MOST_HELD // labels.n_classes)
+    )  # every thread goes over all labels
 
     def compare(low: int) -> None:
         kernels.compare_workers(
@@ -110,8 +111,7 @@ def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: Flo
             margin, observed, low, sums[low : low + each],
         )  # fmt: skip
 
-    with ThreadPoolExecutor(cores) as pool:
-        work_on_each(pool, compare, range(0, labels.n_workers, each))
+    on_all_cores(compare, range(0, labels.n_workers, each))
     return sums
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.planning.gain import expert_gain, information, label_gain
+from crowdassay.planning.gain import expert_gain, gain_by, information
 from crowdassay.planning.offer import EXPERT, Offer
 from crowdassay.planning.state import State
 
@@ -46,7 +46,7 @@ def one_batch(
     if max_per_item is not None:
         closed[state.n_labels[items] + pending[items] >= max_per_item] = True
     told = np.where(closed, 0.0, information(state, items[:, None], who, rate=rate, pending=pending))
-    gains = shrunk[items][:, None] * label_gain(state, items[:, None], who, rate=rate, pending=pending)
+    gains = shrunk[items][:, None] * gain_by(state, items[:, None], told, rate=rate)
     if offer.expert is not None:
         gains = np.column_stack([gains, shrunk[items] * expert_gain(state, items, rate=rate)])
         told = np.column_stack([told, gains[:, -1]])

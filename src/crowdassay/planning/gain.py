@@ -59,12 +59,7 @@ def fall_of_variance(share: FloatArray, apart: FloatArray) -> FloatArray:
 
 
 def label_gain(
-    state: State,
-    items: IntArray,
-    workers: IntArray | None = None,
-    *,
-    rate: int | None = None,
-    pending: IntArray | None = None,
+    state: State, items: IntArray, workers: IntArray | None = None, *, rate: int | None = None, pending: IntArray | None = None
 ) -> FloatArray:
     """Return what a label is expected to gain for items and workers, which broadcast against each other.
 
@@ -80,19 +75,17 @@ def label_gain(
     pending : ndarray of int, shape (n_items,), optional
         Labels that are asked for and not in yet: they count among the labels an item has.
     """
-    first, second = state.rivals(rate)
-    q, p = (np.maximum(state.posterior[items, code[items]], SMALL_PROBABILITY) for code in (first, second))
-    apart = information(state, items, workers, rate=rate, pending=pending)
+    return gain_by(state, items, information(state, items, workers, rate=rate, pending=pending), rate=rate)
+
+
+def gain_by(state: State, items: IntArray, apart: FloatArray, *, rate: int | None = None) -> FloatArray:
+    """Return what labels are expected to gain that tell the two likeliest classes so far ``apart``, see `information`."""
+    q, p = (np.maximum(state.posterior[items, code[items]], SMALL_PROBABILITY) for code in state.rivals(rate))
     return fall_of_error(q, p, apart) if rate is None else fall_of_variance(q, apart)
 
 
 def information(
-    state: State,
-    items: IntArray,
-    workers: IntArray | None = None,
-    *,
-    rate: int | None = None,
-    pending: IntArray | None = None,
+    state: State, items: IntArray, workers: IntArray | None = None, *, rate: int | None = None, pending: IntArray | None = None
 ) -> FloatArray:
     """Return v, how far a label is expected to tell the two likeliest classes apart; parameters as for `label_gain`."""
     n_labels = state.n_labels if pending is None else state.n_labels + pending

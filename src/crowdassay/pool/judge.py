@@ -11,7 +11,6 @@ effect with correlation r), where a label counts for one, and for less if its wo
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from crowdassay.data.labels import Labels
 from crowdassay.data.record import find_winners
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.kernels.small import FEW_LABELS, add_items
-from crowdassay.threads import available_cores, work_on_each
+from crowdassay.threads import on_all_cores
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -205,8 +204,7 @@ def judge(labels: Labels, pool: Pool, *, told: bool = True) -> FloatArray:
     def some(first: int) -> None:
         posterior[first : first + AT_ONCE] = _judge(slice_items(labels, first, first + AT_ONCE), pool, told)
 
-    with ThreadPoolExecutor(available_cores()) as threads:
-        work_on_each(threads, some, range(0, labels.n_items, AT_ONCE))
+    on_all_cores(some, range(0, labels.n_items, AT_ONCE))
     return posterior
 
 

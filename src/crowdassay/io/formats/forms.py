@@ -65,8 +65,8 @@ def read(seen: Look, wanted: ReadOptions) -> Import:
     if not asked or (len(groups) > 1 and wanted.item_column is None):
         kinds = "; ".join(listed([header[asked[n]] for n in group]) for group in groups)
         raise ColumnError(
-            f"The columns of {source} are not all answered alike ({kinds}); name those that are items with --item-column, a "
-            "pattern such as 'Q*'."
+            f"The columns of {source} are not all answered alike ({kinds}); name the person's with --worker-column, or "
+            "those that are items with --item-column, a pattern such as 'Q*'."
         )
     notes = [f"Each row is a person's, and the items are {len(asked)} columns: {listed([header[n] for n in asked])}."]
     if person is None:
