@@ -99,8 +99,8 @@ def agreement(
 
     Examples
     --------
-    >>> found = agreement((list("aabbcc"), list("xyxyxy"), [1, 1, 2, 2, 1, 2]), resamples=0)
-    >>> found.overall["measure"].to_pylist(), round(found.overall["value"][1].as_py(), 4)
+    >>> measured = agreement((list("aabbcc"), list("xyxyxy"), [1, 1, 2, 2, 1, 2]), resamples=0)
+    >>> measured.overall["measure"].to_pylist(), round(measured.overall["value"][1].as_py(), 4)
     (['agreement', 'alpha', 'fleiss_kappa', 'cohen_kappa'], 0.4444)
     """
     for name, number in (("resamples", resamples), ("seed", seed)):

@@ -30,7 +30,7 @@ class Judgements:
     weight: FloatArray
     workers_each: IntArray
     first: IntArray
-    found: np.ndarray
+    classes: np.ndarray
     votes: FloatArray
     few: small_agreement.Judged | None = None
 
@@ -85,7 +85,7 @@ def sum_lots(judgements: Judgements, level: str, x: FloatArray, lot: IntArray, n
     full = np.zeros((n_lots if ranked else 0, labels.n_classes, labels.n_classes))
     apart = np.zeros(labels.n_items)
     kernels.add_items(
-        labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, lot, x,
+        labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.classes, j.votes, lot, x,
         nominal, sums, spread, full, apart,
     )  # fmt: skip
     return AgreementSums(sums, spread, full if ranked else None), apart
@@ -107,8 +107,8 @@ def sum_workers(judgements: Judgements, total: AgreementSums, level: str, x: Flo
 
     def compare(low: int) -> None:
         kernels.compare_workers(
-            labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.found, j.votes, apart, x, nominal,
-            margin, observed, low, sums[low : low + each],
+            labels.starts, labels.worker, labels.label, j.weight, j.workers_each, j.first, j.classes, j.votes, apart, x,
+            nominal, margin, observed, low, sums[low : low + each],
         )  # fmt: skip
 
     on_all_cores(compare, range(0, labels.n_workers, each))

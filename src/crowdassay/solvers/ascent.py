@@ -51,7 +51,7 @@ class WorkerProblem:
         """Expand a flat vector into worker tables."""
         return self.model.worker.tables(self.workers(coordinates))
 
-    def found(self, coordinates: FloatArray) -> FloatArray:
+    def solved_tables(self, coordinates: FloatArray) -> FloatArray:
         """Return the worker tables of a solution."""
         return self.tables(coordinates)
 

@@ -43,6 +43,6 @@ class CardProblem(WorkerProblem):
         """Carry gradients on worker tables back to worker coordinates."""
         return tables.reshape(len(tables), -1) @ self.expand.T
 
-    def found(self, coordinates: Vector) -> FloatArray:
+    def solved_tables(self, coordinates: Vector) -> FloatArray:
         """Return the worker tables in the machine's memory."""
         return np.asarray(to_host(self.tables(coordinates)))

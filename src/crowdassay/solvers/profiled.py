@@ -89,12 +89,12 @@ def fit_profiled(
             if progress is not None:
                 progress(problem.n_iter, objective)
 
-        point_found, value, converged = problem.maximise(point, Weights.FREE, tol, step)
+        solved, value, converged = problem.maximise(point, Weights.FREE, tol, step)
         alive = alive and converged
         value = max(value, lower)  # with held weights the objective is a lower bound, and all there is when sweeps ran out
         if best is None or value > highest:
             highest = value
-            best = Solution(problem.found(point_found), log_prior, value, tuple(history), 0, converged, model=model)
+            best = Solution(problem.solved_tables(solved), log_prior, value, tuple(history), 0, converged, model=model)
             items = None if keeper is None else keeper.coordinates(model)
     assert best is not None
     if keeper is not None:
