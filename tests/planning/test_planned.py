@@ -6,6 +6,7 @@ import pytest
 import crowdassay
 from crowdassay import Assay, simulate
 from crowdassay.errors import CrowdassayError
+from crowdassay.fit.summary import estimated_error
 from crowdassay.planning.stop import known_needed, limit_of, shipped_law
 
 
@@ -32,6 +33,13 @@ def test_names_in_and_names_out(fitted):
     assert facts["known_items"] == 30
     assert {row["decision"] for row in made.decisions().to_pylist()} <= {"stop", "label", "wait", "expert"}
     assert made.curve()[0]["spend"] == 0
+
+
+def test_where_nothing_checks_it_the_error_is_the_one_that_aggregate_says():
+    labels, _ = simulate(np.random.default_rng(8), n_items=80, n_workers=8, labels_per_item=3)
+    fitted = Assay().fit(labels)
+    said = estimated_error(fitted.result_)
+    assert crowdassay.plan(fitted, 5).summary()["estimated_error"] == pytest.approx(said["rate"], rel=1e-3)
 
 
 def test_a_result_is_planned_for_without_checking_its_known_items(fitted):

@@ -107,8 +107,7 @@ def size_job(
     advised = _advise(rows, target_error)
     at = advised or rows[-1]
     law = shipped_law()
-    raw = _raw_for(at.error)
-    known = [(m, limit_of(raw, law, wrong=round(m * at.error), known=m).high) for m in KNOWN if m <= n_items]
+    known = [(m, limit_of(at.error, law, wrong=round(m * at.error), known=m).high) for m in KNOWN if m <= n_items]
     enough = next((m for m, high in known if high <= CLOSE_LIMIT * at.error), known[-1][0])
     return Sizing(rows, advised, known, enough, groups)
 
@@ -142,13 +141,6 @@ def _advise(rows: list[Size], target: float | None) -> Size | None:
             break
         at += falls.index(max(falls)) + 1
     return rows[at]
-
-
-def _raw_for(error: float) -> float:
-    """Return the estimate from which the law expects an error."""
-    law = shipped_law()
-    share = float(np.log(np.clip(error, 1e-4, 0.9999) / (1 - np.clip(error, 1e-4, 0.9999))))
-    return float(expit((share - law.bias) / law.slope))
 
 
 def _check(n_items: int, n_classes: int, like: str | None, target: float | None, cost: float) -> None:

@@ -28,12 +28,10 @@ CLOSE_LIMIT = 1.5  # upper limit over estimate that enough known items come to
 
 @dataclass(frozen=True)
 class Law:
-    """How the true error of a job lies around the estimated one, on the logit scale.
+    """How the true error of a job lies around what the probabilities say, on the logit scale.
 
     Attributes
     ----------
-    bias, slope : float
-        The centre is bias + slope times the logit of the estimated error.
     spread : float
         Scale of a Student distribution, such that 95 % of groups of public datasets stay below its upper limit.
     freedom : float
@@ -42,8 +40,6 @@ class Law:
         Groups of datasets it was learned from.
     """
 
-    bias: float
-    slope: float
     spread: float
     freedom: float
     groups: int
@@ -58,7 +54,7 @@ class Limit:
     error, high : float
         Share of items with a wrong label: the median of what is believed, and what it stays below with 95 % confidence.
     raw : float
-        What the probabilities alone say: one less their mean.
+        What the probabilities alone say: one less their mean. Without known items that is the error, as `aggregate` says it.
     known, wrong : int
         Items of known class that were checked, and how many of them were labelled wrong before their class was told.
     """
@@ -87,7 +83,7 @@ def limit_of(raw: float, law: Law, *, wrong: int = 0, known: int = 0, confidence
     What is believed before looking at known items is the law's Student distribution; the known items, of which ``wrong`` were
     labelled wrong by a fit that had not been told their classes, weigh it by their binomial likelihood.
 
-    >>> law = Law(0.0, 1.0, 0.5, 30.0, 31)
+    >>> law = Law(0.5, 30.0, 31)
     >>> unchecked, checked = limit_of(0.05, law), limit_of(0.05, law, wrong=5, known=100)
     >>> unchecked.high > checked.high > 0.05
     True
@@ -123,7 +119,7 @@ def limit_from_items(
     --------
     Twenty hard items, half of them wrong as expected, do not make the job look worse; twenty ordinary ones would.
 
-    >>> law, doubt, wrong = Law(0.0, 1.0, 0.5, 30.0, 31), np.full(400, 0.05), np.arange(20) < 10
+    >>> law, doubt, wrong = Law(0.5, 30.0, 31), np.full(400, 0.05), np.arange(20) < 10
     >>> bool(limit_from_items(doubt, law, np.full(20, 0.5), wrong).error < 0.06)
     True
     >>> bool(limit_from_items(doubt, law, np.full(20, 0.05), wrong).error > 0.1)
@@ -143,15 +139,11 @@ def limit_from_items(
 
 def _limit(raw: float, law: Law, likelihood: FloatArray, wrong: int, known: int, confidence: float) -> Limit:
     """Weigh the law's distribution by the likelihood (of GRID) of what known items have shown."""
-    centre = law.bias + law.slope * float(_logit(np.float64(raw)))
-    student = -(law.freedom + 1) / 2 * np.log1p(((GRID - centre) / law.spread) ** 2 / law.freedom)  # but for a constant
+    away = (GRID - float(_logit(np.float64(raw)))) / law.spread
+    student = -(law.freedom + 1) / 2 * np.log1p(away**2 / law.freedom)  # but for a constant
     weights = np.exp(student + likelihood - (student + likelihood).max())
-    total = np.cumsum(weights) / weights.sum()
-    errors = expit(GRID)
-    middle, high = (
-        float(errors[min(int(np.searchsorted(total, level)), len(errors) - 1)])
-        for level in (0.5, with_caution(confidence, law.groups))
-    )
+    below = (np.cumsum(weights) - weights / 2) / weights.sum()
+    middle, high = expit(np.interp([0.5, with_caution(confidence, law.groups)], below, GRID)).tolist()
     return Limit(middle, high, raw, known, wrong)
 
 
@@ -166,7 +158,7 @@ def known_needed(
 
     They are taken to be labelled as well as estimated. Without a target the limit is to be at most half above the estimate.
 
-    >>> law = Law(0.0, 1.0, 0.5, 30.0, 31)
+    >>> law = Law(0.5, 30.0, 31)
     >>> n, high = known_needed(limit_of(0.05, law), law, target=0.08)
     >>> n, high <= 0.08
     (150, True)
@@ -185,22 +177,21 @@ def known_needed(
 def fit_law(records: Sequence[dict[str, Any]], confidence: float = CONFIDENCE) -> Law:
     """Learn the law from records of ``group``, ``estimated``, ``error`` and ``items``; every group counts the same.
 
-    The spread is set by the weighted quantile of the residuals at the level of limits; the shape of the tail is Student's.
+    The centre is what the probabilities say: with a bias and a slope the estimate was worse on groups left out. The
+    spread is set by the weighted quantile of the residuals at the level of limits; the shape of the tail is Student's.
     """
     groups = [row["group"] for row in records]
     weight = np.array([1 / groups.count(group) for group in groups])
     x = np.array([logit(np.clip(row["estimated"], LEAST_ERROR, 1 - LEAST_ERROR)) for row in records])
     y = np.array([logit((row["error"] * row["items"] + 0.5) / (row["items"] + 1)) for row in records])
-    design = np.column_stack([np.ones_like(x), x]) * np.sqrt(weight)[:, None]
-    bias, slope = np.linalg.lstsq(design, y * np.sqrt(weight), rcond=None)[0]
-    residual = y - bias - slope * x
+    residual = y - x
     n_groups = len(set(groups))
     order, level_of_limit = np.argsort(residual), with_caution(confidence, n_groups)
     level = np.cumsum(weight[order]) / n_groups
     place = min(int(np.searchsorted(level, level_of_limit)), len(order) - 1)
-    freedom = float(max(n_groups - 2, 1))
+    freedom = float(max(n_groups - 1, 1))
     spread = float(residual[order[place]] / stdtrit(freedom, level_of_limit))
-    return Law(round(float(bias), 4), round(float(slope), 4), round(spread, 4), freedom, n_groups)
+    return Law(round(spread, 4), freedom, n_groups)
 
 
 def with_caution(confidence: float, n_groups: int) -> float:
