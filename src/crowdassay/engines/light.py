@@ -74,11 +74,12 @@ def sweep_light(
     p = np.exp(log_p)
     p_by_label = np.ascontiguousarray(p.transpose(0, 2, 1)).reshape(-1, n_classes)
     spreads = (1.0 - np.einsum("ick,ick->ic", p, p)) / (n_classes - 1)
+    worker, label = (codes.view(f"u{codes.itemsize}") for codes in (data.worker, data.label))
 
     def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
         return float(
             light.solve_light_items(
-                engine.classes, data.starts, data.worker, data.label, engine.cells, data.gold, first, last, log_p, p,
+                engine.classes, data.starts, worker, label, engine.cells, data.gold, first, last, log_p, p,
                 p_by_label, spreads, log_prior, model.beta, int(weights), engine._given, engine.item_steps, tolerance,
                 basis.columns, aside.average, aside.coordinates, aside.difficulty, sums, totals, posterior,
             )

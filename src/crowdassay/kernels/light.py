@@ -20,18 +20,29 @@ import numpy as np
 from crowdassay.kernels.columns import FAINT
 from crowdassay.kernels.compiled import FREE, _inline, _jit
 from crowdassay.kernels.count import SMALLEST, weigh_by_logs, weigh_by_products
+from crowdassay.kernels.scratch import row_of, table_of
 
 SMALL = 0.03  # up to which exp(x) needs eight terms
 COUPLED = 0.1  # share of a step's promise up to which what it does to the class weights is small, and counted in
 
 
 @_inline
-def _exp(x):
-    """Return exp(x), to the last digit but one by a few terms where x is as small as light items have it."""
-    if abs(x) > SMALL:
-        return math.exp(x)
-    y = x * x
-    return 1.0 + x + y * (1 / 2 + x * (1 / 6) + y * (1 / 24 + x * (1 / 120) + y * (1 / 720 + x * (1 / 5040) + y * (1 / 40320))))
+def _exp(classes, x, out):
+    """Write exp(x), to the last digit but one by a few terms where all x are as small as light items have them."""
+    largest = 0.0
+    for k in range(len(classes)):
+        largest = max(largest, abs(x[k]))
+    if largest > SMALL:
+        for k in range(len(classes)):
+            out[k] = math.exp(x[k])
+        return
+    for k in range(len(classes)):
+        z, y = x[k], x[k] * x[k]
+        out[k] = (
+            1.0
+            + z
+            + y * (1 / 2 + z * (1 / 6) + y * (1 / 24 + z * (1 / 120) + y * (1 / 720 + z * (1 / 5040) + y * (1 / 40320))))
+        )
 
 
 @_inline
@@ -141,7 +152,7 @@ def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start,
                 turn = weight * (gains[a] - mean) / (beta + weight * curvature[a]) if coupled else 0.0
                 for k in range(n_classes):
                     tau[a, k] += step[a, k] + turn * residual[a, k]
-                    e[a, k] = _exp(tau[a, k])
+                _exp(classes, tau[a], e[a])
                 factor[a] = _evaluate(
                     classes, workers, labels, first, last, p, active[a], e[a], residual[a], inverse[a], moving[a]
                 )
@@ -152,7 +163,7 @@ def _climb(classes, workers, labels, first, last, p, spreads, beta, free, start,
 
 
 @_inline
-def _add_sums(classes, workers, labels, first, last, p, active, weights, e, inverse, sums):
+def _add_sums(classes, workers, labels, first, last, p, active, weights, e, inverse, expected, sums):
     """Add an item to its workers' sums."""
     n_classes, a = len(classes), 0
     for c in range(n_classes):
@@ -162,7 +173,9 @@ def _add_sums(classes, workers, labels, first, last, p, active, weights, e, inve
                 target, row = sums[workers[n], c], p[workers[n], c]
                 scale = weight * inverse[a, n - first]
                 for k in range(n_classes):
-                    target[k] -= scale * row[k] * e[a, k]
+                    expected[k] = scale * row[k] * e[a, k]
+                for k in range(n_classes):
+                    target[k] -= expected[k]
                 target[labels[n]] += weight
             a += 1
         elif weight > FAINT:
@@ -172,10 +185,10 @@ def _add_sums(classes, workers, labels, first, last, p, active, weights, e, inve
                 target[n_classes] += weight
 
 
-@_jit
-def _misjudge(active, weights, e, average):
+@_inline
+def _misjudge(classes, active, weights, e, average):
     """Return the probability that the average worker gets an item wrong."""
-    n_classes, wrong = len(weights), 1.0
+    n_classes, wrong = len(classes), 1.0
     for c in range(n_classes):
         wrong -= weights[c] * average[c, c]
     for a in range(len(active)):
@@ -186,7 +199,7 @@ def _misjudge(active, weights, e, average):
     return wrong
 
 
-@_jit
+@_inline
 def _project(active, tau, columns, coordinates):
     """Write an item's coordinates: those of its active classes' tables, zero for the others."""
     n_classes = len(columns)
@@ -205,29 +218,32 @@ def solve_light_items(classes, starts, workers, labels, cells, gold, first, last
                       posterior):  # fmt: skip
     r"""Fit every item of [first, last) on its own, add its worker sums and return the objective.
 
-    ``classes`` tells the number of classes, as in `crowdassay.kernels.count`. ``p`` (n_workers, true, observed) are the
-    workers' probabilities without an item, ``log_p`` their logarithms and ``p_by_label`` (n_workers * observed, true) the same
-    again for the first E-step; ``spreads`` (n_workers, true) the mean curvature :math:`(1 - \sum_k p_k^2) / (K - 1)` of a
-    label. Added to ``sums`` (n_workers, true, observed + 1) are, for active classes, observed minus expected labels; for the
-    others observed labels and, in the last column, their number, to be expected at ``p``. ``state`` (n_items, size) takes the
-    coordinates and ``difficulty`` (n_items,) the probability that a worker of the probabilities ``average`` (true, observed)
-    gets the item wrong; each may be empty, as may ``posterior``.
+    ``classes`` tells the number of classes, as in `crowdassay.kernels.count`. ``workers`` and ``labels`` are unsigned, so that
+    a negative index need not be looked out for. ``p`` (n_workers, true, observed) are the workers' probabilities without an
+    item, ``log_p`` their logarithms and ``p_by_label`` (n_workers * observed, true) the same again for the first E-step;
+    ``spreads`` (n_workers, true) the mean curvature :math:`(1 - \sum_k p_k^2) / (K - 1)` of a label. Added to ``sums``
+    (n_workers, true, observed + 1) are, for active classes, observed minus expected labels; for the others observed labels
+    and, in the last column, their number, to be expected at ``p``. ``state`` (n_items, size) takes the coordinates and
+    ``difficulty`` (n_items,) the probability that a worker of the probabilities ``average`` (true, observed) gets the item
+    wrong; each may be empty, as may ``posterior``.
     """
     n_classes, longest = len(classes), 0
     for j in range(first, last):
         longest = max(longest, starts[j + 1] - starts[j])
-    start, weights, log_joint = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    chosen, factor, curvature = np.empty(n_classes, np.int64), np.empty(n_classes), np.empty(n_classes)
-    promises, gains, moving = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes, np.bool_)
-    tau, e, residual = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
-    step, inverse, prior = np.empty((n_classes, n_classes)), np.empty((n_classes, longest)), np.exp(log_prior)
+    start, weights, factor, curvature = row_of(classes), row_of(classes), row_of(classes), row_of(classes)
+    promises, gains, expected = row_of(classes), row_of(classes), row_of(classes)
+    tau, e, residual, step = table_of(classes), table_of(classes), table_of(classes), table_of(classes)
+    chosen, moving, inverse = np.empty(n_classes, np.int64), np.empty(n_classes, np.bool_), np.empty((n_classes, longest))
+    log_joint, by_logs, prior = np.empty(n_classes), np.empty(n_classes), np.exp(log_prior)
     objective, product = 0.0, 1.0
     for j in range(first, last):
         begin, end = starts[j], starts[j + 1]
         free = mode == FREE and gold[j] < 0
         total = weigh_by_products(classes, cells, begin, end, p_by_label, prior, start) if free else 0.0
         if total < SMALLEST:
-            objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, start)
+            objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, by_logs)
+            for c in range(n_classes):
+                start[c] = by_logs[c]
             total = 1.0
         product *= total
         if product < SMALLEST:
@@ -243,13 +259,13 @@ def solve_light_items(classes, starts, workers, labels, cells, gold, first, last
         active = chosen[:n_active]
         objective += _climb(classes, workers, labels, begin, end, p, spreads, beta, free, start, active, max_steps, tolerance,
                             weights, tau, e, residual, step, inverse, curvature, factor, promises, gains, moving)  # fmt: skip
-        _add_sums(classes, workers, labels, begin, end, p, active, weights, e, inverse, sums)
+        _add_sums(classes, workers, labels, begin, end, p, active, weights, e, inverse, expected, sums)
         for c in range(n_classes):
             totals[c] += weights[c]
             if len(posterior) > 0:
                 posterior[j, c] = weights[c]
         if len(difficulty) > 0:
-            difficulty[j] = _misjudge(active, weights, e, average)
+            difficulty[j] = _misjudge(classes, active, weights, e, average)
         if len(state) > 0:
             _project(active, tau, columns, state[j])
     return objective + math.log(product)
