@@ -18,6 +18,7 @@ from crowdassay.engines.gpu_gather import gather
 from crowdassay.engines.gpu_layout import Group, Layout, lay_out
 from crowdassay.engines.gpu_listing import Listing, list_items
 from crowdassay.engines.gpu_store import OnCard, choose_store
+from crowdassay.engines.light import is_light
 from crowdassay.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
 from crowdassay.model.family import Model
 
@@ -74,8 +75,11 @@ class GpuEngine:
         self.item_tolerance, self.item_steps, self.announce = item_tolerance, item_steps, announce
         if not isinstance(starts, int):
             lengths = starts[1:] - starts[:-1]
-            if int(lengths.min()) == int(lengths.max()):
-                starts = int(lengths[0])
+            self._longest = int(lengths.max())
+            if int(lengths.min()) == self._longest:
+                starts = self._longest
+        if isinstance(starts, int):
+            self._longest = starts
         self.layout: Layout = lay_out(
             xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_LABELS
         )
@@ -195,7 +199,7 @@ class GpuEngine:
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
-        return self._sweep(model, sigma, log_prior, weights, self.item_steps, None)
+        return self._sweep(model, sigma, log_prior, weights, self.item_steps, None, item_tol)
 
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
         """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
@@ -222,6 +226,7 @@ class GpuEngine:
         weights: Weights,
         steps: int,
         posterior: FloatArray | None,
+        item_tol: float = 0.0,
     ) -> Sums:
         xp, n_classes, basis = self.xp, self.n_classes, model.item
         tables = xp.asarray(sigma)
@@ -235,14 +240,16 @@ class GpuEngine:
         from crowdassay.kernels.gpu import make_solver  # noqa: PLC0415  numba loads on first use
 
         free, shape = contrasts(basis)
+        light = n_classes > 2 and is_light(model, self._longest)  # two classes have one equation each, solved at once
+        tolerance = max(self.item_tolerance, item_tol) if light else self.item_tolerance
         exact = xp.clip(log_odds(tables), -CLAMP, CLAMP)
         rounded = xp.exp(exact).astype(np.float32)
-        item = (for_kernels(xp.asarray(shape)), np.float32(model.beta), steps, np.float32(self.item_tolerance))
+        item = (for_kernels(xp.asarray(shape)), np.float32(model.beta), steps, np.float32(tolerance))
         n_values = n_classes * (n_classes - 1)
         scale = 2.0 ** (30 - math.ceil(math.log2(self.layout.busiest)))  # a place's sum of differences in 32 bits
         sums = xp.zeros(self.layout.n_places * (n_values // 2), np.int64)
         objective, totals = self._pass(
-            lambda team, kept: make_solver(n_classes, basis.size, free, team, kept), rounded,
+            lambda team, kept: make_solver(n_classes, basis.size, free, light, team, kept), rounded,
             n_values, log_prior, weights, scale, sums, posterior, item, self._item_state(basis.size),
         )  # fmt: skip
         places = unpack(xp, sums).reshape(-1, n_classes, n_classes - 1)

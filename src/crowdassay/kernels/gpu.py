@@ -30,6 +30,7 @@ MAX_THREADS = 256  # in a block
 LITTLE, FINER = np.float32(2.0**-20), np.float32(2.0**20)
 TOP = np.float32(CLAMP)
 FALL = np.float32(2e-6)  # a smaller relative fall of an item's objective is rounding
+TWENTIETH = np.float32(0.05)
 SHORTEST = np.float32(1e-3)  # step, as a share of Newton's
 
 
@@ -208,13 +209,15 @@ def make_collector(n_classes: int) -> Any:
 
 
 @lru_cache(maxsize=64)
-def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bool) -> Any:
+def make_solver(n_classes: int, size: int, free: bool, light: bool, team: bool, kept_rows: bool) -> Any:
     r"""Return the kernel that fits every item on its own and adds its worker gradient.
 
     A table has a row for every place: for each true class K - 1 odds of the observed class against the first. An item has
     ``size`` coordinates, and ``contrasts`` (n_classes, K - 1, size) turns them into log odds. With ``free``, the nominal
     structure, the coordinates are the log odds u themselves, :math:`|\tau|^2 = \sum_c u_c'(I - 1/K)u_c`, and Newton's
-    equations fall into K small systems. With ``kept_rows`` the rows of an item's workers are kept in shared memory.
+    equations fall into K small systems; with ``light`` these are not solved, and the step goes along the gradient of
+    :math:`\tau` divided by the mean curvature, as in `crowdassay.kernels.light`. With ``kept_rows`` the rows of an item's
+    workers are kept in shared memory.
     """
     K, M = n_classes, n_classes - 1
     V, PARTS, WIDTH = K * M, K if free else 1, M if free else size
@@ -270,7 +273,7 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
         return weigh(log_joint, fixed, weights) - HALF * beta * penalty
 
     @function
-    def newton(codes, base, stride, length, table, kept, scratch, contrasts, beta, phi, odds, weights, step):
+    def newton(codes, base, stride, length, table, kept, scratch, contrasts, beta, least, phi, odds, weights, step):
         """Write the Newton step of the item's expected log-likelihood, part by part, and return gradient . step."""
         hessian, gradient = cuda.local.array((WIDTH, WIDTH), float32), cuda.local.array(WIDTH, float32)
         covariance = hessian if free else cuda.local.array((M, M), float32)  # in one place: many classes are short of memory
@@ -283,7 +286,7 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
             if free:
                 for a in range(WIDTH):
                     shift += SHARE * phi[start + a]
-                if weights[part] < NO_WEIGHT:  # only the penalty speaks, and it wants zero
+                if weights[part] < least:  # only the penalty speaks, and it wants zero
                     for a in range(WIDTH):
                         step[start + a] = -phi[start + a]
                         slope += beta * (phi[start + a] - shift) * phi[start + a]
@@ -295,7 +298,7 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
                         hessian[a, b] = ZERO
                     hessian[a, a] = beta
             for c in range(part if free else 0, part + 1 if free else K):
-                if weights[c] < NO_WEIGHT:  # not where the structure is free, see above
+                if weights[c] < least:  # not where the structure is free, see above
                     continue
                 for k in range(M):
                     residual[k] = ZERO
@@ -363,6 +366,52 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
         return slope
 
     @function
+    def climb(codes, base, stride, length, table, kept, scratch, contrasts, beta, least, phi, odds, weights, step):
+        """Write the step along the gradient of the item's tables, class by class, and return gradient . step in their odds."""
+        residual, p = cuda.local.array(M, float32), cuda.local.array(M, float32)
+        lane, lanes = (cuda.threadIdx.x, cuda.blockDim.x) if team else (0, 1)
+        slope = ZERO
+        for c in range(K):
+            start, shift = c * M, ZERO
+            for k in range(M):
+                shift += SHARE * phi[start + k]
+            if weights[c] < least:  # only the penalty speaks, and it wants zero
+                for k in range(M):
+                    step[start + k] = -phi[start + k]
+                    slope += beta * (phi[start + k] - shift) * phi[start + k]
+                continue
+            spread = ZERO
+            for k in range(M):
+                residual[k] = ZERO
+            for at in range(lane, length, lanes):
+                code = codes[base + at * stride]
+                place = code // np.uint32(K)
+                label = code - place * np.uint32(K)
+                total, square = ONE, ONE
+                for k in range(M):
+                    p[k] = odds_at(start + k, at, place, table, kept) * odds[start + k]
+                    total += p[k]
+                    square += p[k] * p[k]
+                scale = ONE / total
+                spread += ONE - square * scale * scale
+                for k in range(M):
+                    residual[k] -= p[k] * scale
+                    if label == k + 1:
+                        residual[k] += ONE
+            if team:
+                spread = block_sum(spread, scratch)
+                for k in range(M):
+                    residual[k] = block_sum(residual[k], scratch)
+            unit, first = ONE / (beta + weights[c] * spread / M), ZERO  # the gradient of the first entry, with its sign turned
+            for k in range(M):
+                residual[k] = weights[c] * residual[k] - beta * (phi[start + k] - shift)
+                first += residual[k]
+            for k in range(M):
+                step[start + k] = (residual[k] + first) * unit
+                slope += residual[k] * step[start + k]
+        return slope
+
+    @function
     def add_gradient(codes, base, stride, length, table, kept, odds, weights, scale, sums):
         """Add the item's observed minus expected counts to its workers' sums."""
         values = cuda.local.array(V, float32)
@@ -390,6 +439,8 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
                 if packed != 0:
                     cuda.atomic.add(sums, target + q, packed)
 
+    advance = climb if light else newton
+
     @kernel
     def solve(codes, starts, n, n_items, table, log_prior, mode, gold, given, scale, sums, partial, posterior,
               contrasts, beta, max_steps, tolerance, state):  # fmt: skip
@@ -415,7 +466,9 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
             for r in range(size):
                 phi[r] = state[r, item] if len(state) > 0 else ZERO
             fixed = fix(item, mode, gold, given, codes, base, stride, length, weights)
-            value, part = real(0.0), ZERO
+            value, part, least = real(0.0), ZERO, NO_WEIGHT
+            if light:  # a class of less weight could raise the objective by a twentieth of the tolerance
+                least = max(least, math.sqrt(TWENTIETH * tolerance * beta) / np.float32(max(length, 1)))
             for attempt in range(max_steps):
                 trial = evaluate(codes, base, stride, length, table, kept, scratch, contrasts, log_prior, beta, fixed, phi,
                                  odds, log_joint, weights)  # fmt: skip
@@ -427,7 +480,8 @@ def make_solver(n_classes: int, size: int, free: bool, team: bool, kept_rows: bo
                 value = trial
                 if attempt == max_steps - 1:
                     break
-                slope = newton(codes, base, stride, length, table, kept, scratch, contrasts, beta, phi, odds, weights, step)
+                slope = advance(codes, base, stride, length, table, kept, scratch, contrasts, beta, least, phi, odds, weights,
+                                step)  # fmt: skip
                 if slope < tolerance:
                     break
                 part = ONE

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Ability, Engine, Weights
+from crowdassay.engines.base import Ability, Counts, Engine, Weights
 from crowdassay.engines.gpu_card import to_host
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
 from crowdassay.errors import ParameterError
@@ -79,6 +79,7 @@ def fit_anchored(
     max_iter: int,
     tol: float,
     progress: Progress | None = None,
+    votes: Counts | None = None,
 ) -> Anchored:
     r"""Alternate class weights, the population and the workers, from the vote shares V.
 
@@ -112,13 +113,14 @@ def fit_anchored(
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
         Told the iterations so far and the log-likelihood.
+    votes : Counts, optional
+        The engine's counts at the vote shares, where they are known already.
     """
     if items and Ability.EFFECTS not in engine.can:
         raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
     n_classes, xp = engine.n_classes, engine.xp  # tables stay where the labels are
-    flat = xp.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes))
     log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
-    votes = engine.count(flat, log_prior, Weights.VOTES)
+    votes = votes or count_votes(engine)
     population = Population(n_classes, shared=shared, ordered=ordered, belief=belief, usual=concentration)
     counts, totals = votes.counts, votes.totals
     n_iter, converged = 0, False
@@ -159,6 +161,13 @@ def fit_anchored(
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
     return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
+
+
+def count_votes(engine: Engine) -> Counts:
+    """Count labels by worker and class, every item weighed by its vote shares."""
+    flat = np.full(engine.n_classes, -np.log(engine.n_classes))
+    tables = engine.xp.broadcast_to(engine.xp.asarray(flat), (engine.n_workers, engine.n_classes, engine.n_classes))
+    return engine.count(engine.xp.ascontiguousarray(tables), flat, Weights.VOTES)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:

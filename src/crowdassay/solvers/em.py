@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Engine, Weights
+from crowdassay.engines.base import Counts, Engine, Weights
 from crowdassay.engines.gpu_card import to_host
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
@@ -28,6 +28,7 @@ def fit_em(
     progress: Progress | None = None,
     update: Update | None = None,
     start: FloatArray | None = None,
+    votes: Counts | None = None,
 ) -> tuple[FloatArray, FloatArray, tuple[float, ...], int, bool]:
     """Alternate expected counts and an update of the worker tables, from Q = vote shares.
 
@@ -46,6 +47,8 @@ def fit_em(
         The M-step of another model, such as `crowdassay.solvers.coins.coin_update`.
     start : ndarray of shape (n_workers, n_classes, n_classes), optional
         Log tables to begin with instead of the vote shares.
+    votes : Counts, optional
+        The engine's counts at the vote shares, where they are known already.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def fit_em(
     xp = engine.xp  # tables stay where the labels are
     log_p = xp.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes)) if start is None else xp.asarray(start)
     log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
-    sums = engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
+    sums = votes or engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:

@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.data.labels import Labels
-from crowdassay.engines.base import Engine, Weights
+from crowdassay.engines.base import Engine
 from crowdassay.engines.gather import Wanted
 from crowdassay.engines.gpu_card import to_host
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.pool.constants import Constants
 from crowdassay.pool.judge import ItemMember, Pool, without_gold
-from crowdassay.solvers.anchored import fit_anchored
+from crowdassay.solvers.anchored import count_votes, fit_anchored
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.outcome import Progress
 
@@ -73,16 +73,21 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         Whether wrong answers may be the rarer the farther away they are.
     progress : callable, optional
     """
-    flat = np.full((engine.n_workers, engine.n_classes, engine.n_classes), -np.log(engine.n_classes))
-    place = engine.xp.asarray
-    given = to_host(engine.count(place(flat), flat[0, 0], Weights.VOTES).counts).sum(axis=(0, 1)) + 1.0
+    place, votes = engine.xp.asarray, count_votes(engine)
+    given = to_host(votes.counts).sum(axis=(0, 1)) + 1.0
     log_p, log_prior, _, steps, _ = fit_em(
-        engine, estimate_prior=True, smoothing=constants.smoothing, max_iter=FEW_STEPS, tol=1e-6, progress=progress
+        engine,
+        estimate_prior=True,
+        smoothing=constants.smoothing,
+        max_iter=FEW_STEPS,
+        tol=1e-6,
+        progress=progress,
+        votes=votes,
     )
     later = None if progress is None else (lambda done, value: progress(steps + done, value))
     crowd = fit_anchored(
         engine, anchor=constants.anchor, average=True, ordered=ordered, belief=constants.belief,
-        concentration=constants.concentration, max_iter=POPULATION_STEPS, tol=1e-4, progress=later,
+        concentration=constants.concentration, max_iter=POPULATION_STEPS, tol=1e-4, progress=later, votes=votes,
     )  # fmt: skip
     mean = crowd.counts + place(crowd.population.prior)
     stranger = crowd.population.log_tables(np.zeros((engine.n_classes, engine.n_classes)))

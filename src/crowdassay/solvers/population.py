@@ -13,7 +13,7 @@ from crowdassay.solvers.gamma import digamma, trigamma
 BELIEF = 10.0  # answers' worth of belief, for every true class, that its row looks like the others
 USUAL, WIDTH = 4.0, 1.5  # a concentration is within two factors of exp(1.5) of this, nearly always
 DECAYS = np.linspace(0.0, 3.0, 31)
-POPULATION_CELLS = 50_000  # cells of worker tables that say all about a population: of more workers every n-th is taken
+POPULATION_WORKERS, POPULATION_CELLS = 2_000, 50_000  # and cells of tables, that say all: of more workers every n-th is taken
 NEWTON_STEPS = 4  # each time that a population is learned from counts
 LONGEST_STEP = 2.0  # that the logarithm of a concentration may move in one step
 LEAST_ANSWER_WEIGHT = 1e-12  # least weight of a wrong answer, however far away
@@ -73,7 +73,7 @@ class Population:
         """Move the population towards what explains the workers' counts (n_workers, n_classes, n_classes) best."""
         if not self.shared:
             return
-        counts = to_host(counts[:: -(-counts.size // POPULATION_CELLS)])
+        counts = to_host(counts[:: max(-(-counts.size // POPULATION_CELLS), -(-len(counts) // POPULATION_WORKERS))])
         rows = counts.sum(axis=2)
         for _ in range(NEWTON_STEPS):
             prior, mean, s = self.prior, self.mean, self.concentration
