@@ -10,6 +10,7 @@ from crowdassay.engines import gpu, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
 from crowdassay.engines.gather import Wanted, take
 from crowdassay.engines.gpu import GpuEngine
+from crowdassay.engines.light import is_light
 from crowdassay.engines.local import LocalEngine
 from crowdassay.fit.judges import ByPool
 from crowdassay.kernels import reference
@@ -55,12 +56,12 @@ def item_basis(name, n_classes):
     return (reference_sets(n_classes, [{0}, {0, 1}]) if name == "sets" else resolve(name, n_classes)).basis()
 
 
-def compare(labels, basis, *modes):
+def compare(labels, basis, *modes, beta=0.8):
     """Hold a sweep against the readable one."""
     n_classes, generator = labels.n_classes, np.random.default_rng(0)
     sigma = generator.normal(size=(labels.n_workers, n_classes, n_classes)) + np.eye(n_classes)
     log_prior = np.log(generator.dirichlet(np.ones(n_classes)))
-    model = Model(nominal(n_classes).basis(), basis, 1.0, 0.8)
+    model = Model(nominal(n_classes).basis(), basis, 1.0, beta)
     engine = GpuEngine.of(labels, item_tolerance=1e-11)
     held = generator.dirichlet(np.ones(n_classes), size=labels.n_items)
     held[np.flatnonzero(labels.gold >= 0)] = np.eye(n_classes)[labels.gold[labels.gold >= 0]]
@@ -69,7 +70,7 @@ def compare(labels, basis, *modes):
     fixed = {Weights.FREE: None, Weights.VOTES: votes, Weights.GIVEN: held}
     for weights in modes:
         engine.restart()
-        objective, gradient, posterior, phi = reference.sweep(labels, sigma, log_prior, basis, 0.8, fixed[weights])
+        objective, gradient, posterior, phi = reference.sweep(labels, sigma, log_prior, basis, beta, fixed[weights])
         sums = engine.sweep(model, sigma, log_prior, weights)
         assert sums.objective == pytest.approx(objective, rel=1e-6)
         np.testing.assert_allclose(sums.gradient, gradient, atol=3e-5)
@@ -85,6 +86,17 @@ def compare(labels, basis, *modes):
 def test_items_of_a_thread_equal_the_reference(name, n_classes):
     labels = random_labels(n_classes, n_items=6, n_classes=n_classes, gold=1)
     compare(labels, item_basis(name, n_classes), *Weights)
+
+
+@pytest.mark.parametrize("most", [1, 32])
+def test_light_items_equal_the_reference(most, monkeypatch):
+    monkeypatch.setattr(gpu, "MOST_LABELS", most)  # of an item of a thread; others have a block
+    labels = random_labels(3, n_items=5, n_classes=4, gold=1)
+    steps = []
+    monkeypatch.setattr(gpu, "is_light", lambda *given: steps.append(is_light(*given)) or steps[-1])
+    compare(labels, item_basis("nominal", 4), *Weights, beta=2.0 * np.diff(labels.starts).max())
+    assert all(steps)
+    assert len(steps) == len(Weights)
 
 
 @pytest.mark.parametrize("name", ["nominal", None])
