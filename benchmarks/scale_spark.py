@@ -31,7 +31,7 @@ from crowdassay.engines.local import log_softmax
 from crowdassay.engines.spark import SparkEngine
 from crowdassay.engines.spark_data import encode_frame
 from crowdassay.engines.spark_session import open_session
-from crowdassay.engines.spark_tasks import CODES, Sweep
+from crowdassay.engines.spark_tasks import CODES, Sweep, block_number, rows_of
 from crowdassay.model.family import Model, penalties_from_gamma
 from crowdassay.model.structures import nominal
 
@@ -81,16 +81,16 @@ def cost(work: Callable[[], object], repeats: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Alone:
-    """The kernel's own time: a sweep over the blocks of a partition once they are there, and all is compiled."""
+    """The kernel's own time: the compiled pass over the blocks of a partition once they are there, read and checked."""
 
     task: Sweep
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Sweep twice, and yield what the second took."""
-        held = list(batches)
-        list(self.task(held))
+        held = [(block_number(row), self.task.engine(row)) for row in rows_of(batches)]
+        list(self.task.sweep(held))
         before = time.process_time()
-        list(self.task(held))
+        list(self.task.sweep(held))
         yield pa.RecordBatch.from_pydict({"seconds": [time.process_time() - before]})
 
 
