@@ -71,6 +71,9 @@ class FakeCollection:
 class FakeSession:
     """As much of a session as a holder asks for."""
 
+    class sparkContext:
+        master = "cluster"
+
     class conf:
         @staticmethod
         def get(name: str) -> str:

@@ -128,7 +128,11 @@ class SparkEngine:
     @cached_property
     def _held(self) -> Any:
         """The numbers where the blocks are, for plain jobs: to plan a query takes Spark longer than many a sweep."""
-        return self._numbers.rdd.map(itemgetter(0)).persist()
+        numbers, context = self._numbers.rdd.map(itemgetter(0)), self.data.blocks.sparkSession.sparkContext
+        if context.master.split("[")[0] != "local":
+            return numbers.persist()
+        parts = numbers.glom().collect()  # one executor has all copies, so tasks need not know how blocks were made
+        return context.parallelize(parts, len(parts)).flatMap(list)
 
     def _is_small(self, task: Sweep) -> bool:
         """Tell whether the driver may add the sums of all partitions by itself."""

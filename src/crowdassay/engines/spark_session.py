@@ -49,10 +49,11 @@ CAUSES = (
     ),
     (r"RESOURCE_EXHAUSTED|larger than max \(\d+", "A message to the Spark Connect server is too large for it; {limit}"),
 )
-# A session runs more code a few thousand times than is worth Java's costly compiling, so that waits ten times as long.
+# Much in a session runs some thousand times, which is not worth Java's best compiling: let it wait ten times as long. And let
+# the heap be large at once, within what Spark allows it, or collecting garbage never rests.
 JAVA = (
     "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
-    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000 -XX:InitialRAMPercentage=10"
 )
 CONNECT_LIMIT = "raise spark.connect.grpc.maxInboundMessageSize on the server, or take a classic session."
 
