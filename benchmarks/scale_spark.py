@@ -107,16 +107,17 @@ def measure(
     sigma = np.tile(np.eye(n_classes), (engine.n_workers, 1, 1))
     log_p = log_softmax(sigma)
     codes = data.blocks.select(*CODES)
-    for name, task, work in (
+    sweeps = (
         ("dawid-skene", Sweep(log_p, prior, Weights.FREE, None), lambda: engine.count(log_p, prior)),
         (
             "minimax",
             Sweep(sigma, prior, Weights.FREE, model, light=is_light(model, data.longest)),
             lambda: engine.sweep(model, sigma, prior),
         ),
-    ):
+    )
+    costs = [cost(work, repeats) for *_, work in sweeps]  # before what no fit does, which leaves Java busy
+    for (name, task, _), (cores, seconds) in zip(sweeps, costs, strict=True):
         kernel = sum(codes.mapInArrow(Alone(task), "seconds double").toArrow()["seconds"].to_pylist())
-        cores, seconds = cost(work, repeats)
         yield {
             "labels": n_labels, "workers": n_workers, "classes": n_classes, "partitions": partitions, "sweep_of": name,
             "seconds": round(seconds, 3), "core_seconds": round(cores, 3), "kernel_core_seconds": round(kernel, 4),
