@@ -86,12 +86,15 @@ class Alone:
     task: Sweep
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Sweep twice, and yield what the second took."""
+        """Sweep until all is compiled, and yield what the shortest of three took."""
         held = [(block_number(row), self.task.engine(row)) for row in rows_of(batches)]
         list(self.task.sweep(held))
-        before = time.process_time()
-        list(self.task.sweep(held))
-        yield pa.RecordBatch.from_pydict({"seconds": [time.process_time() - before]})
+        seconds = []
+        for _ in range(3):
+            before = time.process_time()
+            list(self.task.sweep(held))
+            seconds.append(time.process_time() - before)
+        yield pa.RecordBatch.from_pydict({"seconds": [min(seconds)]})
 
 
 def measure(

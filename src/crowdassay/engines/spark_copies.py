@@ -1,8 +1,9 @@
 """Copies of blocks on executors' own disks, so that a sweep need not bring them from Spark to Python every time.
 
-The first sweep leaves a copy of every block it reads. Later ones ask Spark for the numbers of blocks alone and map the copies
-into memory, which costs nothing where the system still has them there. A copy that is not to be found, since Spark has moved a
-block or lost an executor, makes the sweep read all blocks as the first did: the answer is the same to the last bit.
+The first sweep leaves a copy of every block it reads, and with it what every sweep would work out of it again. Later ones ask
+Spark for the numbers of blocks alone and map the copies into memory, which costs nothing where the system still has them there.
+A copy that is not to be found, since Spark has moved a block or lost an executor, makes the sweep read all blocks as the first
+did: the answer is the same to the last bit.
 """
 
 from __future__ import annotations
