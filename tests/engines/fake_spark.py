@@ -40,12 +40,39 @@ class FakeFrame:
         rows = [batch.slice(row, 1) for part in reversed(self.parts) for batch in part for row in range(len(batch))]
         return FakeFrame([[row for row in rows if row[column][0].as_py() % number == part] for part in range(number)])
 
+    @property
+    def rdd(self) -> FakeCollection:
+        return FakeCollection([[tuple(row.values()) for batch in part for row in batch.to_pylist()] for part in self.parts])
+
     def toArrow(self) -> pa.Table:
         return pa.Table.from_batches([batch for part in reversed(self.parts) for batch in part])
 
 
+@dataclass
+class FakeCollection:
+    """Partitions of rows."""
+
+    parts: list[list]
+
+    def persist(self) -> FakeCollection:
+        return self
+
+    def map(self, task) -> FakeCollection:
+        return FakeCollection([[task(row) for row in part] for part in self.parts])
+
+    def mapPartitions(self, task) -> FakeCollection:
+        task = cloudpickle.loads(cloudpickle.dumps(task))
+        return FakeCollection([list(task(iter(part))) for part in self.parts])
+
+    def collect(self) -> list:
+        return [row for part in reversed(self.parts) for row in part]
+
+
 class FakeSession:
     """As much of a session as a holder asks for."""
+
+    class sparkContext:
+        master = "cluster"
 
     class conf:
         @staticmethod

@@ -1,10 +1,14 @@
 """The Spark engine under the conformance suite, without Spark: what executors run, and how sums are added."""
 
+import os
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from crowdassay.checks.engines import CHECKS, problems
+from crowdassay.engines import spark_session, spark_tasks
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import LocalEngine
 from crowdassay.engines.spark import DIRECT_BYTES, MOST_MISSED, SparkEngine
@@ -50,6 +54,45 @@ def test_blocks_end_with_an_item_however_batches_are_cut():
         assert workers.tolist() == list(range(18))
         gold = np.concatenate([np.frombuffer(block["gold"].as_py(), np.int32) for block in blocks])
         assert gold.tolist() == [0, 4, 15, 16]
+
+
+def test_cells_of_bytes_stay_where_they_are():
+    batch = pa.RecordBatch.from_pydict({"code": pa.array([b"left out", b"ab", b"", b"cdef"], pa.binary())}).slice(1)
+    cells = [row["code"] for row in rows_of([batch])]
+    assert [cell.as_py() for cell in cells] == [b"ab", b"", b"cdef"]
+    first = batch["code"].buffers()[2].address
+    assert [cell.as_buffer().address - first for cell in cells] == [8, 10, 10]
+
+
+def test_what_a_worker_has_loaded_is_frozen_once(monkeypatch):
+    frozen = []
+    monkeypatch.setattr(spark_tasks.gc, "freeze", lambda: frozen.append(True))
+    spark_tasks.settle()
+    assert frozen == []
+    spark_tasks.freeze.cache_clear()
+    monkeypatch.setattr(spark_tasks, "task_context", lambda: "a task")
+    for _ in range(2):
+        spark_tasks.settle()
+    assert frozen == [True]
+
+
+def test_a_session_of_our_own_tells_java_what_it_was_told(monkeypatch):
+    told = []
+
+    class Builder:
+        appName = config = lambda self, *_, **__: self
+
+        def getOrCreate(self):
+            told.append(os.environ["SPARK_SUBMIT_OPTS"])
+            raise OSError
+
+    monkeypatch.setattr("pyspark.sql.SparkSession", SimpleNamespace(builder=Builder()))
+    monkeypatch.setattr(spark_session, "check_java", lambda: None)
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dours=no")
+    with pytest.raises(OSError):  # noqa: PT011
+        spark_session.open_session()
+    assert told == [f"{spark_session.JAVA} -Dours=no"]
+    assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dours=no"
 
 
 @pytest.mark.parametrize("direct", [0, DIRECT_BYTES], ids=["sharded", "collected"])

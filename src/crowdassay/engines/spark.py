@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from crowdassay.engines.light import is_light
 from crowdassay.engines.local import log_softmax
 from crowdassay.engines.spark_copies import MISSING, FromCopies, LeaveCopies
 from crowdassay.engines.spark_data import SparkLabels
-from crowdassay.engines.spark_session import run
+from crowdassay.engines.spark_session import is_connect, run
 from crowdassay.engines.spark_tasks import (
     CODES,
     GATHERED,
@@ -109,7 +110,7 @@ class SparkEngine:
         if self.data.folder is not None or self._missed > MOST_MISSED:
             return None
         if self._copied:
-            table = self._reduce(self._numbers, task, partial(FromCopies, self._token))
+            table = self._by_number(task)
             if MISSING not in table["shard"].to_pylist():
                 return table
             self._missed += 1
@@ -117,12 +118,31 @@ class SparkEngine:
         self._copied = True
         return self._reduce(self._codes, task, partial(LeaveCopies, self._token))
 
+    def _by_number(self, task: Sweep) -> pa.Table:
+        """Run a task on copies of the blocks, of which Spark brings the numbers alone."""
+        from_copies = partial(FromCopies, self._token)
+        if is_connect(self._numbers) or not self._is_small(task):
+            return self._reduce(self._numbers, task, from_copies)
+        return run(lambda: pa.Table.from_batches(self._held.mapPartitions(from_copies(task).run).collect()))
+
+    @cached_property
+    def _held(self) -> Any:
+        """The numbers where the blocks are, for plain jobs: to plan a query takes Spark longer than many a sweep."""
+        numbers, context = self._numbers.rdd.map(itemgetter(0)), self.data.blocks.sparkSession.sparkContext
+        if context.master.split("[")[0] != "local":
+            return numbers.persist()
+        parts = numbers.glom().collect()  # one executor has all copies, so tasks need not know how blocks were made
+        return context.parallelize(parts, len(parts)).flatMap(list)
+
+    def _is_small(self, task: Sweep) -> bool:
+        """Tell whether the driver may add the sums of all partitions by itself."""
+        return task.tables.nbytes * self.data.n_partitions <= self.direct_bytes
+
     def _reduce(self, blocks: Any, task: Sweep, wrap: Callable[[Sweep], Any] = lambda task: task) -> pa.Table:
         """Run a task on every partition of ``blocks``, and return the rows of sums that come back."""
-        size = task.tables.nbytes
-        if size * self.data.n_partitions <= self.direct_bytes:
+        if self._is_small(task):
             return run(lambda: blocks.mapInArrow(wrap(task), SUMS).toArrow())
-        shards = min(self.n_workers, max(1, -(-size // SHARD_BYTES), min(self.data.n_partitions, 64)))
+        shards = min(self.n_workers, max(1, -(-task.tables.nbytes // SHARD_BYTES), min(self.data.n_partitions, 64)))
         parts = blocks.mapInArrow(wrap(replace(task, shards=shards)), SUMS)
         return run(lambda: parts.repartition(shards, "shard").mapInArrow(add, SUMS).toArrow())
 

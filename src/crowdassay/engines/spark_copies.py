@@ -1,15 +1,16 @@
 """Copies of blocks on executors' own disks, so that a sweep need not bring them from Spark to Python every time.
 
-The first sweep leaves a copy of every block it reads. Later ones ask Spark for the numbers of blocks alone and map the copies
-into memory, which costs nothing where the system still has them there. A copy that is not to be found, since Spark has moved a
-block or lost an executor, makes the sweep read all blocks as the first did: the answer is the same to the last bit.
+The first sweep leaves a copy of every block it reads, and with it what every sweep would work out of it again. Later ones ask
+Spark for the numbers of blocks alone and map the copies into memory, which costs nothing where the system still has them there.
+A copy that is not to be found, since Spark has moved a block or lost an executor, makes the sweep read all blocks as the first
+did: the answer is the same to the last bit.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,11 +37,15 @@ class LeaveCopies:
     def _copied(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for position in range(len(batch)):
-                row = batch.slice(position, 1)
+                row = self._with_cells(batch.slice(position, 1))
                 if place := _place(self.token, row["block"][0].as_py()):
                     with suppress(OSError):  # no room is no reason to stop
                         _write(row, place)
                 yield row
+
+    def _with_cells(self, row: pa.RecordBatch) -> pa.RecordBatch:
+        cells = self.task.engine(next(rows_of([row]))).cells
+        return row.append_column("cells", pa.array([cells.tobytes()], pa.binary()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,11 @@ class FromCopies:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Run the task on the copies of one partition's blocks; without one of them, say so."""
-        numbers = [block_number(row) for row in rows_of(batches)]
+        return self.run(block_number(row) for row in rows_of(batches))
+
+    def run(self, blocks: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        """Do so for blocks of these numbers."""
+        numbers = list(blocks)
         places = [place for number in numbers if (place := _place(self.token, number)) is not None and place.exists()]
         if len(places) == len(numbers):
             yield from self.task(map(_read, places))

@@ -16,7 +16,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.data.labels import MAX_CLASSES, ImportReport
 from crowdassay.engines.spark_copies import Forget
 from crowdassay.engines.spark_gold import attach, known_classes
-from crowdassay.engines.spark_session import check_driver, is_local, remove_folder, run, use_this_python
+from crowdassay.engines.spark_session import check_driver, is_local, name_classes, remove_folder, run, use_this_python
 from crowdassay.engines.spark_tasks import BLOCKS, Pack
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.io.classes import arrange_classes
@@ -140,6 +140,7 @@ def encode_frame(
     """
     spark = frame.sparkSession
     use_this_python(spark)
+    name_classes(spark)
     plain, names = plain_columns(frame, columns or {})
     values, counts, dropped = count_labels(plain, spark)
     rows_read = int(counts.sum()) + sum(dropped.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -48,6 +49,12 @@ CAUSES = (
     ),
     (r"RESOURCE_EXHAUSTED|larger than max \(\d+", "A message to the Spark Connect server is too large for it; {limit}"),
 )
+# Much in a session runs some thousand times, which is not worth Java's best compiling: let it wait ten times as long. And let
+# the heap be large at once, within what Spark allows it, or collecting garbage never rests.
+JAVA = (
+    "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000 -XX:InitialRAMPercentage=10"
+)
 CONNECT_LIMIT = "raise spark.connect.grpc.maxInboundMessageSize on the server, or take a classic session."
 
 
@@ -79,8 +86,19 @@ def open_session() -> Any:
     except ImportError:
         raise MissingExtraError("The engine 'spark' needs PySpark; install it with: pip install 'crowdassay[spark]'") from None
     check_java()
-    settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR", "spark.sql.caseSensitive": "true"}
-    spark = run(lambda: SparkSession.builder.appName("crowdassay").config(map=settings).getOrCreate())
+    settings = {
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.caseSensitive": "true",
+        # Through a port, what Spark and Python say to each other waits up to 40 ms for TCP at every job.
+        "spark.python.unix.domain.socket.enabled": "true" if hasattr(socket, "AF_UNIX") else "false",
+    }
+    given = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{JAVA} {given}"  # of two the last holds, so what is given does
+    try:
+        spark = run(lambda: SparkSession.builder.appName("crowdassay").config(map=settings).getOrCreate())
+    finally:
+        os.environ["SPARK_SUBMIT_OPTS"] = given
     use_this_python(spark)
     return spark
 
@@ -101,6 +119,15 @@ def use_this_python(spark: Any) -> None:
     """
     if is_local(spark) and "PYSPARK_PYTHON" not in os.environ:
         spark.sparkContext.pythonExec = sys.executable
+
+
+def name_classes(spark: Any) -> None:
+    """Tell Spark's gateway where the classes of a plain job are, or it looks for them in all jars at every job."""
+    if not is_connect(spark):
+        from py4j.java_gateway import java_import  # type: ignore[import-untyped]  # noqa: PLC0415  comes with Spark
+
+        for name in ("PythonRDD", "PythonUtils", "SimplePythonFunction"):
+            java_import(spark.sparkContext._jvm, f"org.apache.spark.api.python.{name}")
 
 
 def remove_folder(spark: Any, folder: str) -> None:

@@ -9,6 +9,7 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -65,13 +66,15 @@ class Sweep:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Sweep the blocks of one partition as they come, and yield their sum."""
-        n_workers, n_classes = self.tables.shape[:2]
+        yield from self.sweep((block_number(row), self.engine(row)) for row in rows_of(batches))
+        settle()
+
+    def sweep(self, blocks: Iterable[tuple[int, BlockEngine]]) -> Iterator[pa.RecordBatch]:
+        """Do so with the engines of numbered blocks."""
         first: int | None = None
-        objective, totals, sums = 0.0, np.zeros(n_classes), np.zeros(self.tables.shape)
-        for row in rows_of(batches):
-            first = int(row["block"].as_py()) if first is None else first
-            # One thread a task, since Spark runs as many tasks as it has cores; it holds linear algebra to that as well.
-            engine = BlockEngine(block_labels(row, n_workers, n_classes), light=self.light, threads=1)
+        objective, totals, sums = 0.0, np.zeros(self.tables.shape[1]), np.zeros(self.tables.shape)
+        for number, engine in blocks:
+            first = number if first is None else first
             if self.model is None:
                 counted = engine.count(self.tables, self.log_prior, self.weights)
                 value, table, classes = counted.objective, counted.counts, counted.totals
@@ -83,7 +86,16 @@ class Sweep:
             sums += table
         if first is not None:
             yield sums_batch(first, objective, totals, sums, self.shards)
-        settle()
+
+    def engine(self, row: dict[str, Any]) -> BlockEngine:
+        """Return what sweeps a block. Copies have been looked at when they were made, and hold their cells."""
+        n_workers, n_classes = self.tables.shape[:2]
+        labels = block_labels(row, n_workers, n_classes, Copied if "cells" in row else Labels)
+        # One thread a task, since Spark runs as many tasks as it has cores; it holds linear algebra to that as well.
+        engine = BlockEngine(labels, light=self.light, threads=1)
+        if "cells" in row:
+            engine.cells = array(row["cells"], np.uint32)
+        return engine
 
 
 def settle() -> None:
@@ -91,8 +103,14 @@ def settle() -> None:
 
     With the compiler loaded each would take longer than a small sweep.
     """
-    if task_context() is not None and not gc.get_freeze_count():
-        gc.freeze()
+    if task_context() is not None:
+        freeze()
+
+
+@cache  # once a process; to ask how much is frozen takes as long as a collection
+def freeze() -> None:
+    """Take all objects there are for lasting."""
+    gc.freeze()
 
 
 def task_context() -> Any:
@@ -165,11 +183,20 @@ def read_sums(table: pa.Table) -> tuple[float, FloatArray, FloatArray]:
     return rows[0]["objective"].as_py(), _total(rows[:1], "totals"), np.concatenate([_total([row], "sums") for row in rows])
 
 
-def block_labels(row: dict[str, Any], n_workers: int, n_classes: int, **vocabularies: pa.Array) -> Labels:
+class Copied(Labels):
+    """Labels of a copy, whose codes need not be looked through at every sweep."""
+
+    def __post_init__(self) -> None:
+        """Trust them."""
+
+
+def block_labels(
+    row: dict[str, Any], n_workers: int, n_classes: int, kind: type[Labels] = Labels, **vocabularies: pa.Array
+) -> Labels:
     """Return the labels of a block; vocabularies that are not given are empty of values but have the right length."""
     starts = array(row["starts"], np.int64)
     names = {"items": pa.nulls(len(starts) - 1), "workers": pa.nulls(n_workers), "classes": pa.nulls(n_classes)}
-    return Labels(
+    return kind(
         starts,
         array(row["worker"], np.int32),
         array(row["label"], np.int16),
@@ -252,11 +279,30 @@ def _starts(item: pa.ChunkedArray) -> Any:
     return np.concatenate([[0], changes + 1, [len(item)]]).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class Bytes:
+    """A cell of bytes where it lies in its batch; Arrow's own scalar would be a copy."""
+
+    column: pa.BinaryArray
+    position: int
+
+    def as_buffer(self) -> pa.Buffer:
+        """Return the bytes without copying them."""
+        _, offsets, data = self.column.buffers()
+        first, last = np.frombuffer(offsets, np.int32)[self.column.offset + self.position :][:2].tolist()
+        return data.slice(first, last - first)
+
+    def as_py(self) -> bytes:
+        """Return a copy of the bytes."""
+        return bytes(self.as_buffer())
+
+
 def rows_of(batches: Batches) -> Iterator[dict[str, Any]]:
     """Yield every row as scalars by name."""
     for batch in batches:
+        cells = [partial(Bytes, column) if column.type == pa.binary() else column.__getitem__ for column in batch.columns]
         for position in range(len(batch)):
-            yield {name: batch[name][position] for name in batch.schema.names}
+            yield {name: cell(position) for name, cell in zip(batch.schema.names, cells, strict=True)}
 
 
 def _total(rows: list[dict[str, Any]], name: str) -> FloatArray:
