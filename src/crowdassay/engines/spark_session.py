@@ -93,12 +93,14 @@ def open_session() -> Any:
         # Through a port, what Spark and Python say to each other waits up to 40 ms for TCP at every job.
         "spark.python.unix.domain.socket.enabled": "true" if hasattr(socket, "AF_UNIX") else "false",
     }
-    given = os.environ.get("SPARK_SUBMIT_OPTS", "")
-    os.environ["SPARK_SUBMIT_OPTS"] = f"{JAVA} {given}"  # of two the last holds, so what is given does
+    given = os.environ.get("SPARK_SUBMIT_OPTS")
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{JAVA} {given or ''}"  # of two the last holds, so what is given does
     try:
         spark = run(lambda: SparkSession.builder.appName("crowdassay").config(map=settings).getOrCreate())
     finally:
-        os.environ["SPARK_SUBMIT_OPTS"] = given
+        del os.environ["SPARK_SUBMIT_OPTS"]
+        if given is not None:
+            os.environ["SPARK_SUBMIT_OPTS"] = given
     use_this_python(spark)
     return spark
 
