@@ -44,7 +44,7 @@ RIVAL = {"majority vote": "crowd-kit majority vote", "minimax": "crowd-kit major
          "scipy.sparse Dawid-Skene": "crowd-kit Dawid-Skene"}  # fmt: skip
 TURNS = [name for pair in RIVAL.items() for name in pair if "crowd-kit" not in name or name in PEERS]  # ours, theirs, ours ...
 LARGEST = {"crowd-kit GLAD": 100_000, "crowd-kit MMSR": 100_000}  # labels beyond which nothing would come back
-MOST_CLASSES = {"crowd-kit GLAD": 2}  # of these a step takes half a minute already
+MOST_CLASSES = {"crowd-kit GLAD": 2, "crowd-kit MMSR": 2}  # with more they take minutes, or end for want of memory again
 
 
 def main() -> None:
@@ -108,7 +108,7 @@ def take_turns(
     for _ in range(arguments.turns):
         for method in chosen:
             before = runs.setdefault(method, [])
-            slow = any("failed" in row or row["seconds"] > arguments.cap / 4 for row in before)
+            slow = any("failed" in row or row["seconds"] > arguments.cap / 8 for row in before)
             if size > LARGEST.get(method, size) or n_classes > MOST_CLASSES.get(method, n_classes) or slow:
                 continue  # once is enough for what takes long
             row = {"method": method, "labels": size, "classes": n_classes, **run(frame, method, arguments)}
