@@ -161,7 +161,7 @@ def known_needed(
     >>> law = Law(0.5, 30.0, 31)
     >>> n, high = known_needed(limit_of(0.05, law), law, target=0.08)
     >>> n, high <= 0.08
-    (150, True)
+    (200, True)
     """
     wanted = CLOSE_LIMIT * limit.error if target is None else target
     for more in KNOWN_TRIED:
