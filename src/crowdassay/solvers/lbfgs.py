@@ -48,7 +48,7 @@ def climb(
     max_iter : int
         Evaluations allowed.
     tol : float
-        Relative change of the value at which to stop.
+        Relative change of the value at which to stop: before a step that promises no more, or after one that brought no more.
     step : callable, optional
         Hears the number of evaluations and the value after every step.
     pairs : deque, optional
@@ -79,6 +79,8 @@ def climb(
     while not converged:
         way = _direction(gradient, pairs)
         slope, length = float(way @ gradient), 1.0
+        if 0.5 * slope <= tol * max(abs(value), 1.0):  # in natural units, what the step promises to bring
+            break
         while True:
             if n_iter >= max_iter:
                 return point, value, (*history, value), n_iter, False

@@ -14,7 +14,7 @@ from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.lbfgs import climb
 
 START_TOLERANCE = 1e-4  # the fit to the vote counts is only a start
-OPENING_TOLERANCE = 1e-5  # relative rise of the objective at which the opening fit stops
+OPENING_TOLERANCE = 1e-7  # relative rise of the objective at which the opening fit stops; its passes are cheap
 
 
 def open_without_items(problem: WorkerProblem, step: Callable[[float], None]) -> tuple[FloatArray, float, bool]:
