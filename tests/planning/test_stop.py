@@ -101,6 +101,14 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
     assert all(row["high"] >= row["error"] for row in rows)
 
 
+def test_where_all_classes_are_known_it_still_says_how_many_were_labelled_wrong():
+    labels, truth = simulate(np.random.default_rng(4), n_items=60, n_workers=20, skill=1.0, labels_per_item=3)
+    result = Assay().fit(labels.with_gold(truth)).result_
+    limit = assess(State.of(result), method="assay", fit=lambda data: Assay().fit(data).result_).limit
+    assert (limit.error, limit.high, limit.known) == (0.0, 0.0, 60)
+    assert limit.wrong > 0
+
+
 def test_it_says_when_only_hard_items_are_known():
     labels, truth = simulate(np.random.default_rng(4), n_items=150, n_workers=20, skill=1.5, labels_per_item=4)
     blind = MajorityVote().fit(labels).result_

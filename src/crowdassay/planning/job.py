@@ -79,7 +79,11 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
             f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have "
             f"{FEWEST_LABELS} or more, so that workers can be compared."
         )
-    limit = limit_from_items(now, shipped_law(), checked, wrong) if unknown.any() else Limit(0.0, 0.0, 0.0, len(wrong), 0)
+    limit = (
+        limit_from_items(now, shipped_law(), checked, wrong)
+        if unknown.any()
+        else Limit(0.0, 0.0, 0.0, len(wrong), int(wrong.sum()))
+    )
     factor = limit.error / max(float(now.mean()), 1e-9) if unknown.any() else 1.0
     return Standing(limit, error_curve(state, factor=factor), factor, notes)
 
