@@ -233,7 +233,12 @@ def table(runs: dict[str, dict[str, np.ndarray]], groups: dict[str, str]) -> str
 
 def with_error(values: np.ndarray) -> str:
     """Return the mean over seeds, with its standard error where there are several."""
-    return f"{values.mean():.2f}" + (f" ± {values.std(ddof=1) / len(values) ** 0.5:.2f}" if len(values) > 1 else "")
+    return f"{values.mean():.2f}" + (f" ± {standard_error(values):.2f}" if len(values) > 1 else "")
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of the mean."""
+    return float(values.std(ddof=1) / len(values) ** 0.5)
 
 
 def group_mean(values: dict[str, np.ndarray], groups: dict[str, str]) -> np.ndarray:
@@ -301,9 +306,8 @@ def short_table(names: list[str], seeds: int) -> str:
             whole.append(job.result.code != job.truth)
         more = 100 * (np.array(some, float) - np.array(whole, float))  # (n_seeds, n_items), the same items in the same order
         replays, items = (more.mean(axis=axis) for axis in (1, 0))
-        errors = (with_error(replays).partition("±")[2], with_error(items).partition("±")[2])
-        cells = f"{100 * np.mean(whole):.2f} | {100 * np.mean(some):.2f} | {more.mean():+.2f} |"
-        lines.append(f"| {name} | {cells} ±{errors[0]} | ±{errors[1]} |")
+        cells = f"{100 * np.mean(whole):.2f} | {100 * np.mean(some):.2f} | {more.mean():+.2f}"
+        lines.append(f"| {name} | {cells} | ± {standard_error(replays):.2f} | ± {standard_error(items):.2f} |")
     return "\n".join(lines)
 
 

@@ -273,6 +273,14 @@ def make_solver(n_classes: int, size: int, free: bool, light: bool, team: bool, 
         return weigh(log_joint, fixed, weights) - HALF * beta * penalty
 
     @function
+    def vanish(start, shift, beta, slope, phi, step):
+        """Write the step of a class without weight, of which only the penalty speaks: to zero. Return slope and its share."""
+        for k in range(M):
+            step[start + k] = -phi[start + k]
+            slope += beta * (phi[start + k] - shift) * phi[start + k]
+        return slope
+
+    @function
     def newton(codes, base, stride, length, table, kept, scratch, contrasts, beta, least, phi, odds, weights, step):
         """Write the Newton step of the item's expected log-likelihood, part by part, and return gradient . step."""
         hessian, gradient = cuda.local.array((WIDTH, WIDTH), float32), cuda.local.array(WIDTH, float32)
@@ -286,10 +294,8 @@ def make_solver(n_classes: int, size: int, free: bool, light: bool, team: bool, 
             if free:
                 for a in range(WIDTH):
                     shift += SHARE * phi[start + a]
-                if weights[part] < least:  # only the penalty speaks, and it wants zero
-                    for a in range(WIDTH):
-                        step[start + a] = -phi[start + a]
-                        slope += beta * (phi[start + a] - shift) * phi[start + a]
+                if weights[part] < least:
+                    slope = vanish(start, shift, beta, slope, phi, step)
                     continue
             else:
                 for a in range(size):
@@ -375,10 +381,8 @@ def make_solver(n_classes: int, size: int, free: bool, light: bool, team: bool, 
             start, shift = c * M, ZERO
             for k in range(M):
                 shift += SHARE * phi[start + k]
-            if weights[c] < least:  # only the penalty speaks, and it wants zero
-                for k in range(M):
-                    step[start + k] = -phi[start + k]
-                    slope += beta * (phi[start + k] - shift) * phi[start + k]
+            if weights[c] < least:
+                slope = vanish(start, shift, beta, slope, phi, step)
                 continue
             spread = ZERO
             for k in range(M):

@@ -8,11 +8,12 @@ from typing import cast
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Ability, Counts, Engine, Weights
+from crowdassay.engines.base import Ability, Counts, Engine
 from crowdassay.engines.gpu_card import to_host
 from crowdassay.engines.random_items import ItemSums, RandomItemsEngine
 from crowdassay.errors import ParameterError
 from crowdassay.solvers.absent import without_absent
+from crowdassay.solvers.em import at_vote_shares
 from crowdassay.solvers.gamma import digamma
 from crowdassay.solvers.outcome import Progress
 from crowdassay.solvers.population import BELIEF, USUAL, Population
@@ -120,7 +121,7 @@ def fit_anchored(
         raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
     n_classes, xp = engine.n_classes, engine.xp  # tables stay where the labels are
     log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
-    votes = votes or count_votes(engine)
+    votes = votes or at_vote_shares(engine)
     population = Population(n_classes, shared=shared, ordered=ordered, belief=belief, usual=concentration)
     counts, totals = votes.counts, votes.totals
     n_iter, converged = 0, False
@@ -161,13 +162,6 @@ def fit_anchored(
         )  # fmt: skip
     posterior = np.empty((0, n_classes))
     return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
-
-
-def count_votes(engine: Engine) -> Counts:
-    """Count labels by worker and class, every item weighed by its vote shares."""
-    flat = np.full(engine.n_classes, -np.log(engine.n_classes))
-    tables = engine.xp.broadcast_to(engine.xp.asarray(flat), (engine.n_workers, engine.n_classes, engine.n_classes))
-    return engine.count(engine.xp.ascontiguousarray(tables), flat, Weights.VOTES)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:

@@ -64,7 +64,7 @@ def fit_em(
     xp = engine.xp  # tables stay where the labels are
     log_p = xp.full((engine.n_workers, n_classes, n_classes), -np.log(n_classes)) if start is None else xp.asarray(start)
     log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
-    sums = votes or engine.count(log_p, log_prior, Weights.VOTES if start is None else Weights.FREE)
+    sums = (votes or at_vote_shares(engine)) if start is None else engine.count(log_p, log_prior)
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
@@ -78,6 +78,13 @@ def fit_em(
             progress(len(history), history[-1])
         converged = len(history) > 1 and history[-1] - history[-2] < tol * abs(history[-1])
     return to_host(log_p), to_host(log_prior), tuple(history), len(history), converged
+
+
+def at_vote_shares(engine: Engine) -> Counts:
+    """Count labels by worker and class, every item weighed by its vote shares: where most fits begin."""
+    flat = np.full(engine.n_classes, -np.log(engine.n_classes))
+    tables = engine.xp.full((engine.n_workers, engine.n_classes, engine.n_classes), flat[0])
+    return engine.count(tables, flat, Weights.VOTES)
 
 
 def free_tables(smoothing: float) -> Update:

@@ -16,8 +16,8 @@ from crowdassay.engines.gpu_card import to_host
 from crowdassay.engines.random_items import RandomItemsEngine
 from crowdassay.pool.constants import Constants
 from crowdassay.pool.judge import ItemMember, Pool, without_gold
-from crowdassay.solvers.anchored import count_votes, fit_anchored
-from crowdassay.solvers.em import fit_em
+from crowdassay.solvers.anchored import fit_anchored
+from crowdassay.solvers.em import at_vote_shares, fit_em
 from crowdassay.solvers.outcome import Progress
 
 FEW_STEPS = 20  # of Dawid and Skene's EM: later ones sharpen tables, not labels
@@ -73,7 +73,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         Whether wrong answers may be the rarer the farther away they are.
     progress : callable, optional
     """
-    place, votes = engine.xp.asarray, count_votes(engine)
+    place, votes = engine.xp.asarray, at_vote_shares(engine)
     given = to_host(votes.counts).sum(axis=(0, 1)) + 1.0
     log_p, log_prior, _, steps, _ = fit_em(
         engine,

@@ -11,6 +11,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
 from crowdassay.engines.local import log_softmax
 from crowdassay.solvers.ascent import WorkerProblem
+from crowdassay.solvers.em import at_vote_shares
 from crowdassay.solvers.lbfgs import climb
 
 START_TOLERANCE = 1e-4  # the fit to the vote counts is only a start
@@ -24,8 +25,7 @@ def open_without_items(problem: WorkerProblem, step: Callable[[float], None]) ->
     problem learns its natural units from the counts expected there.
     """
     engine, model = problem.engine, problem.model
-    flat = problem.place(np.full((engine.n_workers, engine.n_classes, engine.n_classes), -np.log(engine.n_classes)))
-    votes = engine.count(flat, problem.log_prior, Weights.VOTES).counts
+    votes = at_vote_shares(engine).counts
     problem.n_iter += 1
     smoothed = votes + 1.0 / engine.n_classes
     problem.learn_units(votes, smoothed / smoothed.sum(axis=2, keepdims=True))
