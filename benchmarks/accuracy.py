@@ -24,14 +24,14 @@ import numpy as np
 
 from corpus import Dataset, calibration_error, datasets
 from crowdassay import Assay
-from crowdassay.data.record import find_winners
-from crowdassay.data.votes import shares
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.fit.result import Result
-from crowdassay.metrics.scores import distance_errors, error_rate
-from crowdassay.pool.constants import Constants
-from crowdassay.report.chart import save_chart
+from crowdassay.findings.scores import distance_errors, error_rate
+from crowdassay.labels.record import find_winners
+from crowdassay.labels.votes import shares
+from crowdassay.models.assay.constants import Constants
+from crowdassay.results.report.chart import save_chart
+from crowdassay.results.result import Result
 from known_items import as_text as known_text
 from known_items import measure
 from page import fill

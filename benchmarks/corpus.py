@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from crowdassay import read_labels
-from crowdassay.data.labels import Labels
-from crowdassay.io.truth import match_truth
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.truth import match_truth
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

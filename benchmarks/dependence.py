@@ -26,11 +26,12 @@ from scipy.stats import spearmanr
 
 from corpus import Dataset, datasets
 from crowdassay import Assay
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import LocalEngine
-from crowdassay.pool.constants import Constants, shipped
-from crowdassay.pool.judge import answers, softmax
-from crowdassay.solvers.members import fit_tables
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.labels import Labels
+from crowdassay.models.assay.constants import Constants, shipped
+from crowdassay.solvers.assay.members import fit_tables
+from crowdassay.solvers.assay.pool import answers
+from crowdassay.statistics import softmax
 from page import fill
 from simulated import kinds
 

@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 
 from crowdassay import DawidSkene, MajorityVote, RaykarClassifier, simulate
-from crowdassay.metrics.scores import error_rate
+from crowdassay.findings.scores import error_rate
 from crowdassay.solvers.logistic import fit_logistic
 
 CORNERS = 1.5 * np.array([[np.cos(angle), np.sin(angle)] for angle in 2 * np.pi * np.arange(3) / 3])

@@ -3,7 +3,7 @@
     python benchmarks/gpu.py                    everything, on an H200 a few minutes
     python benchmarks/gpu.py fits --labels 2e8  only the timed fits, of fewer labels; also equal, and see PARTS
 
-Labels are simulated on the card: workers and items with tables of their own, as `crowdassay.simulation.simulate` draws them; a
+Labels are simulated on the card: workers and items with tables of their own, as `crowdassay.checks.simulate` draws them; a
 worker is right two times in three on average, as in benchmarks/speed.py.
 """
 
@@ -23,17 +23,17 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay import Assay, DawidSkene, MinimaxEntropy
-from crowdassay.data.labels import Labels
-from crowdassay.engines.gpu import GpuEngine
-from crowdassay.engines.gpu_store import memory_needed
-from crowdassay.model.family import Model
-from crowdassay.model.structures import reference_sets, resolve
+from crowdassay.engines.gpu.engine import GpuEngine
+from crowdassay.engines.gpu.store import memory_needed
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import Model
+from crowdassay.models.structures import reference_sets, resolve
 
 EACH = 5  # labels of an item
 CHUNK = 20_000_000  # labels simulated at a time
 SMALL = """
 import numpy as np, crowdassay
-from crowdassay.engines.gpu import GpuEngine
+from crowdassay.engines.gpu.engine import GpuEngine
 draw = np.random.default_rng(0).integers
 engine = GpuEngine(draw(50, size=5000, dtype=np.int32), draw(2, size=5000, dtype=np.int16), 5, 50, 2)
 crowdassay.DawidSkene().solve(engine)

@@ -15,11 +15,11 @@ import cupy as cp
 import numpy as np
 
 from crowdassay import DawidSkene, MinimaxEntropy
-from crowdassay.engines.gpu import GpuEngine
-from crowdassay.engines.gpu_card import pinned_memory
-from crowdassay.engines.gpu_store import InMemory, memory_streamed
-from crowdassay.model.family import Model
-from crowdassay.model.structures import resolve
+from crowdassay.engines.gpu.device import pinned_memory
+from crowdassay.engines.gpu.engine import GpuEngine
+from crowdassay.engines.gpu.store import InMemory, memory_streamed
+from crowdassay.models.family import Model
+from crowdassay.models.structures import resolve
 from gpu import EACH, finish, simulate, timed
 
 

@@ -16,11 +16,11 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from crowdassay import simulate
-from crowdassay.data.long import count_votes, sort_by_item
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
-from crowdassay.model.family import Model
-from crowdassay.model.structures import nominal
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.long import count_votes, sort_by_item
+from crowdassay.models.family import Model
+from crowdassay.models.structures import nominal
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.lbfgs import climb
 from crowdassay.solvers.opening import fit_counts

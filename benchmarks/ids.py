@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crowdassay.io.distinct import number_texts
+from crowdassay.labels.distinct import number_texts
 from crowdassay.memory import available_memory
 
 BATCH = 1_000_000

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from crowdassay import CrowdassayError, read_labels
-from crowdassay.io.truth import match_truth
+from crowdassay.labels.truth import match_truth
 from crowdassay.measurement.invariance import invariance
 
 DATASETS = (

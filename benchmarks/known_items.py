@@ -16,13 +16,13 @@ from scipy.special import softmax
 
 from corpus import Dataset, calibration_error
 from crowdassay import Assay
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
-from crowdassay.data.votes import shares
 from crowdassay.engines.gather import take
-from crowdassay.metrics.scores import error_rate
-from crowdassay.pool.constants import Constants
-from crowdassay.pool.judge import answers
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.labels.votes import shares
+from crowdassay.models.assay.constants import Constants
+from crowdassay.solvers.assay.pool import answers
 
 SIZES = (20, 50, 100, 200)
 REST = 100  # items that must be left to score on

@@ -3,10 +3,10 @@
     python benchmarks/learn_default.py [--most LABELS]
     python benchmarks/learn_default.py --try [--page FILE]      the loss with other settings of the members, which are fixed
 
-Writes src/crowdassay/pool/constants.json, which ships, and benchmarks/left_out.json: the constants learned without each group
-of datasets, by which benchmarks/accuracy.py scores the default on that group. Weights and correlation minimise the mean
-log-loss over groups; the ridges of what known items teach minimise the log-loss on the items that are not known; the share of
-the pool in the mean of a scale minimises the root mean square error. Everything is chosen anew without each group.
+Writes src/crowdassay/models/assay/constants.json, which ships, and benchmarks/left_out.json: the constants learned without
+each group of datasets, by which benchmarks/accuracy.py scores the default on that group. Weights and correlation minimise the
+mean log-loss over groups; the ridges of what known items teach minimise the log-loss on the items that are not known; the
+share of the pool in the mean of a scale minimises the root mean square error. Everything is chosen anew without each group.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from scipy.special import logit, softmax
 
 from corpus import Dataset, datasets, mean_of_groups
 from crowdassay.engines.gather import take
-from crowdassay.engines.local import LocalEngine
-from crowdassay.pool.constants import Constants
-from crowdassay.pool.judge import answers, blend, judge, parts
-from crowdassay.solvers.known import learn, read_lesson
-from crowdassay.solvers.members import make_pool
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.models.assay.constants import Constants
+from crowdassay.solvers.assay.gold import learn, read_lesson
+from crowdassay.solvers.assay.members import make_pool
+from crowdassay.solvers.assay.pool import answers, blend, judge, parts
 from page import fill
 from pooling import NAMES, Lessons, Looks, features, look
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crowdassay.estimators.methods import METHODS
-from crowdassay.io.files import read_labels
+from crowdassay.labels.files import read_labels
 
 SHAPES = ("singles", "giant", "crowd")
 N_WORKERS, N_CLASSES, PER_ITEM, RIGHT = 5000, 3, 5, 0.75

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from crowdassay import MinimaxEntropy
-from crowdassay.simulation.simulate import simulate
+from crowdassay.checks.simulate import simulate
 
 
 def peak() -> float:

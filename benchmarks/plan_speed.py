@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from crowdassay import Assay, Labels, simulate
-from crowdassay.persistence.update import update
 from crowdassay.planning.assign import assign
 from crowdassay.planning.items import next_items
 from crowdassay.planning.state import State
+from crowdassay.results.saved.update import update
 
 REPEATS = 5
 

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from corpus import Dataset
-from crowdassay.engines.local import LocalEngine
-from crowdassay.pool.constants import Constants
-from crowdassay.pool.judge import answers
-from crowdassay.solvers.members import Tables, fit_effects, fit_tables, slipped
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.models.assay.constants import Constants
+from crowdassay.solvers.assay.members import Tables, fit_effects, fit_tables, slipped
+from crowdassay.solvers.assay.pool import answers
 
 NAMES = ("dawid_skene", "population", "vote", "items", "correlation")
 MOST_ITEMS = 250  # of a dataset that teach; all are scored

@@ -19,18 +19,19 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from crowdassay import DawidSkene, MinimaxEntropy
-from crowdassay.data.labels import Labels
-from crowdassay.engines.files import FilesEngine
-from crowdassay.engines.local import LocalEngine, log_softmax
-from crowdassay.fit.run import fit
-from crowdassay.fit.write import write_result
-from crowdassay.holders.spool import Spooled
-from crowdassay.io.ingest import spool_files
-from crowdassay.io.spool import Spool
+from crowdassay.engines.files.engine import FilesEngine
+from crowdassay.engines.files.place import Spooled
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.ingest import spool_files
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.spool import Spool
 from crowdassay.memory import parse_size
-from crowdassay.model.family import Model
-from crowdassay.model.structures import nominal
+from crowdassay.models.family import Model
+from crowdassay.models.structures import nominal
 from crowdassay.read_options import ReadOptions
+from crowdassay.results.run import fit
+from crowdassay.results.write import write_result
+from crowdassay.statistics import log_softmax
 from crowdassay.threads import available_cores
 
 PER_ITEM, CHUNK = 5, 200_000

@@ -26,14 +26,14 @@ import pyarrow as pa
 from scipy.optimize import nnls
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.light import is_light
-from crowdassay.engines.local import log_softmax
-from crowdassay.engines.spark import SparkEngine
-from crowdassay.engines.spark_data import encode_frame
-from crowdassay.engines.spark_session import open_session
-from crowdassay.engines.spark_tasks import CODES, Sweep, block_number, rows_of
-from crowdassay.model.family import Model, penalties_from_gamma
-from crowdassay.model.structures import nominal
+from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.engines.spark.data import encode_frame
+from crowdassay.engines.spark.engine import SparkEngine
+from crowdassay.engines.spark.session import open_session
+from crowdassay.engines.spark.tasks import CODES, Sweep, block_number, rows_of
+from crowdassay.models.family import Model, penalties_from_gamma
+from crowdassay.models.structures import nominal
+from crowdassay.statistics import log_softmax
 
 WARM = 10
 PER_ITEM = 5

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from crowdassay import MinimaxEntropy, read_labels
-from crowdassay.io.truth import match_truth
-from crowdassay.metrics.scores import error_rate
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.truth import match_truth
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 WIDE = (1 / 256, 1 / 64, 1 / 16, 0.25, 0.5, 1.0, 2.0, 4.0)

@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay import Assay, DawidSkene, MajorityVote
-from crowdassay.data.labels import Labels
-from crowdassay.metrics.scores import error_rate
-from crowdassay.simulation.simulate import simulate
-from crowdassay.simulation.story import birds
+from crowdassay.checks.simulate import simulate
+from crowdassay.checks.story import birds
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.labels import Labels
 from page import fill
 
 METHODS = {"assay": Assay, "dawid-skene": DawidSkene, "majority": MajorityVote}

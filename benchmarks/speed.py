@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crowdassay.report.chart import save_chart
-from crowdassay.simulation.simulate import simulate
+from crowdassay.checks.simulate import simulate
+from crowdassay.results.report.chart import save_chart
 from speed_commands import COMMANDS_NOTE, measure_commands
 from speed_machine import least_seconds, measure
 from speed_peers import PEERS

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.report.charts import SCHEMA
+from crowdassay.results.report.charts import SCHEMA
 
 HEAD = ("labels", "K", "method", "seconds", "CPU seconds", "times faster (spread)", "times less CPU", "times faster per sweep",
         "bytes a label",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.report.charts import SCHEMA
+from crowdassay.results.report.charts import SCHEMA
 
 RESAMPLES = 2000
 TRUTHS_TO_COUNT = 100  # from which a dataset counts among the worst

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from crowdassay import Assay, DawidSkene, MinimaxEntropy
-from crowdassay.simulation.simulate import simulate
+from crowdassay.checks.simulate import simulate
 
 METHODS = {
     "minimax": lambda threads: MinimaxEntropy(tol=1e-6, threads=threads),

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay import DawidSkene, MinimaxEntropy, simulate
-from crowdassay.persistence.update import update
+from crowdassay.results.saved.update import update
 
 
 def main() -> None:

@@ -14,10 +14,11 @@ FILES = "<!-- files -->\n"
 
 
 def layers() -> list[list[str]]:
-    """Return the layers of the contract in pyproject.toml, the highest first, each with its modules."""
+    """Return the layers of the contract in pyproject.toml, the highest first, each with its modules; the ground comes last."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contract = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    return [[name.strip().removeprefix("crowdassay.") for name in layer.split("|")] for layer in contract]
+    contract, ground = settings["tool"]["importlinter"]["contracts"]
+    rows = [*(layer.split("|") for layer in contract["layers"]), ground["source_modules"]]
+    return [[name.strip().removeprefix("crowdassay.") for name in row] for row in rows]
 
 
 def modules() -> set[str]:
@@ -29,7 +30,8 @@ def modules() -> set[str]:
 def diagram() -> str:
     """Return the modules with the number of their layer and what they are for; those of one layer do not import each other."""
     lines = []
-    for number, layer in enumerate(layers(), 1):
+    *numbered, ground = layers()
+    for number, layer in [*enumerate(numbered, 1), ("", ground)]:
         lines += [f"{number:>2}  {name:<14}{first_line(PACKAGE / name)}" for name in layer]
     return "```text\n" + "\n".join(lines) + "\n```\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdassay.data.labels import Labels
+from crowdassay.labels.labels import Labels
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -18,8 +18,8 @@ DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "share
 def real() -> Callable[[str], tuple[Labels, np.ndarray]]:
     """Return a loader of real data: labels and truth codes; skips where the data are missing."""
 
-    from crowdassay.io.files import read_labels
-    from crowdassay.io.truth import match_truth
+    from crowdassay.labels.files import read_labels
+    from crowdassay.labels.truth import match_truth
 
     def load(name: str) -> tuple[Labels, np.ndarray]:
         folder = DATA / name
@@ -34,7 +34,7 @@ def real() -> Callable[[str], tuple[Labels, np.ndarray]]:
 @pytest.fixture(scope="session")
 def database() -> Iterator[str]:
     """The URL of a PostgreSQL server, one for all tests; skips where the wheel that brings one is missing."""
-    from databases import postgres
+    from support.databases import postgres
 
     with postgres() as url:
         yield url

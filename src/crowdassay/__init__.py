@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crowdassay.version import VERSION
 
 if TYPE_CHECKING:
-    from crowdassay.data.labels import Labels
-    from crowdassay.datasets.load import load_dataset
+    from crowdassay.checks.simulate import simulate
     from crowdassay.errors import CrowdassayError, CrowdassayWarning
     from crowdassay.estimators.aggregate import aggregate
     from crowdassay.estimators.assay import Assay
@@ -29,37 +28,38 @@ if TYPE_CHECKING:
     from crowdassay.estimators.minimax import MinimaxEntropy
     from crowdassay.estimators.mmsr import MMSR
     from crowdassay.estimators.raykar import RaykarClassifier
+    from crowdassay.estimators.selection.choose import select
+    from crowdassay.estimators.selection.compare import Comparison
+    from crowdassay.estimators.selection.select import grid
     from crowdassay.estimators.singular_vector import SingularVector
     from crowdassay.estimators.spectral import SpectralDawidSkene
     from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
     from crowdassay.estimators.welinder import Welinder
-    from crowdassay.fit.result import Result
-    from crowdassay.io.files import read_labels
-    from crowdassay.io.frames import as_labels
+    from crowdassay.findings.agreement import Agreement, agreement
     from crowdassay.judges.rate import rate
     from crowdassay.judges.rated import Rated
+    from crowdassay.labels.datasets.load import load_dataset
+    from crowdassay.labels.files import read_labels
+    from crowdassay.labels.frames import as_labels
+    from crowdassay.labels.labels import Labels
     from crowdassay.measurement.facets import ManyFacet
     from crowdassay.measurement.partial import PartialCredit
     from crowdassay.measurement.rasch import Rasch
     from crowdassay.measurement.rating import RatingScale
-    from crowdassay.metrics.agreement import Agreement, agreement
-    from crowdassay.model.structures import Structure, reference_sets
+    from crowdassay.models.structures import Structure, reference_sets
     from crowdassay.planning.planned import Planned, plan
     from crowdassay.planning.sizing import Sizing, size_job
     from crowdassay.ranking.bradley_terry import BradleyTerry
-    from crowdassay.selection.choose import select
-    from crowdassay.selection.compare import Comparison
-    from crowdassay.selection.select import grid
-    from crowdassay.simulation.simulate import simulate
+    from crowdassay.results.result import Result
 
 __version__ = VERSION
 
 _HOMES = {
     "Assay": "crowdassay.estimators.assay",
-    "Agreement": "crowdassay.metrics.agreement",
+    "Agreement": "crowdassay.findings.agreement",
     "BeliefPropagation": "crowdassay.estimators.belief_propagation",
     "BradleyTerry": "crowdassay.ranking.bradley_terry",
-    "Comparison": "crowdassay.selection.compare",
+    "Comparison": "crowdassay.estimators.selection.compare",
     "CrowdassayError": "crowdassay.errors",
     "CrowdassayWarning": "crowdassay.errors",
     "DawidSkene": "crowdassay.estimators.dawid_skene",
@@ -68,7 +68,7 @@ _HOMES = {
     "GLAD": "crowdassay.estimators.glad",
     "GoldMajority": "crowdassay.estimators.weighted_vote",
     "KOS": "crowdassay.estimators.kos",
-    "Labels": "crowdassay.data.labels",
+    "Labels": "crowdassay.labels.labels",
     "LatentTraitAnalysis": "crowdassay.estimators.latent_trait",
     "MACE": "crowdassay.estimators.mace",
     "MMSR": "crowdassay.estimators.mmsr",
@@ -84,28 +84,28 @@ _HOMES = {
     "Rated": "crowdassay.judges.rated",
     "RatingScale": "crowdassay.measurement.rating",
     "RaykarClassifier": "crowdassay.estimators.raykar",
-    "Result": "crowdassay.fit.result",
+    "Result": "crowdassay.results.result",
     "SingularVector": "crowdassay.estimators.singular_vector",
     "Sizing": "crowdassay.planning.sizing",
     "SpectralDawidSkene": "crowdassay.estimators.spectral",
-    "Structure": "crowdassay.model.structures",
+    "Structure": "crowdassay.models.structures",
     "TwoCoin": "crowdassay.estimators.coins",
     "Wawa": "crowdassay.estimators.weighted_vote",
     "Welinder": "crowdassay.estimators.welinder",
     "ZeroBasedSkill": "crowdassay.estimators.weighted_vote",
     "aggregate": "crowdassay.estimators.aggregate",
-    "agreement": "crowdassay.metrics.agreement",
-    "as_labels": "crowdassay.io.frames",
+    "agreement": "crowdassay.findings.agreement",
+    "as_labels": "crowdassay.labels.frames",
     "compare": "crowdassay.estimators.compare",
-    "grid": "crowdassay.selection.select",
-    "load_dataset": "crowdassay.datasets.load",
+    "grid": "crowdassay.estimators.selection.select",
+    "load_dataset": "crowdassay.labels.datasets.load",
     "load_model": "crowdassay.estimators.load",
     "plan": "crowdassay.planning.planned",
     "rate": "crowdassay.judges.rate",
-    "read_labels": "crowdassay.io.files",
-    "reference_sets": "crowdassay.model.structures",
-    "select": "crowdassay.selection.choose",
-    "simulate": "crowdassay.simulation.simulate",
+    "read_labels": "crowdassay.labels.files",
+    "reference_sets": "crowdassay.models.structures",
+    "select": "crowdassay.estimators.selection.choose",
+    "simulate": "crowdassay.checks.simulate",
     "size_job": "crowdassay.planning.sizing",
 }
 

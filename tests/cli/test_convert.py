@@ -6,8 +6,8 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-import exports
-from crowdassay.io.files import read_labels
+from crowdassay.labels.files import read_labels
+from support import exports
 
 ROWS = [
     ("i1", "warm", "", "", "t1", "ann@x.org", "APPROVED"),

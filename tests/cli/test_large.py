@@ -11,11 +11,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.cli.holding import memory_needed, too_large
-from crowdassay.data.labels import COMPILED_LABELS
+from crowdassay.checks.simulate import simulate
+from crowdassay.cli.places import memory_needed, too_large
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
-from crowdassay.simulation.simulate import simulate
+from crowdassay.labels.labels import COMPILED_LABELS
 
 MEASURED = """
 import re, sys, threading, time
@@ -143,7 +143,7 @@ def test_files_are_chosen_where_memory_will_not_do(answers, capsys):
 
 
 def test_more_workers_than_the_memory_has_room_for_are_refused_before_the_fit(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("crowdassay.cli.holding.PER_WORKER", 50_000_000)
+    monkeypatch.setattr("crowdassay.cli.places.PER_WORKER", 50_000_000)
     path = tmp_path / "labels.csv"
     path.write_text("item,worker,label\n" + "".join(f"i{n // 3},w{n % 15},{n % 2}\n" for n in range(60)))
     code, _, err = run("aggregate", path, "--engine", "files", "--memory", "600MB", "--out", tmp_path / "out")

@@ -124,7 +124,7 @@ def test_a_bad_price_list_is_refused(job, run, text, word):
 
 
 def test_labels_a_model_and_a_store_are_planned_alike(job, run):
-    from crowdassay.store.store import open_store
+    from crowdassay.service.store.store import open_store
 
     run("aggregate", job / "labels.csv", "--save-model", job / "model", "--quiet")
     store = open_store(job / "job.db")
@@ -140,8 +140,8 @@ def test_labels_a_model_and_a_store_are_planned_alike(job, run):
 
 
 def test_a_store_knows_items_without_labels_and_classes_itself(job, run):
-    from crowdassay.store.known import Item, add_items, add_truths
-    from crowdassay.store.store import open_store
+    from crowdassay.service.store.known import Item, add_items, add_truths
+    from crowdassay.service.store.store import open_store
 
     store = open_store(job / "job.db")
     store.add(rows(job / "labels.csv"))

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from panels import CLASSES, judged, word
+from support.panels import CLASSES, judged, word
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from crowdassay import load_model
-from databases import PYTHON, environment
-from service import RUN
+from support.databases import PYTHON, environment
+from support.service import RUN
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import click
 import pytest
 
 from crowdassay import Assay
-from crowdassay.cli.grouped import HEADINGS
+from crowdassay.cli.help import HEADINGS
 from crowdassay.cli.main import cli
-from crowdassay.insight.notes import ABOUT_WORKERS
-from crowdassay.report.build import build_report
+from crowdassay.findings.notes import ABOUT_WORKERS
+from crowdassay.results.report.build import build_report
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crowdassay.kernels import small
+from crowdassay.engines.kernels import small
 
 
 @pytest.fixture(autouse=True)

@@ -5,20 +5,22 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import Assay
-from crowdassay.data.labels import Labels
-from crowdassay.engines import gpu, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
 from crowdassay.engines.gather import Wanted, take
-from crowdassay.engines.gpu import GpuEngine
-from crowdassay.engines.light import is_light
-from crowdassay.engines.local import LocalEngine
-from crowdassay.fit.judges import ByPool
-from crowdassay.kernels import reference
-from crowdassay.model.family import Model
-from crowdassay.model.structures import nominal, reference_sets, resolve
-from crowdassay.pool.judge import Pool
-from engines.simulator import simulated_card
-from problems import random_labels
+from crowdassay.engines.gpu import engine as gpu
+from crowdassay.engines.gpu import layout as gpu_layout
+from crowdassay.engines.gpu import store as gpu_store
+from crowdassay.engines.gpu.engine import GpuEngine
+from crowdassay.engines.kernels import reference
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import Model
+from crowdassay.models.structures import nominal, reference_sets, resolve
+from crowdassay.results.posteriors import ByPool
+from crowdassay.solvers.assay.pool import Pool
+from support.problems import random_labels
+from support.simulator import simulated_card
 
 
 class Small:

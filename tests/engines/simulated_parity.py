@@ -8,17 +8,17 @@ import pytest
 
 from crowdassay import as_labels
 from crowdassay.checks.engines import problems
-from crowdassay.engines.gpu import GpuEngine
+from crowdassay.checks.simulate import simulate
+from crowdassay.engines.files.place import Spooled
+from crowdassay.engines.gpu.engine import GpuEngine
+from crowdassay.engines.gpu.place import Card
+from crowdassay.engines.memory.place import Memory
 from crowdassay.errors import CrowdassayError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.fit.run import fit
-from crowdassay.holders.card import Card
-from crowdassay.holders.memory import Memory
-from crowdassay.holders.spool import Spooled
-from crowdassay.io.spool import spool_labels
-from crowdassay.simulation.simulate import simulate
-from engines.simulator import simulated_card
-from parity import same_result
+from crowdassay.labels.spool import spool_labels
+from crowdassay.results.run import fit
+from support.parity import same_result
+from support.simulator import simulated_card
 
 ABROAD = [name for name, method in METHODS.items() if method.make().needs_memory() is None]
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from crowdassay.checks.engines import CHECKS
-from crowdassay.engines.files import FilesEngine
-from crowdassay.engines.local import LocalEngine
+from crowdassay.checks.simulate import simulate
+from crowdassay.engines.files.engine import FilesEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.methods import METHODS
-from crowdassay.io.spool import spool_labels
-from crowdassay.simulation.simulate import simulate
-from engines.fake_engine import FakeEngine
+from crowdassay.labels.spool import spool_labels
+from support.fake_engine import FakeEngine
 
 LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"few": False}}
 FILES = {"files": {}, "files, one thread": {"threads": 1}}

@@ -3,22 +3,22 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.engines.files import FilesEngine
-from crowdassay.engines.local import LocalEngine
+from crowdassay.checks.simulate import simulate
+from crowdassay.engines.files.engine import FilesEngine
+from crowdassay.engines.files.place import Spooled
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.memory.place import Memory
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
 from crowdassay.estimators.minimax import MinimaxEntropy
-from crowdassay.fit.run import fit
-from crowdassay.fit.write import write_result
-from crowdassay.holders.memory import Memory
-from crowdassay.holders.spool import Spooled
-from crowdassay.io.spool import spool_labels
-from crowdassay.io.tables import TABLES
-from crowdassay.model.family import Model
-from crowdassay.model.structures import nominal
-from crowdassay.simulation.simulate import simulate
-from parity import same_table
+from crowdassay.labels.spool import spool_labels
+from crowdassay.labels.tables import TABLES
+from crowdassay.models.family import Model
+from crowdassay.models.structures import nominal
+from crowdassay.results.run import fit
+from crowdassay.results.write import write_result
+from support.parity import same_table
 
 LABELS = simulate(np.random.default_rng(0), n_items=3000, n_workers=40, n_classes=3)[0]
 

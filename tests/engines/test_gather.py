@@ -3,11 +3,11 @@ import pytest
 
 from crowdassay.engines.base import Weights
 from crowdassay.engines.blind import Blind
-from crowdassay.engines.files import FilesEngine
+from crowdassay.engines.files.engine import FilesEngine
 from crowdassay.engines.gather import Wanted, join, take
-from crowdassay.engines.local import LocalEngine
-from crowdassay.io.spool import spool_labels
-from problems import random_labels
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.spool import spool_labels
+from support.problems import random_labels
 
 
 def test_known_items_samples_and_workers():

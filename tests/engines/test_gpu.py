@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MinimaxEntropy
-from crowdassay.engines import gpu_card, gpu_layout, gpu_store
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.gpu import device as gpu_card
+from crowdassay.engines.gpu import layout as gpu_layout
+from crowdassay.engines.gpu import place as card
+from crowdassay.engines.gpu import store as gpu_store
+from crowdassay.engines.kernels.gpu_tables import contrasts, unpack
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.holders import card
-from crowdassay.kernels.gpu_tables import contrasts, unpack
-from crowdassay.model.family import Model, centred_metric
-from crowdassay.model.structures import nominal, ordinal
+from crowdassay.models.family import Model, centred_metric
+from crowdassay.models.structures import nominal, ordinal
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.card import CardProblem
-from problems import random_labels
+from crowdassay.solvers.gpu import CardProblem
+from support.problems import random_labels
 
 
 def test_kernels_in_the_simulator():

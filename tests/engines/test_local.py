@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine, block_edges
+from crowdassay.engines.memory.engine import LocalEngine, block_edges
 from crowdassay.errors import ParameterError
-from crowdassay.model.family import Model
-from crowdassay.model.structures import nominal
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.models.family import Model
+from crowdassay.models.structures import nominal
+from support.problems import random_labels
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_no_threads_is_refused():
 
 
 def test_a_slow_first_use_is_announced(monkeypatch):
-    from crowdassay.engines import local
+    from crowdassay.engines.memory import engine as local
 
     monkeypatch.setattr(local, "SILENT_SECONDS", 0.0)
     said = []
@@ -101,6 +101,6 @@ def test_kernels_are_cached_where_the_package_cannot_be_written(tmp_path):
     home.mkdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
     environment |= {"HOME": str(home), "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    use = "import numpy as np; from crowdassay.kernels import compiled; compiled.floored_exp(*np.zeros((2, 1, 2, 2)))"
+    use = "import numpy as np; from crowdassay.engines.kernels import compiled; compiled.floored_exp(*np.zeros((2, 1, 2, 2)))"
     subprocess.run([sys.executable, "-c", use], env=environment, check=True, cwd=tmp_path)
     assert list(home.rglob("compiled.floored_exp*.nbc"))

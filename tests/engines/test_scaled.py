@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import log_softmax
-from crowdassay.engines.scaled import ScaledEngine
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.engines.memory.scaled import ScaledEngine
+from crowdassay.statistics import log_softmax
+from support.problems import random_labels
 
 
 def slow(labels, tables, log_scale, weights):

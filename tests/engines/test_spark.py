@@ -17,22 +17,22 @@ import pytest
 
 from crowdassay import KOS, Assay, DawidSkene, MajorityVote, MinimaxEntropy
 from crowdassay.checks.engines import problems
-from crowdassay.engines import spark_session
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
-from crowdassay.engines.spark import SparkEngine
-from crowdassay.engines.spark_data import encode_frame, plain_columns
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.spark import session as spark_session
+from crowdassay.engines.spark import write as spark_write
+from crowdassay.engines.spark.data import encode_frame, plain_columns
+from crowdassay.engines.spark.engine import SparkEngine
+from crowdassay.engines.spark.place import Spark
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
-from crowdassay.fit.run import fit
-from crowdassay.fit.write import write_result
-from crowdassay.holders import spark_write
-from crowdassay.holders.memory import Memory
-from crowdassay.holders.spark import Spark
-from crowdassay.io.coding import float_text
-from crowdassay.model.family import Model
-from crowdassay.model.structures import STRUCTURES, resolve
-from engines.java import find_java
-from parity import same_result
+from crowdassay.labels.coding import float_text
+from crowdassay.models.family import Model
+from crowdassay.models.structures import STRUCTURES, resolve
+from crowdassay.results.run import fit
+from crowdassay.results.write import write_result
+from support.java import find_java
+from support.parity import same_result
 
 # PySpark warns of pandas 3, and leaves sockets to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::UserWarning")

@@ -8,12 +8,13 @@ import pyarrow as pa
 import pytest
 
 from crowdassay.checks.engines import CHECKS, problems
-from crowdassay.engines import spark_session, spark_tasks
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
-from crowdassay.engines.spark import DIRECT_BYTES, MOST_MISSED, SparkEngine
-from crowdassay.engines.spark_tasks import Pack, block_items, rows_of
-from engines.fake_spark import fake_labels
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.spark import session as spark_session
+from crowdassay.engines.spark import tasks as spark_tasks
+from crowdassay.engines.spark.engine import DIRECT_BYTES, MOST_MISSED, SparkEngine
+from crowdassay.engines.spark.tasks import Pack, block_items, rows_of
+from support.fake_spark import fake_labels
 
 ENGINES = {
     "collected": lambda labels: SparkEngine(fake_labels(labels)),

@@ -6,15 +6,15 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import Assay, MajorityVote, aggregate, as_labels, load_model
-from crowdassay.data.labels import Labels
-from crowdassay.engines.files import FilesEngine
+from crowdassay.engines.files.engine import FilesEngine
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.io.spool import spool_labels
-from crowdassay.metrics.scores import error_rate
-from crowdassay.pool.constants import shipped
-from crowdassay.pool.judge import judge
-from crowds import draw_workers
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.spool import spool_labels
+from crowdassay.models.assay.constants import shipped
+from crowdassay.solvers.assay.pool import judge
+from support.crowds import draw_workers
+from support.problems import random_labels
 
 
 def misled(seed=0, n_items=600, n_workers=12):

@@ -6,13 +6,13 @@ import pytest
 from scipy.special import betaln, logit
 
 from crowdassay import BeliefPropagation, Labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators import belief_propagation as bp
 from crowdassay.estimators import kos
 from crowdassay.estimators.binary import item_scores, label_signs
-from crowdassay.metrics.scores import error_rate
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 
 def make(item, worker, label, gold=None):

@@ -11,7 +11,7 @@ import crowdassay
 from crowdassay import DawidSkene, MinimaxEntropy, Rasch, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
-from crowdassay.fit.parameters import KINDS, check_types
+from crowdassay.results.parameters import KINDS, check_types
 
 LABELS = simulate(np.random.default_rng(0), n_items=20, n_workers=6)[0]
 PUBLIC = [getattr(crowdassay, name) for name in crowdassay.__all__]

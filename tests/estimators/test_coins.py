@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, OneCoin, ProjectedEM, TwoCoin
-from crowdassay.engines.local import LocalEngine
+from crowdassay.checks.simulate import simulate
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.metrics.scores import error_rate
-from crowdassay.model.family import Model
-from crowdassay.model.structures import resolve
-from crowdassay.simulation.simulate import simulate
+from crowdassay.findings.scores import error_rate
+from crowdassay.models.family import Model
+from crowdassay.models.structures import resolve
 from crowdassay.solvers.coins import coin_tables
 from crowdassay.solvers.profiled import complete, fit_profiled
-from problems import random_labels
+from support.problems import random_labels
 
 THREE, _ = simulate(np.random.default_rng(1), n_items=200, n_workers=12, n_classes=3, structure="agreement", item_spread=0.0)
 

@@ -5,10 +5,10 @@ import pytest
 from sklearn.base import clone
 
 from crowdassay.checks.estimators import CHECKS, check_history, check_probabilities, check_tables
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from support.problems import random_labels
 
 BINARY, _ = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=2, item_spread=0.3)
 THREE, _ = simulate(np.random.default_rng(1), n_items=60, n_workers=8, n_classes=3, item_spread=0.3)

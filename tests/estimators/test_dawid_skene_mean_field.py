@@ -5,11 +5,11 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from crowdassay import DawidSkeneMeanField
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.dawid_skene_mean_field import dirichlet_prior
-from crowdassay.metrics.scores import distance_errors, error_rate
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.findings.scores import distance_errors, error_rate
+from support.problems import random_labels
 
 
 def log_beta(rows):

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from crowdassay import EigenvectorRatio, as_labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.binary import label_signs, sign_matrix
 from crowdassay.estimators.eigenvector_ratio import find_reliability, off_diagonal
-from crowdassay.metrics.scores import error_rate
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 
 def one_coin(seed, **options):

@@ -6,16 +6,16 @@ import pytest
 from scipy.special import expit
 
 from crowdassay import GLAD, MajorityVote, simulate
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import log_softmax
-from crowdassay.engines.scaled import ScaledEngine
+from crowdassay.engines.memory.scaled import ScaledEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.glad import LogisticLikelihood, TableLikelihood
 from crowdassay.estimators.latent_trait import ThresholdLikelihood, prior_mean
-from crowdassay.metrics.scores import error_rate
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.labels import Labels
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled
-from problems import random_labels
+from crowdassay.statistics import log_softmax
+from support.problems import random_labels
 
 
 def make_problem(kind, labels):

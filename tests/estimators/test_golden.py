@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.simulation.simulate import simulate
 
 FILE = Path(__file__).with_name("golden.json")
 

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from crowdassay import KOS, MajorityVote
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.binary import label_signs, log_odds_scale
 from crowdassay.estimators.kos import first_messages
-from crowdassay.metrics.scores import error_rate
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 
 def by_hand(labels, messages, iterations):

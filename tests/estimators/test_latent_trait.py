@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import LatentTraitAnalysis, MajorityVote
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import log_softmax
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.latent_trait import prior_mean, threshold_tables
-from crowdassay.metrics.scores import distance_errors, error_rate
-from problems import random_labels
+from crowdassay.findings.scores import distance_errors, error_rate
+from crowdassay.labels.labels import Labels
+from crowdassay.statistics import log_softmax
+from support.problems import random_labels
 
 
 def simulate_trait(seed, n_items=500, n_workers=20, n_classes=5, labels_per_item=7):

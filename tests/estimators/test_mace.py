@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from crowdassay import MACE, OneCoin, as_labels, simulate
-from crowdassay.data.labels import Labels
 from crowdassay.errors import ParameterError
-from crowdassay.metrics.scores import error_rate
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.labels import Labels
 from crowdassay.solvers.mace import KnowingUpdate
-from problems import random_labels
+from support.problems import random_labels
 
 
 def marginal(labels, theta, xi):

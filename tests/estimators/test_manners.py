@@ -23,7 +23,7 @@ from crowdassay import (
     simulate,
 )
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.io.files import table_of
+from crowdassay.labels.files import table_of
 
 LABELS, TRUTH = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)
 LONG = table_of(LABELS).to_pandas().rename(columns={"item": "task", "worker": "annotator", "label": "answer"})

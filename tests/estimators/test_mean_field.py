@@ -5,10 +5,10 @@ import pytest
 from scipy.special import betaln, logsumexp
 
 from crowdassay import MeanField, OneCoin
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import ParameterError
-from crowdassay.metrics.scores import error_rate
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 
 def exact_evidence(labels, a, b):

@@ -8,9 +8,9 @@ import pytest
 
 from crowdassay import DawidSkene, Labels, MajorityVote, MinimaxEntropy, reference_sets, simulate
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.local import log_softmax
 from crowdassay.errors import ParameterError
-from crowdassay.metrics.scores import error_rate
+from crowdassay.findings.scores import error_rate
+from crowdassay.statistics import log_softmax
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import pytest
 from crowdassay import MMSR, as_labels
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.mmsr import skill_accuracy, worker_agreement
-from crowdassay.metrics.scores import error_rate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 
 def draw(seed, accuracy, n_items=1500, n_classes=3, share=0.6):

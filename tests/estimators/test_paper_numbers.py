@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy
-from crowdassay.metrics.scores import distance_errors, error_rate
+from crowdassay.findings.scores import distance_errors, error_rate
 
 # data, structure, objective at gamma = 1/4, error in percent when converged, error in percent with the authors' stop rule
 MINIMAX = [

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from crowdassay import DawidSkene, RaykarClassifier, simulate
 from crowdassay.checks.estimators import CHECKS
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.metrics.scores import error_rate
+from crowdassay.findings.scores import error_rate
 from crowdassay.solvers.logistic import fit_logistic, logistic_loss
-from problems import random_labels
+from support.problems import random_labels
 
 
 def problem(seed=0, n_items=400, labels_per_item=3, n_classes=3):

@@ -3,13 +3,13 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import Labels, MajorityVote, SingularVector, as_labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError
 from crowdassay.estimators.binary import first_weights, label_signs, sign_matrix
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.singular_vector import connected_parts
-from crowdassay.metrics.scores import error_rate
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 
 def dense(labels):

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, SpectralDawidSkene, as_labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.spectral import decompose, group_means, spectral_tables, split_workers, symmetric
-from crowdassay.metrics.scores import error_rate
-from crowdassay.simulation.simulate import simulate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 
 def test_an_orthogonal_tensor_is_taken_apart():

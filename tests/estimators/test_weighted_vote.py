@@ -4,8 +4,8 @@ import pytest
 from crowdassay import GoldMajority, MajorityVote, Wawa, ZeroBasedSkill, as_labels, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.weighted_vote import share_right, weighted_shares
-from crowdassay.metrics.scores import error_rate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from support.problems import random_labels
 
 SPAMMED = [
     ("x", "a", 0),

@@ -7,11 +7,11 @@ from scipy.stats import norm
 
 from crowdassay import MajorityVote, Welinder
 from crowdassay.checks.estimators import check_gold, check_row_order
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.welinder import Problem
-from crowdassay.metrics.scores import error_rate
-from problems import random_labels
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.labels import Labels
+from support.problems import random_labels
 
 
 def draw(seed, n_items, n_workers, dimension, spread, flip=1.0):

@@ -15,7 +15,7 @@ from pathlib import Path
 import atheris
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-with atheris.instrument_imports(include=["crowdassay.io", "crowdassay.data", "json", "csv", "zipfile"]):
+with atheris.instrument_imports(include=["crowdassay.labels", "crowdassay.labels", "json", "csv", "zipfile"]):
     from faults import plays
 
 CORPUS = Path(__file__).parent / "corpus"

@@ -37,13 +37,13 @@ def warm_up(folder: Path) -> None:
     """Load what a run loads, which takes a second in which nothing is written: the children inherit it."""
     import duckdb  # noqa: F401  its threads would not survive the fork, so that it is not used here
 
-    import crowdassay.cli.holding
-    import crowdassay.report.build
-    import crowdassay.report.charts  # noqa: F401
+    import crowdassay.cli.places
+    import crowdassay.results.report.build
+    import crowdassay.results.report.charts  # noqa: F401
     from crowdassay.estimators.majority import MajorityVote
-    from crowdassay.fit.summary import summarise
-    from crowdassay.fit.write import write_result
-    from crowdassay.io.frames import as_labels
+    from crowdassay.labels.frames import as_labels
+    from crowdassay.results.summary import summarise
+    from crowdassay.results.write import write_result
 
     result = MajorityVote().fit(as_labels((["a", "a", "b"], ["x", "y", "x"], ["0", "1", "0"]))).result_
     write_result(result, summarise(result, "majority"), folder, "csv")

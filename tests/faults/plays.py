@@ -9,18 +9,18 @@ from unittest import mock
 
 import pyarrow as pa
 
-import exports
-from crowdassay.data.labels import Labels
 from crowdassay.errors import CrowdassayError
-from crowdassay.io.database import ask
-from crowdassay.io.encode import encode
-from crowdassay.io.files import read_labels, read_truth
-from crowdassay.io.formats.record import Rows, finish
-from crowdassay.io.formats.registry import FORMATS, PLAIN, read, recognise
-from crowdassay.io.look import look
-from crowdassay.io.repeats import POLICIES
+from crowdassay.labels.database import ask
+from crowdassay.labels.encode import encode
+from crowdassay.labels.files import read_labels, read_truth
+from crowdassay.labels.formats.record import Rows, finish
+from crowdassay.labels.formats.registry import FORMATS, PLAIN, read, recognise
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.look import look
+from crowdassay.labels.repeats import POLICIES
 from crowdassay.read_options import ReadOptions
 from faults import tables
+from support import exports
 
 ROWS = [("0", "1", "1"), ("0", "2", "0"), ("1", "1", "0"), ("1", "2", "0")]
 TOOLS = (None, PLAIN, *FORMATS)
@@ -77,7 +77,7 @@ def play_table(data: bytes, folder: Path) -> Labels | None:
         return None
 
     def read_it(*, quickly: bool) -> Labels:
-        with mock.patch("crowdassay.io.source.ask", ask if quickly else lambda *_: None):
+        with mock.patch("crowdassay.labels.source.ask", ask if quickly else lambda *_: None):
             return read_labels(path, format=tool, missing=missing, repeats=policy)
 
     if "json" in name or "parquet" in name or readers == "duckdb":

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from service import Client, start
+from support.service import Client, start
 
 
 def load(port: int, number: int, turn: int, acknowledged: list[str], stop: threading.Event) -> None:

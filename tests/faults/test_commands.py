@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crowdassay.errors import FileError
-from crowdassay.io.write import write_bytes
+from crowdassay.labels.write import write_bytes
 
 ROWS = "item,worker,label\na,v,x\na,w,y\nb,v,x\nb,w,x\n"
 

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.errors import DataError
-from crowdassay.io.files import read_labels
-from crowdassay.io.frames import as_labels
+from crowdassay.labels.files import read_labels
+from crowdassay.labels.frames import as_labels
 
 HEAD = "item,worker,label\n"
 GOOD = HEAD + "a,w,x\na,v,y\nb,w,x\nb,v,x\n"
@@ -215,7 +215,7 @@ def test_row_30_sql_in_column_names(put):
 
 
 def test_row_30_duckdb_opens_no_other_file(put):
-    from crowdassay.io.database import ask
+    from crowdassay.labels.database import ask
 
     secret, path = put("secret\n1\n", "secret.csv"), put(GOOD)
 

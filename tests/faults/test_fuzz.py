@@ -67,7 +67,7 @@ def test_most_tables_made_of_bytes_are_read(tmp_path):
 )
 def test_any_three_columns_make_labels_or_a_sentence(rows, policy):
     from crowdassay.errors import CrowdassayError
-    from crowdassay.io.frames import as_labels
+    from crowdassay.labels.frames import as_labels
 
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     try:

@@ -25,7 +25,7 @@ def test_row_22_a_signal_ends_within_a_second_and_nothing_is_written(tmp_path):
     arguments = ["aggregate", labels, *options, "--out", tmp_path / "results"]
     # The child slows itself down, so that the signal comes in the middle of the fit.
     slow = (
-        "import sys, time\nfrom crowdassay.engines.local import LocalEngine\nfrom crowdassay.cli.main import main\n"
+        "import sys, time\nfrom crowdassay.engines.memory.engine import LocalEngine\nfrom crowdassay.cli.main import main\n"
         "count = LocalEngine.count\n"
         "def slowly(*a, **k):\n    print('pass', file=sys.stderr, flush=True)\n    time.sleep(0.1)\n    return count(*a, **k)\n"
         "LocalEngine.count = slowly\nmain(sys.argv[1:])\n"

@@ -10,7 +10,7 @@ from crowdassay.engines.base import FEW_CELLS
 from crowdassay.estimators import minimax
 from crowdassay.estimators.minimax import LONG_PASS_CELLS, cells
 from crowdassay.solvers.scaled import worth_another
-from databases import PYTHON, environment
+from support.databases import PYTHON, environment
 
 LABELS = "item,worker,label\na,x,1\na,y,1\nb,x,0\nb,y,1\nc,x,0\nc,y,0\n"
 

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay.data.labels import Labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.estimators.minimax import MinimaxEntropy
-from crowdassay.fit import limits
-from crowdassay.io.frames import as_labels
-from crowdassay.metrics.agreement import agreement
-from crowdassay.simulation.simulate import simulate
+from crowdassay.findings.agreement import agreement
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.labels import Labels
+from crowdassay.results import limits
 
 LABELS, _ = simulate(np.random.default_rng(5), n_items=30, n_workers=6, n_classes=2, item_spread=0.2)
 CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points

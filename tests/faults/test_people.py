@@ -6,10 +6,10 @@ import zipfile
 import numpy as np
 import pytest
 
-import exports
 from crowdassay.errors import DataError
-from crowdassay.io import archive
-from crowdassay.io.files import read_labels
+from crowdassay.labels import archive
+from crowdassay.labels.files import read_labels
+from support import exports
 
 ROWS = [("i1", "ann@example.org", "warm"), ("i1", "bob@example.org", "cold"), ("i2", "ann@example.org", "cold")]
 
@@ -98,10 +98,10 @@ def test_row_28_zip_bombs(tmp_path, monkeypatch):
 
 
 def test_row_34_no_gpu_is_one_sentence():
-    from crowdassay.engines.gpu_card import missing
-    from crowdassay.engines.local import LocalEngine
-    from crowdassay.holders.card import Card
-    from problems import random_labels
+    from crowdassay.engines.gpu.device import missing
+    from crowdassay.engines.gpu.place import Card
+    from crowdassay.engines.memory.engine import LocalEngine
+    from support.problems import random_labels
 
     if missing() is None:
         pytest.skip("there is a card")

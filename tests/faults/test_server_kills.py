@@ -2,8 +2,8 @@
 
 import pytest
 
-from databases import fresh_schema, postgres
 from faults.server_kills import kill_servers
+from support.databases import fresh_schema, postgres
 
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
 

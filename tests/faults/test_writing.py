@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crowdassay.checks.simulate import simulate
 from crowdassay.errors import FileError
 from crowdassay.estimators.majority import MajorityVote
-from crowdassay.fit.summary import summarise
-from crowdassay.fit.write import write_result
-from crowdassay.io import folder as folders
-from crowdassay.io.tables import TABLES, check_results
-from crowdassay.simulation.simulate import simulate
+from crowdassay.labels import folder as folders
+from crowdassay.labels.tables import TABLES, check_results
+from crowdassay.results.summary import summarise
+from crowdassay.results.write import write_result
 
 LABELS, _ = simulate(np.random.default_rng(1), n_items=20, n_workers=6, n_classes=2)
 RESULT = MajorityVote().fit(LABELS).result_
@@ -188,7 +188,7 @@ def test_row_23_paths_that_cannot_be(run, tmp_path):
 
 
 def test_row_23_a_vanishing_input(run, tmp_path, monkeypatch):
-    from crowdassay.io import look
+    from crowdassay.labels import look
 
     labels = tmp_path / "labels.csv"
     labels.write_text("item,worker,label\na,v,x\na,w,y\n")

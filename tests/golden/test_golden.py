@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from conftest import DATA
-from golden_cases import CASES, DATASET_COMMANDS, DATASETS, copy_dataset, write_examples
-from golden_transcript import transcript
+from support.golden_cases import CASES, DATASET_COMMANDS, DATASETS, copy_dataset, write_examples
+from support.golden_transcript import transcript
 
 EXPECTED = Path(__file__).with_name("expected")
 

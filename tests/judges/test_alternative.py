@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from crowdassay.judges.alternative import may_replace, rejected
+from crowdassay.judges.alternative import may_replace
+from crowdassay.statistics import discoveries
 
 
 def noisy(generator, truth, accuracy):
@@ -58,4 +59,4 @@ def test_false_discoveries_are_held_as_statsmodels_does():
     for _ in range(20):
         p_values = generator.random(7) ** 4
         theirs = multitest.multipletests(p_values, 0.05, "fdr_by")[0]
-        assert rejected(p_values, 0.05).tolist() == theirs.tolist()
+        assert discoveries(p_values, np.ones(len(p_values), bool), 0.05, dependent=True).tolist() == theirs.tolist()

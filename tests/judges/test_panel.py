@@ -11,7 +11,7 @@ from crowdassay.judges.people import gather_people
 from crowdassay.judges.ppi import wilson
 from crowdassay.judges.rate import rate
 from crowdassay.judges.verdicts import split_verdicts
-from panels import judged
+from support.panels import judged
 
 
 def test_kappa_is_that_of_scikit_learn():

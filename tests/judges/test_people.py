@@ -7,7 +7,7 @@ from crowdassay import as_labels
 from crowdassay.judges.people import gather_people
 from crowdassay.judges.rates import Evidence, find_rates
 from crowdassay.judges.verdicts import split_verdicts
-from panels import judged
+from support.panels import judged
 
 
 def seen_by(labels, *people, **more):

@@ -14,7 +14,7 @@ from crowdassay.judges.rates import Evidence, find_rates
 from crowdassay.judges.sentences import about_help
 from crowdassay.judges.strata import choose_strata, disputed_strata
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
-from panels import judged, word
+from support.panels import judged, word
 
 PANELS = ("css_stance", "judgebench", "css_misinfo")
 

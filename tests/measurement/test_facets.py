@@ -14,7 +14,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.measurement.design import make_design
 from crowdassay.measurement.facets_fit import Problem
 from crowdassay.measurement.ratings import read_ratings
-from science import BY_SCORE, CHILDREN, PARTIAL_CREDIT, RATING_SCALE, TAM_JOINT, TAM_MARGINAL
+from support.science import BY_SCORE, CHILDREN, PARTIAL_CREDIT, RATING_SCALE, TAM_JOINT, TAM_MARGINAL
 
 # Section 6 of the Law School Admission Test: how many of 1000 students had each pattern (Bock and Lieberman 1970).
 LSAT = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowdassay import PartialCredit, Rasch
-from draws import draw_scores
+from support.draws import draw_scores
 
 girth = pytest.importorskip("girth", reason="girth, the package compared with, is not installed: pip install girth")
 

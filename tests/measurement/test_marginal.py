@@ -13,7 +13,7 @@ from crowdassay.measurement import information
 from crowdassay.measurement.information import covariance
 from crowdassay.measurement.marginal import Marginal
 from crowdassay.measurement.responses import read_responses
-from draws import draw_scores
+from support.draws import draw_scores
 
 MODELS = [Rasch(), RatingScale(), PartialCredit()]
 

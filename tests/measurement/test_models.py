@@ -7,7 +7,7 @@ import pytest
 
 from crowdassay import DawidSkene, MajorityVote, PartialCredit, Rasch, RatingScale, simulate
 from crowdassay.errors import DataError, NotFittedError, ParameterError
-from draws import draw_scores
+from support.draws import draw_scores
 
 STEPS = np.linspace(-1.5, 1.5, 8)[:, None] + np.array([-1.0, 0.2, 0.8])
 

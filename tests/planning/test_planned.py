@@ -6,8 +6,8 @@ import pytest
 import crowdassay
 from crowdassay import Assay, simulate
 from crowdassay.errors import CrowdassayError
-from crowdassay.fit.summary import estimated_error
 from crowdassay.planning.stop import known_needed, limit_of, shipped_law
+from crowdassay.results.summary import estimated_error
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay import Labels
-from crowdassay.planning.dependence import Dependence
+from crowdassay.models.assay.dependence import Dependence
 from crowdassay.planning.tables import without, worker_tables
 
 ALIKE = Dependence(overlap=0.0)

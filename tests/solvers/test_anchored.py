@@ -3,17 +3,17 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln, log_softmax, polygamma, psi
 
-from crowdassay.data.labels import Labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.local import LocalEngine
-from crowdassay.engines.random_items import RandomItemsEngine
-from crowdassay.fit.judges import ByTables
-from crowdassay.simulation.simulate import simulate
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.memory.random_items import RandomItemsEngine
+from crowdassay.labels.labels import Labels
+from crowdassay.results.posteriors import ByTables
 from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
+from crowdassay.solvers.assay.population import USUAL, WIDTH, Population
 from crowdassay.solvers.gamma import digamma, trigamma
-from crowdassay.solvers.population import USUAL, WIDTH, Population
-from problems import random_labels
+from support.problems import random_labels
 
 
 def tables(labels, seed=0):

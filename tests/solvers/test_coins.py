@@ -6,10 +6,10 @@ from scipy.special import digamma
 from scipy.stats import beta
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.solvers.coins import coin_tables, coin_update, mean_field_update
 from crowdassay.solvers.em import fit_em
-from problems import random_labels
+from support.problems import random_labels
 
 
 @pytest.fixture

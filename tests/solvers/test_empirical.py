@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from crowdassay import MinimaxEntropy
-from crowdassay.data.labels import Labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.minimax_model import make_model
-from crowdassay.metrics.scores import error_rate
-from crowdassay.model.family import VANISHING, Model, centred_metric, usual_gamma
-from crowdassay.model.structures import nominal
-from crowdassay.simulation.simulate import simulate
+from crowdassay.findings.scores import error_rate
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import VANISHING, Model, centred_metric, usual_gamma
+from crowdassay.models.structures import nominal
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.empirical import learned_prior
-from problems import random_labels
+from support.problems import random_labels
 
 
 def model(n_classes, *, population=True, metric=False):

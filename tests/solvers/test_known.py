@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from crowdassay.pool.constants import shipped
-from crowdassay.pool.judge import judge
-from crowdassay.solvers.known import contradiction, correct, learn, objective, read_lesson, score_workers
-from pools import a_pool
-from problems import random_labels
+from crowdassay.models.assay.constants import shipped
+from crowdassay.solvers.assay.gold import contradiction, correct, learn, objective, read_lesson, score_workers
+from crowdassay.solvers.assay.pool import judge
+from support.pools import a_pool
+from support.problems import random_labels
 
 
 def a_lesson(seed=0, n_items=12, trust=None):

@@ -2,11 +2,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import LocalEngine
-from crowdassay.pool.constants import shipped
-from crowdassay.solvers.members import fit_effects, fit_precision, fit_tables, slipped, voices
-from crowds import draw_workers
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.labels import Labels
+from crowdassay.models.assay.constants import shipped
+from crowdassay.solvers.assay.members import fit_effects, fit_precision, fit_tables, slipped, voices
+from support.crowds import draw_workers
 
 
 def everybody(label, n_classes):

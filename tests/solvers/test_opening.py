@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
+from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
-from crowdassay.model.family import Model
-from crowdassay.model.structures import resolve
-from crowdassay.simulation.simulate import simulate
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.models.family import Model
+from crowdassay.models.structures import resolve
 from crowdassay.solvers import profiled
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.opening import fit_counts

@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
-from crowdassay.kernels import reference
-from crowdassay.model.family import Model
-from crowdassay.model.structures import STRUCTURES, resolve
-from crowdassay.simulation.simulate import simulate
+from crowdassay.engines.kernels import reference
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.models.family import Model
+from crowdassay.models.structures import STRUCTURES, resolve
 from crowdassay.solvers.algorithm1 import fit_algorithm1, vote_shares
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.profiled import complete, fit_profiled
-from problems import random_labels
+from support.problems import random_labels
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,1 @@
-"""Conformance suites, shipped for third parties too."""
+"""Whether methods are right: conformance suites, simulated labels with known truth, and the tables of the paper."""

@@ -14,17 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
+from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Engine, Weights
-from crowdassay.engines.local import LocalEngine, log_softmax
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.assay import Assay
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.majority import MajorityVote
 from crowdassay.estimators.minimax import MinimaxEntropy
-from crowdassay.model.family import Model
-from crowdassay.model.structures import STRUCTURES, resolve
-from crowdassay.simulation.simulate import simulate
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import Model
+from crowdassay.models.structures import STRUCTURES, resolve
+from crowdassay.statistics import log_softmax
 
 Make = Callable[[Labels], Engine]
 OBJECTIVE_TOLERANCE = 1e-9  # relative

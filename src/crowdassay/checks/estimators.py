@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.data.labels import Labels
 from crowdassay.estimators.base import Estimator
+from crowdassay.labels.labels import Labels
 
 Make = Callable[[], Estimator]
 RUNS_TOLERANCE = 1e-4  # two runs that differ in rounding may stop at slightly different points

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.ending import noting
-from crowdassay.cli.grouped import Grouped
-from crowdassay.cli.holding import engine_options, holding
+from crowdassay.cli.help import Grouped
+from crowdassay.cli.interrupts import noting
+from crowdassay.cli.outputs import check_out, table_options, write_out
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.placing import check_out, table_options, write_out
+from crowdassay.cli.places import engine_options, holding
 from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
     from crowdassay.estimators.methods import Method
-    from crowdassay.fit.result import Result
+    from crowdassay.results.result import Result
 
 FITTING = (
     "ordered", "gold_workers", "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
@@ -86,8 +86,8 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     from crowdassay.cli.gates import failures, read_gates
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import tell
-    from crowdassay.fit.summary import summarise
-    from crowdassay.io.tables import MODEL_FILES, OURS
+    from crowdassay.labels.tables import MODEL_FILES, OURS
+    from crowdassay.results.summary import summarise
 
     chosen, estimator = choose(method, options)
     gates = read_gates(options["fail_if"], truth=options["truth"] is not None)
@@ -135,14 +135,14 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
 def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Write what was asked for beyond the tables: items to label next, the calibration, the report."""
     if options["ask"] is not None:
-        from crowdassay.io.write import write_table
+        from crowdassay.labels.write import write_table
 
         with noting(f"'{options['ask']}'"):
             write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
     if options["calibration"] is not None:
         from crowdassay.errors import DataError
-        from crowdassay.report.chart import save_chart
-        from crowdassay.report.charts import calibration_chart
+        from crowdassay.results.report.chart import save_chart
+        from crowdassay.results.report.charts import calibration_chart
 
         if not result.insight.against.known:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
@@ -183,10 +183,10 @@ def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimat
 def check_pictures(options: dict[str, Any]) -> None:
     """Refuse a chart, report or model that could not be written, before there is anything to write."""
     from crowdassay.errors import FileError, ParameterError
-    from crowdassay.io.write import check_writable
+    from crowdassay.labels.write import check_writable
 
     if options["calibration"] is not None:
-        from crowdassay.report.chart import check_chart
+        from crowdassay.results.report.chart import check_chart
 
         if options["truth"] is None:
             raise ParameterError("--calibration needs --truth to compare with.")
@@ -200,7 +200,7 @@ def check_pictures(options: dict[str, Any]) -> None:
         if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(options["save_model"]):
             raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     if options["report"] is not None:
-        from crowdassay.report.build import check_report
+        from crowdassay.results.report.build import check_report
 
         check_report(options["report"])
     elif options["report_title"] is not None:

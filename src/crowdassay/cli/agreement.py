@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
 from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
-    from crowdassay.metrics.agreement import Agreement
+    from crowdassay.findings.agreement import Agreement
 
 NAMES = {
     "agreement": "Raw agreement",
@@ -46,9 +46,9 @@ MOST_CLASSES = 20
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Measure how far workers agree on LABELS: overall, by class, by worker and by pair of workers."""
-    from crowdassay.io.folder import check_free, replacing_folder
-    from crowdassay.io.write import check_writable, write_table
-    from crowdassay.metrics.agreement import agreement as measure
+    from crowdassay.findings.agreement import agreement as measure
+    from crowdassay.labels.folder import check_free, replacing_folder
+    from crowdassay.labels.write import check_writable, write_table
 
     if out is not None:
         check_writable(out)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
-    from crowdassay.selection.compare import Comparison
+    from crowdassay.estimators.selection.compare import Comparison
 
 ROWS_SHOWN = 10
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
 from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.reading import read, reading_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from crowdassay.data.labels import Labels
+    from crowdassay.labels.labels import Labels
 
 
 @click.command(cls=Grouped, short_help="Turn a tool's export into a plain table.")
@@ -31,8 +31,8 @@ def convert(labels: tuple[str, ...], out: Path, gold_out: Path | None, raw: bool
     import json
 
     from crowdassay.cli.summary import print_report
-    from crowdassay.io.files import table_of
-    from crowdassay.io.write import check_writable, write_table
+    from crowdassay.labels.files import table_of
+    from crowdassay.labels.write import check_writable, write_table
 
     forms = {path: form_of(path) for path in (out, gold_out) if path is not None}
     for path in forms:

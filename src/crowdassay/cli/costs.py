@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crowdassay.arrays import FloatArray
-    from crowdassay.holders.base import Facts
+    from crowdassay.engines.place import Facts
 
 
 def price(text: str) -> float | None:
@@ -21,7 +21,7 @@ def price(text: str) -> float | None:
 def check_cost(text: str | None, labels: tuple[str, ...]) -> None:
     """Refuse a price that is none, and a column where there is not one table to read it from."""
     from crowdassay.errors import ParameterError
-    from crowdassay.insight.money import check_price
+    from crowdassay.findings.money import check_price
 
     if text is None:
         return
@@ -40,8 +40,8 @@ def read_cost(text: str | None, labels: tuple[str, ...], facts: Facts) -> float 
     import numpy as np
 
     from crowdassay.errors import DataError
-    from crowdassay.io.look import look
-    from crowdassay.io.source import open_source
+    from crowdassay.labels.look import look
+    from crowdassay.labels.source import open_source
 
     if text is None:
         return None

@@ -14,8 +14,8 @@ def datasets(context: click.Context, as_json: bool) -> None:
         if as_json:
             raise click.UsageError(f"Put --json after {context.invoked_subcommand}.")
         return
-    from crowdassay.datasets.folders import cached
-    from crowdassay.datasets.registry import entries
+    from crowdassay.labels.datasets.folders import cached
+    from crowdassay.labels.datasets.registry import entries
 
     known = entries().values()
     if as_json:
@@ -42,9 +42,9 @@ def datasets(context: click.Context, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(name: str, as_json: bool) -> None:
     """Show what is known about one dataset."""
-    from crowdassay.datasets.fetch import file_url
-    from crowdassay.datasets.folders import cached
-    from crowdassay.datasets.registry import entry
+    from crowdassay.labels.datasets.fetch import file_url
+    from crowdassay.labels.datasets.folders import cached
+    from crowdassay.labels.datasets.registry import entry
 
     facts, folder = entry(name), _text(cached(name))
     if as_json:
@@ -76,8 +76,8 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the folder of each.")
 def fetch(names: tuple[str, ...], as_json: bool) -> None:
     """Download datasets into the user's data folder, unless they are here already."""
-    from crowdassay.datasets.fetch import fetch as fetch_one
-    from crowdassay.datasets.registry import entry
+    from crowdassay.labels.datasets.fetch import fetch as fetch_one
+    from crowdassay.labels.datasets.registry import entry
 
     for name in names:
         entry(name)  # a misspelt name stops before anything is downloaded

@@ -35,8 +35,8 @@ def check_conditions(conditions: Sequence[Condition], figures: dict[str, float |
         By name; None for what could not be told, which fails the run.
     """
     from crowdassay.errors import ParameterError
-    from crowdassay.io.values import listed, shown
     from crowdassay.judges.gate import SIGNS
+    from crowdassay.labels.values import listed, shown
 
     broken = []
     for one in conditions:

@@ -17,7 +17,7 @@ from crowdassay.cli.agreement import agreement
 from crowdassay.cli.compare import compare
 from crowdassay.cli.convert import convert
 from crowdassay.cli.datasets import datasets
-from crowdassay.cli.ending import INTERRUPTED, Ending, prompt_ending
+from crowdassay.cli.interrupts import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.measure import measure
 from crowdassay.cli.methods import methods
 from crowdassay.cli.paths import check_paths

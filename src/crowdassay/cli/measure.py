@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
 from crowdassay.cli.tables import check_outputs, print_json, split, table_options, write_tables
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _draw(model: ManyFacet, together: Interactions, options: dict[str, Any]) -> 
         wright_map(model).save(options["chart"])
     if options["report"] is not None:
         from crowdassay.measurement.page import measuring_page
-        from crowdassay.report.findings import write_findings
+        from crowdassay.results.report.findings import write_findings
 
         write_findings(measuring_page(model, options["report_title"], together), options["report"])
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from crowdassay.cli.summary import shown
 from crowdassay.cli.tables import say_written
 from crowdassay.measurement.facets import ManyFacet
-from crowdassay.report.findings import number, small
+from crowdassay.results.report.findings import number, small
 
 SHOWN = 8
 CERTAIN = 0.05

@@ -25,7 +25,7 @@ class GivenPath(click.Path):
             if param.name in READ:
                 return str(value)  # a path would lose one of the slashes
             if param.name == "out" and ctx is not None and ctx.command.name in TABLES:
-                from crowdassay.fit.write_tables import as_tables
+                from crowdassay.results.write_tables import as_tables
 
                 return as_tables(str(value)) or super().convert(value, param, ctx)
             if param.name not in ELSEWHERE:
@@ -57,7 +57,7 @@ def refuse_inputs(
         Folders that are written to, each with the names of the files that may be written there.
     """
     from crowdassay.errors import FileError
-    from crowdassay.io.values import shown_file
+    from crowdassay.labels.values import shown_file
 
     read = {os.path.realpath(path) for given in inputs if given is not None for path in _files(given)}
     inside = [place / name for place, names in folders if isinstance(place, Path) for name in names]
@@ -69,7 +69,7 @@ def refuse_inputs(
 def _files(given: str | Path) -> list[Path]:
     """Return the files that a path, folder or pattern stands for; what cannot be found, whoever reads it complains of."""
     from crowdassay.errors import CrowdassayError
-    from crowdassay.io.kinds import find_inputs
+    from crowdassay.labels.kinds import find_inputs
 
     try:
         inputs = find_inputs([given])

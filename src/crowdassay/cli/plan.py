@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
 from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.plan_new import size_new
+from crowdassay.cli.plan_show import tell
 from crowdassay.cli.plan_source import find_fitted
-from crowdassay.cli.planned import tell
 from crowdassay.cli.reading import column_options
 
 if TYPE_CHECKING:
@@ -113,15 +113,15 @@ def check_options(source: tuple[str, ...], options: dict[str, Any]) -> None:
 
 def write_files(made: Planned, options: dict[str, Any]) -> None:
     """Write the files that were asked for."""
-    from crowdassay.io.write import write_table
+    from crowdassay.labels.write import write_table
 
     if options["out"] is not None:
         write_table(made.assignments(), options["out"])
     if options["decisions"] is not None:
         write_table(made.decisions(), options["decisions"])
     if options["curve"] is not None:
-        from crowdassay.report.chart import save_chart
-        from crowdassay.report.curves import curve_chart
+        from crowdassay.results.report.chart import save_chart
+        from crowdassay.results.report.curves import curve_chart
 
         save_chart(curve_chart(made.curve(), made.target), options["curve"])
 
@@ -129,7 +129,7 @@ def write_files(made: Planned, options: dict[str, Any]) -> None:
 def check_outputs(options: dict[str, Any]) -> None:
     """Refuse files that could not be written, before there is anything to write."""
     from crowdassay.errors import FileError
-    from crowdassay.io.write import check_writable
+    from crowdassay.labels.write import check_writable
 
     for name in ("out", "decisions"):
         if options[name] is not None:
@@ -137,6 +137,6 @@ def check_outputs(options: dict[str, Any]) -> None:
                 raise FileError(f"'{options[name]}' must end in .csv.")
             check_writable(options[name].parent)
     if options["curve"] is not None:
-        from crowdassay.report.chart import check_chart
+        from crowdassay.results.report.chart import check_chart
 
         check_chart(options["curve"])

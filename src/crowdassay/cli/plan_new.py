@@ -55,7 +55,7 @@ def show_sizing(sizing: Sizing, options: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from crowdassay.io.values import counted
+    from crowdassay.labels.values import counted
     from crowdassay.planning.sizing import COVERED
 
     console = Console(highlight=False, markup=False)

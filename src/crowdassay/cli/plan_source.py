@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from crowdassay.cli.reading import read
 
 if TYPE_CHECKING:
-    from crowdassay.data.labels import Labels
     from crowdassay.estimators.base import Estimator
+    from crowdassay.labels.labels import Labels
 
 SQLITE = b"SQLite format 3\0"
 POSTGRES = ("postgresql://", "postgres://")
@@ -23,8 +23,8 @@ def find_fitted(source: tuple[str, ...], options: dict[str, Any]) -> Estimator:
     from crowdassay.cli.progress import working
     from crowdassay.estimators.load import load_model
     from crowdassay.estimators.methods import find_method
-    from crowdassay.io.truth import take_gold
-    from crowdassay.persistence.saved import HEAD
+    from crowdassay.labels.truth import take_gold
+    from crowdassay.results.saved.folder import HEAD
 
     only = source[0] if len(source) == 1 else ""
     if only and (Path(only) / HEAD).is_file():
@@ -53,7 +53,7 @@ def refuse(names: list[str] | tuple[str, ...], options: dict[str, Any], who: str
 
 def is_store(place: str) -> bool:
     """Tell whether a path or URL is a job that `crowdassay serve` keeps; other databases are read as labels."""
-    from crowdassay.store.store import find_home
+    from crowdassay.service.store.store import find_home
 
     if any(part in place for part in OF_A_FILE):
         return False
@@ -66,7 +66,7 @@ def is_store(place: str) -> bool:
         with path.open("rb") as stream:
             if stream.read(len(SQLITE)) != SQLITE:
                 return False
-        from crowdassay.store.sqlite import SqliteHome
+        from crowdassay.labels.databases.sqlite import SqliteHome
 
         home = SqliteHome(path, shared=True)  # nothing is written, not even the mode of its journal
     try:
@@ -78,10 +78,10 @@ def is_store(place: str) -> bool:
 
 def read_job(place: str) -> Labels:
     """Return a store's labels with its known classes; items that nobody has labelled yet are among the items."""
-    from crowdassay.store.known import item_names
-    from crowdassay.store.labels import last_seq
-    from crowdassay.store.store import find_home
-    from crowdassay.web.fitter import encode, read_store
+    from crowdassay.service.store.known import item_names
+    from crowdassay.service.store.labels import last_seq
+    from crowdassay.service.store.store import find_home
+    from crowdassay.service.web.fitter import encode, read_store
 
     home = find_home(place)
     try:

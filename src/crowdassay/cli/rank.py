@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
 from crowdassay.cli.tables import check_outputs, print_json, split, table_options, write_tables
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> int:
         interval_chart(tables["ranking"], model.confidence).save(options["chart"])
     if options["report"] is not None:
         from crowdassay.ranking.page import ranking_page
-        from crowdassay.report.findings import write_findings
+        from crowdassay.results.report.findings import write_findings
 
         page = ranking_page(model, options["report_title"], grouped, tables.get("next"))
         write_findings(page, options["report"])

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
 from crowdassay.cli.paths import refuse_inputs
 from crowdassay.cli.reading import read, read_options, reading_options
 
 if TYPE_CHECKING:
-    from crowdassay.data.labels import Labels
     from crowdassay.judges.rated import Rated
+    from crowdassay.labels.labels import Labels
 
 
 @click.command(cls=Grouped, short_help="Find the real pass rate from judges and a few people.")
@@ -72,7 +72,7 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
 
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, default=str))
     else:
-        from crowdassay.cli.rated import show
+        from crowdassay.cli.rate_show import show
 
         show(rated, facts, options)
     failures = [gate for gate in facts["gate"] if gate["failed"]]
@@ -83,7 +83,7 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
 
 def check_outputs(labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Refuse files that cannot be written before anything is computed."""
-    from crowdassay.io.write import check_writable
+    from crowdassay.labels.write import check_writable
 
     outputs = [options[name] for name in ("next_file", "items_file", "report")]
     refuse_inputs([*labels, options["gold"], options["against"], options["cost"]], outputs)
@@ -91,7 +91,7 @@ def check_outputs(labels: tuple[str, ...], options: dict[str, Any]) -> None:
         if path is not None:
             check_writable(path.parent)
     if options["report"] is not None:
-        from crowdassay.report.build import check_report
+        from crowdassay.results.report.build import check_report
 
         check_report(options["report"])
 
@@ -144,7 +144,7 @@ def compare(data: Labels, options: dict[str, Any]) -> dict[str, Any]:
 
 def write(rated: Rated, facts: dict[str, Any], labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Write the files that were asked for."""
-    from crowdassay.io.write import write_table
+    from crowdassay.labels.write import write_table
 
     if options["next_file"] is not None:
         write_table(rated.next_items(), options["next_file"], "csv")

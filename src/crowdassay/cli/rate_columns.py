@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crowdassay.errors import ColumnError, DataError, FileError, ParameterError
-from crowdassay.io.values import shown, shown_file
+from crowdassay.labels.values import shown, shown_file
 
 if TYPE_CHECKING:
-    from crowdassay.data.labels import Labels
+    from crowdassay.labels.labels import Labels
 
 JUDGE, COST = ("judge", "worker", "model"), ("cost", "price")
 
@@ -20,7 +20,7 @@ def item_column(labels: Labels, path: Path, column: str | None, option: str) -> 
     """Return the value of a column for each item, refusing items that have two."""
     if column is None:
         return None
-    from crowdassay.io.files import read_truth
+    from crowdassay.labels.files import read_truth
 
     if labels.report.format != "plain" or "item" not in labels.report.columns:
         raise ParameterError(f"--{option} names a column, and goes with plain tables.")
@@ -43,7 +43,7 @@ def read_order(labels: Labels, path: Path, options: dict[str, Any]) -> list[str 
     column = options["order_column"]
     if column is None:
         return None
-    from crowdassay.io.files import read_files
+    from crowdassay.labels.files import read_files
     from crowdassay.read_options import ReadOptions
 
     if labels.report.format != "plain":
@@ -79,7 +79,7 @@ def read_gold(path: Path | None) -> dict[str, str] | None:
     """Return the known class of items."""
     if path is None:
         return None
-    from crowdassay.io.files import read_truth
+    from crowdassay.labels.files import read_truth
 
     table = read_truth(path)
     truths: dict[str, str] = {}

@@ -11,7 +11,7 @@ import click
 from crowdassay.read_options import OPTIONS, ReadOptions, flag
 
 if TYPE_CHECKING:
-    from crowdassay.data.labels import Labels
+    from crowdassay.labels.labels import Labels
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,6 +51,6 @@ def read_options(options: dict[str, Any]) -> ReadOptions:
 
 def read(labels: Sequence[str | Path], options: dict[str, Any]) -> Labels:
     """Read LABELS as the options say."""
-    from crowdassay.io.files import read_files
+    from crowdassay.labels.files import read_files
 
     return read_files(labels, read_options(options))

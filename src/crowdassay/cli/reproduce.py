@@ -16,14 +16,14 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     import json
     import sys
 
+    from crowdassay.checks.reproduce import reproduce as run
+    from crowdassay.checks.reproduce import table_4_records
     from crowdassay.cli.progress import progress_line
     from crowdassay.errors import FileError
-    from crowdassay.io.write import check_writable, write_bytes
-    from crowdassay.report.chart import render_svg
-    from crowdassay.report.charts import calibration_chart
-    from crowdassay.report.page import reproduction_page
-    from crowdassay.reproduction.reproduce import reproduce as run
-    from crowdassay.reproduction.reproduce import table_4_records
+    from crowdassay.labels.write import check_writable, write_bytes
+    from crowdassay.results.report.chart import render_svg
+    from crowdassay.results.report.charts import calibration_chart
+    from crowdassay.results.report.page import reproduction_page
 
     numbers = [1, 2, 3, 4] if table is None else [table]
     if html is not None:
@@ -50,7 +50,7 @@ def show(tables: list[dict[str, object]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from crowdassay.report.page import COLUMNS, empty_rows, format_cell
+    from crowdassay.results.report.page import COLUMNS, empty_rows, format_cell
 
     console = Console(highlight=False, markup=False)
     for table in tables:

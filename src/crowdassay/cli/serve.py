@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.ending import Ending
+from crowdassay.cli.interrupts import Ending
 
 if TYPE_CHECKING:
-    from crowdassay.web.service import Service
+    from crowdassay.service.web.service import Service
 
 SWITCH = 0.0005  # seconds after which a busy thread lets others in: requests should not wait for the writer
 SELDOM = (10_000, 20, 100)  # new objects, and rounds, after which Python looks for garbage; all of a large job takes 0.1 s
@@ -57,13 +57,13 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         import uvicorn
     except ImportError:
         raise MissingExtraError("Serving needs the extra 'web': pip install 'crowdassay[web]'.") from None
-    from crowdassay.store.store import open_store
-    from crowdassay.web.alone import serving_alone
-    from crowdassay.web.app import make_app
-    from crowdassay.web.connection import connection_for
-    from crowdassay.web.guard import Limits
-    from crowdassay.web.listen import listen
-    from crowdassay.web.service import Service
+    from crowdassay.service.store.store import open_store
+    from crowdassay.service.web.alone import serving_alone
+    from crowdassay.service.web.app import make_app
+    from crowdassay.service.web.connection import connection_for
+    from crowdassay.service.web.guard import Limits
+    from crowdassay.service.web.listen import listen
+    from crowdassay.service.web.service import Service
 
     secret = find_token(token)
     opened = open_store(store, repeats=options["repeats"])

@@ -35,12 +35,12 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     import numpy as np
     import pyarrow as pa
 
+    from crowdassay.checks.reviews import reviews
+    from crowdassay.checks.simulate import simulate as draw
+    from crowdassay.checks.story import birds
     from crowdassay.errors import ParameterError
-    from crowdassay.io.folder import check_free
-    from crowdassay.io.write import check_writable, write_json, write_table
-    from crowdassay.simulation.reviews import reviews
-    from crowdassay.simulation.simulate import simulate as draw
-    from crowdassay.simulation.story import birds
+    from crowdassay.labels.folder import check_free
+    from crowdassay.labels.write import check_writable, write_json, write_table
     from crowdassay.version import VERSION
 
     if seed < 0:

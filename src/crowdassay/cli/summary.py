@@ -9,12 +9,12 @@ from typing import Any
 import click
 import numpy as np
 
-from crowdassay.fit.result import Result
-from crowdassay.insight.items import hardness
-from crowdassay.insight.money import KNOWN_ITEMS
-from crowdassay.insight.notes import ABOUT_WORKERS
-from crowdassay.io.told import told
-from crowdassay.io.values import counted
+from crowdassay.findings.items import hardness
+from crowdassay.findings.money import KNOWN_ITEMS
+from crowdassay.findings.notes import ABOUT_WORKERS
+from crowdassay.labels.told import told
+from crowdassay.labels.values import counted
+from crowdassay.results.result import Result
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
 WIDTH = 40

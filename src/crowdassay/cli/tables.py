@@ -40,16 +40,16 @@ def split(text: str | None) -> list[str]:
 def check_outputs(source: Path, files: tuple[str, ...], mark: str, options: dict[str, Any]) -> None:
     """Refuse what cannot be written before there is anything to write; ``mark`` is a key of the last of ``files``."""
     from crowdassay.cli.paths import refuse_inputs
-    from crowdassay.io.folder import check_free
-    from crowdassay.io.write import check_writable
+    from crowdassay.labels.folder import check_free
+    from crowdassay.labels.write import check_writable
 
     refuse_inputs([source], [options["report"], options["chart"]], [(options["out"], files)])
     if options["report"] is not None:
-        from crowdassay.report.build import check_report
+        from crowdassay.results.report.build import check_report
 
         check_report(options["report"])
     if options["chart"] is not None:
-        from crowdassay.report.chart import check_chart
+        from crowdassay.results.report.chart import check_chart
 
         check_chart(options["chart"])
     if options["out"] is not None:
@@ -59,8 +59,8 @@ def check_outputs(source: Path, files: tuple[str, ...], mark: str, options: dict
 
 def write_tables(out: Path | None, files: tuple[str, ...], mark: str, tables: dict[str, Any], summary: dict[str, Any]) -> None:
     """Write every table and the summary, all or nothing, where a folder was asked for."""
-    from crowdassay.io.folder import replacing_folder
-    from crowdassay.io.write import write_json, write_table
+    from crowdassay.labels.folder import replacing_folder
+    from crowdassay.labels.write import write_json, write_table
 
     if out is None:
         return
@@ -74,7 +74,7 @@ def print_json(summary: dict[str, Any], tables: dict[str, Any]) -> None:
     """Print the summary and the rows of the tables."""
     import json
 
-    from crowdassay.io.write import finite
+    from crowdassay.labels.write import finite
 
     body = summary | {"tables": {name: table.to_pylist() for name, table in tables.items()}}
     click.echo(json.dumps(finite(body), indent=2, ensure_ascii=False))

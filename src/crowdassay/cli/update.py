@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.ending import noting
-from crowdassay.cli.grouped import Grouped
+from crowdassay.cli.help import Grouped
+from crowdassay.cli.interrupts import noting
+from crowdassay.cli.outputs import check_out, table_options, write_out
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.placing import check_out, table_options, write_out
 from crowdassay.cli.reading import column_options, read
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
 
     from crowdassay.errors import FileError, ParameterError
     from crowdassay.estimators.load import load_model
-    from crowdassay.fit.summary import summarise
-    from crowdassay.io.lock import folder_locked
-    from crowdassay.io.tables import OURS
-    from crowdassay.persistence.saved import save_model
-    from crowdassay.persistence.update import SINCE
+    from crowdassay.labels.lock import folder_locked
+    from crowdassay.labels.tables import OURS
+    from crowdassay.results.saved.folder import save_model
+    from crowdassay.results.saved.update import SINCE
+    from crowdassay.results.summary import summarise
 
     if not (labels or options["refit"]):
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
@@ -92,8 +92,8 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     import time
 
     from crowdassay.cli.summary import print_report
-    from crowdassay.persistence.pseudonyms import check_pseudonyms
-    from crowdassay.persistence.update import update as take_in
+    from crowdassay.results.saved.pseudonyms import check_pseudonyms
+    from crowdassay.results.saved.update import update as take_in
 
     old = estimator._fitted().labels
     new = read(labels, {**options, "classes": list(old.class_names)})
@@ -120,7 +120,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
 
 def tell(facts: dict[str, Any], model: Path) -> None:
     """Print what happened, and what to do about labels given twice or workers left behind."""
-    from crowdassay.io.values import counted
+    from crowdassay.labels.values import counted
 
     if known := facts.get("n_known_labels"):
         click.echo(

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, MissingExtraError, NotFittedError
+from crowdassay.labels.labels import Labels
 
 COLUMNS = ["task", "worker", "label"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.compat.crowdkit_errors import error_frame, start_counts
 from crowdassay.compat.crowdkit_frames import Coded, code_frame, pandas, three_columns
-from crowdassay.data.record import find_winners
-from crowdassay.data.votes import gold_votes, shares
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators import coins, dawid_skene, glad, kos, mace
+from crowdassay.labels.record import find_winners
+from crowdassay.labels.votes import gold_votes, shares
 from crowdassay.solvers.em import fit_em, free_tables
 
 

@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.compat.crowdkit_frames import pandas
 from crowdassay.errors import DataError
-from crowdassay.io.values import shown
+from crowdassay.labels.values import shown
 
 
 def _coded(data: Any) -> tuple[IntArray, IntArray, Any, Any]:

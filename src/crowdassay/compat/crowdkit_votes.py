@@ -9,10 +9,10 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.compat.crowdkit_frames import code_frame, fitted, pandas, share_right, three_columns
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.errors import ParameterError
 from crowdassay.estimators import majority, mmsr, weighted_vote
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
 
 
 @dataclass(eq=False)

@@ -1,1 +1,1 @@
-"""Where the labels are: engines turn worker parameters into sums."""
+"""Where labels are and how sums over them are computed: in memory, in files, on Spark or on a GPU."""

@@ -10,9 +10,9 @@ from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.gather import Wanted
-from crowdassay.model.family import Model
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import Model
 
 GATHERED_LABELS = 30_000
 """Labels up to which every place gathers them in memory, so that all fit them in the same way: several starts, and items that
@@ -75,9 +75,9 @@ class Ability(StrEnum):
     CARD = "arrays on a graphics card"
     """Vectors of the size of the workers stay on the card: arrays of `Engine.xp` go in and come out."""
     POOL = "pools judged on a graphics card"
-    """It judges items by the default's pool itself: `crowdassay.engines.gpu.GpuEngine.pool`."""
+    """It judges items by the default's pool itself: `crowdassay.engines.gpu.engine.GpuEngine.pool`."""
     EFFECTS = "effects of every item in memory"
-    """It integrates random effects of the items: `crowdassay.engines.random_items`."""
+    """It integrates random effects of the items: `crowdassay.engines.memory.random_items`."""
 
 
 class Engine(Protocol):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Ability, Counts, Engine, Sums, Weights
 from crowdassay.engines.gather import Wanted
-from crowdassay.engines.local import LocalEngine
-from crowdassay.model.family import Model
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import Model
 
 
 class Blind:
@@ -62,7 +62,7 @@ class Blind:
         counted = self.engine.count(log_p, log_prior, weights)
         if not self._pair:
             return Counts(counted.objective, counted.counts, counted.totals)
-        from crowdassay.engines.gpu_card import to_host  # noqa: PLC0415  only with known items
+        from crowdassay.engines.gpu.device import to_host  # noqa: PLC0415  only with known items
 
         free, told = (one.count(to_host(log_p), to_host(log_prior), weights) for one in self._pair)
         change, place = free.counts - told.counts, self.xp.asarray

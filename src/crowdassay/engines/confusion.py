@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.labels import Labels
 
 
 def observed_counts(labels: Labels, weights: FloatArray, threads: int | None = None) -> FloatArray:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.join import join_items, take_items
-from crowdassay.data.labels import Labels
+from crowdassay.labels.join import join_items, take_items
+from crowdassay.labels.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,20 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Engine
 from crowdassay.engines.blind import Blind
 from crowdassay.engines.gather import Wanted, take
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.fit.judges import ByPool
-from crowdassay.fit.parameters import check_order
-from crowdassay.io.values import as_text, listed
-from crowdassay.pool.constants import Constants, shipped
-from crowdassay.pool.judge import Pool, believed, judge, softmax
-from crowdassay.solvers.known import contradiction, correct, read_lesson, score_workers
-from crowdassay.solvers.members import fit_tables, make_pool
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.values import as_text, listed
+from crowdassay.models.assay.constants import Constants, shipped
+from crowdassay.results.parameters import check_order
+from crowdassay.results.posteriors import ByPool
+from crowdassay.solvers.assay.gold import contradiction, correct, read_lesson, score_workers
+from crowdassay.solvers.assay.members import fit_tables, make_pool
+from crowdassay.solvers.assay.pool import Pool, believed, judge
 from crowdassay.solvers.outcome import Progress, Solution
+from crowdassay.statistics import softmax
 
 BELIEVED = 0.95  # probability that an answer of a worker to be believed is right
 

@@ -11,19 +11,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.base import Engine
-from crowdassay.engines.spark_session import is_spark
+from crowdassay.engines.hold import hold
+from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import NotFittedError, ParameterError
 from crowdassay.estimators.rows import row_truth
-from crowdassay.fit.parameters import check_types, match_classes
-from crowdassay.fit.result import Result
-from crowdassay.fit.run import fit
-from crowdassay.holders.hold import hold
-from crowdassay.holders.memory import Memory
-from crowdassay.io.frames import as_labels
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
 from crowdassay.read_options import ReadOptions
+from crowdassay.results.parameters import check_types, match_classes
+from crowdassay.results.result import Result
+from crowdassay.results.run import fit
 from crowdassay.solvers.outcome import Announce, Progress, Solution
 
 
@@ -132,7 +132,7 @@ class Estimator(ABC):
         the same item follow ``repeats``: 'keep', 'first', 'last' or 'error', as with ``crowdassay update``. A later `refresh`
         fits the workers too, and goes on from there. Without an earlier fit this is one.
         """
-        from crowdassay.persistence.update import update  # noqa: PLC0415  seldom needed
+        from crowdassay.results.saved.update import update  # noqa: PLC0415  seldom needed
 
         if "result_" not in self.__dict__:
             return self.fit(data) if isinstance(data, Labels) else self.fit(data, repeats=repeats)
@@ -141,14 +141,14 @@ class Estimator(ABC):
 
     def refresh(self) -> Self:
         """Fit all labels so far again, those that `partial_fit` took in among them, going on from the workers as they are."""
-        from crowdassay.persistence.update import sound  # noqa: PLC0415  seldom needed
+        from crowdassay.results.saved.update import sound  # noqa: PLC0415  seldom needed
 
         result = self._fitted()
         return self.refit(result.labels, result if sound(result) else None)
 
     def save(self, folder: Any) -> None:
         """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""
-        from crowdassay.persistence.saved import save_model  # noqa: PLC0415  seldom needed
+        from crowdassay.results.saved.folder import save_model  # noqa: PLC0415  seldom needed
 
         save_model(self, folder)
 

@@ -9,15 +9,15 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import item_scores, label_gold, label_signs, log_odds_tables, two_columns
 from crowdassay.estimators.tables import judge_by_tables
-from crowdassay.fit.parameters import check_number, check_run
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.results.parameters import check_number, check_run
+from crowdassay.results.result import Result
 from crowdassay.solvers.em import EPSILON
 from crowdassay.solvers.outcome import Announce, Progress
 

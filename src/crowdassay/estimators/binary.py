@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import scipy
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
+from crowdassay.labels.labels import Labels
 from crowdassay.solvers.coins import coin_tables
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.methods import METHODS, find_method
-from crowdassay.io.frames import as_labels
-from crowdassay.io.truth import match_truth, take_gold
-from crowdassay.metrics.scores import without_gold
-from crowdassay.selection.compare import Comparison, fit_all
+from crowdassay.estimators.selection.compare import Comparison, fit_all
+from crowdassay.findings.scores import without_gold
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.truth import match_truth, take_gold
 from crowdassay.solvers.outcome import Announce
 
 USUAL = ("majority", "dawid-skene", "minimax", "assay")

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Engine
+from crowdassay.engines.memory.place import Memory
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.tables import judge_by_tables
-from crowdassay.fit.judges import ByTables
-from crowdassay.fit.parameters import check_choice, check_number, check_run
-from crowdassay.fit.result import Result
-from crowdassay.fit.run import fit
-from crowdassay.holders.memory import Memory
-from crowdassay.io.frames import as_labels
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.labels import Labels
+from crowdassay.results.parameters import check_choice, check_number, check_run
+from crowdassay.results.posteriors import ByTables
+from crowdassay.results.result import Result
+from crowdassay.results.run import fit
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.outcome import Progress, Solution
 

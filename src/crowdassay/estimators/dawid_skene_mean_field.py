@@ -9,13 +9,13 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.tables import table_result
-from crowdassay.fit.parameters import check_number, check_run
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.results.parameters import check_number, check_run
+from crowdassay.results.result import Result
 from crowdassay.solvers.em import Update, fit_em
 from crowdassay.solvers.outcome import Announce, Progress
 

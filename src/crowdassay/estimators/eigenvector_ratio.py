@@ -9,14 +9,14 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import first_weights, label_signs, log_odds_tables, sign_matrix
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.tables import judge_by_tables, table_result
-from crowdassay.fit.parameters import check_choice
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.results.parameters import check_choice
+from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 
 EVEN = 0.5  # reliability of everyone when no two workers share an item

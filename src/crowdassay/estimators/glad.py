@@ -10,11 +10,9 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.local import log_softmax
-from crowdassay.engines.scaled import ScaledEngine, ScaledSums
+from crowdassay.engines.memory.scaled import ScaledEngine, ScaledSums
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
     check_mean,
@@ -24,10 +22,12 @@ from crowdassay.estimators.scaled import (
     scaled_result,
     table_accuracy,
 )
-from crowdassay.fit.parameters import check_run
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.results.parameters import check_run
+from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items, population
+from crowdassay.statistics import log_softmax
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

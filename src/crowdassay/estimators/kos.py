@@ -8,8 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
@@ -23,7 +21,9 @@ from crowdassay.estimators.binary import (
     two_columns,
 )
 from crowdassay.estimators.tables import judge_by_tables
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 
 

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
-from crowdassay.engines.scaled import ScaledEngine, ScaledSums
+from crowdassay.engines.memory.scaled import ScaledEngine, ScaledSums
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
     check_mean,
@@ -21,8 +20,9 @@ from crowdassay.estimators.scaled import (
     scaled_result,
     table_accuracy,
 )
-from crowdassay.fit.parameters import check_order, check_run, gap_note
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.results.parameters import check_order, check_run, gap_note
+from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.methods import METHODS
-from crowdassay.persistence.saved import read_model
+from crowdassay.results.saved.folder import read_model
 
 
 def load_model(folder: str | Path) -> Estimator:

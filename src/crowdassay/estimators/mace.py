@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import name_ranks
 from crowdassay.estimators.tables import judge_by_tables, table_result
-from crowdassay.fit.parameters import check_choice, check_number, check_run
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.results.parameters import check_choice, check_number, check_run
+from crowdassay.results.result import Result
 from crowdassay.solvers.em import fit_em
 from crowdassay.solvers.mace import KnowingUpdate
 from crowdassay.solvers.outcome import Announce, Progress

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.votes import gold_votes, shares
 from crowdassay.engines.base import Engine
 from crowdassay.estimators.base import Estimator
-from crowdassay.fit.judges import ByVotes
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.votes import gold_votes, shares
+from crowdassay.results.posteriors import ByVotes
 from crowdassay.solvers.outcome import Progress, Solution
 
 

@@ -26,7 +26,7 @@ from crowdassay.estimators.singular_vector import SingularVector
 from crowdassay.estimators.spectral import SpectralDawidSkene
 from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
 from crowdassay.estimators.welinder import Welinder
-from crowdassay.io.values import no_such
+from crowdassay.labels.values import no_such
 
 
 @dataclass(frozen=True)

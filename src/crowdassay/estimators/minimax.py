@@ -9,32 +9,33 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.base import FEW_CELLS, Engine
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.light import average_worker, is_light
-from crowdassay.engines.local import LocalEngine, log_softmax
-from crowdassay.engines.spark_session import is_spark
+from crowdassay.engines.hold import hold
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.memory.weak_items import average_worker, is_light
+from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
-from crowdassay.fit.judges import ByFamily, average_difficulty
-from crowdassay.fit.parameters import check_choice, check_order, check_run, gap_note
-from crowdassay.fit.result import Result
-from crowdassay.fit.run import fit
-from crowdassay.holders.hold import hold
-from crowdassay.holders.memory import Memory
-from crowdassay.io.frames import as_labels
-from crowdassay.io.truth import match_truth
-from crowdassay.model.family import Model
-from crowdassay.model.structures import Structure
-from crowdassay.selection.choose import choose_gamma
+from crowdassay.estimators.selection.choose import choose_gamma
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.labels.truth import match_truth
+from crowdassay.models.family import Model
+from crowdassay.models.structures import Structure
+from crowdassay.results.parameters import check_choice, check_order, check_run, gap_note
+from crowdassay.results.posteriors import ByFamily, average_difficulty
+from crowdassay.results.result import Result
+from crowdassay.results.run import fit
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
 from crowdassay.solvers.lbfgs import MEMORY_NUMBERS, MEMORY_PAIRS
 from crowdassay.solvers.outcome import Announce, Outcome, Progress, Solution
 from crowdassay.solvers.profiled import complete, fit_profiled
+from crowdassay.statistics import log_softmax
 
 TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -63,7 +64,7 @@ class MinimaxEntropy(Estimator):
         alpha = gamma K^2 and beta = alpha * (labels per worker) / (labels per item), where these are not given. 'auto'
         chooses among ``gammas`` by cross-validation, section 6.2 of the paper; 'learned' takes the gamma that explains how
         far workers lie apart (empirical Bayes). None takes 1/4, or less where the classes are many and a worker's labels few;
-        see `crowdassay.model.family.usual_gamma`.
+        see `crowdassay.models.family.usual_gamma`.
     alpha, beta : float or None
         Penalties of workers and items; 0 stands for a vanishing one, 0.001.
     centred : bool
@@ -80,7 +81,7 @@ class MinimaxEntropy(Estimator):
     gammas : tuple of float
         What 'auto' chooses from, by default powers of 4 from 1/256 to 4; the paper's grid is `PAPER_GAMMAS`.
     folds, seed, reading : int, int, str
-        How 'auto' cross-validates; see `crowdassay.selection.select.cross_validate`.
+        How 'auto' cross-validates; see `crowdassay.estimators.selection.select.cross_validate`.
     starts : int or None
         Starting points of the profiled solver, the best kept; None takes three for up to 30,000 labels
         and 10^6 labels x classes^2, else one.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Engine
 from crowdassay.errors import ParameterError
-from crowdassay.model.family import Model, centred_metric, check_penalty, penalties_from_gamma, usual_gamma
-from crowdassay.model.structures import Basis, Structure, resolve
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import Model, centred_metric, check_penalty, penalties_from_gamma, usual_gamma
+from crowdassay.models.structures import Basis, Structure, resolve
 
 MOST_KEPT = 32  # classes up to which a basis takes less than a megabyte
 MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable

@@ -9,14 +9,14 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.tables import judge_by_tables, table_result
-from crowdassay.fit.parameters import check_run
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.results.parameters import check_run
+from crowdassay.results.result import Result
 from crowdassay.solvers.coins import coin_tables
 from crowdassay.solvers.outcome import Announce, Progress
 
@@ -129,7 +129,7 @@ def complete(
     matrix: scipy.sparse.csr_array, trim: int, max_iter: int, tol: float, n_items: int, start: FloatArray
 ) -> tuple[FloatArray, tuple[float, ...]]:
     """Return the sizes of the rank-one factor (n_workers + 1,), and the largest change in every sweep, from a start."""
-    from crowdassay.kernels.completion import trimmed_pass  # noqa: PLC0415  numba loads on first use
+    from crowdassay.engines.kernels.completion import trimmed_pass  # noqa: PLC0415  numba loads on first use
 
     values, least = np.abs(matrix.data), 1.0 / n_items
     left, right = start.copy(), start.copy()

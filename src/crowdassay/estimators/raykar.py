@@ -10,15 +10,15 @@ import pyarrow as pa
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import normalise
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.fit.parameters import check_run
-from crowdassay.fit.result import Result
-from crowdassay.io.features import match_features, read_features
-from crowdassay.io.frames import as_labels, to_frame
+from crowdassay.labels.features import match_features, read_features
+from crowdassay.labels.frames import as_labels, to_frame
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.results.parameters import check_run
+from crowdassay.results.result import Result
 from crowdassay.solvers.em import EPSILON
 from crowdassay.solvers.logistic import fit_logistic
 from crowdassay.solvers.outcome import Announce, Progress

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
-from crowdassay.io.frames import three_columns
-from crowdassay.io.native import Column, as_narwhal, frame_columns, sequence_column
-from crowdassay.io.wide import frame_cells, matrix_cells
+from crowdassay.labels.frames import three_columns
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.native import Column, as_narwhal, frame_columns, sequence_column
+from crowdassay.labels.wide import frame_cells, matrix_cells
 from crowdassay.read_options import ReadOptions
 
 

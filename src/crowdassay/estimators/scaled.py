@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.local import log_softmax
-from crowdassay.engines.scaled import ScaledEngine
+from crowdassay.engines.memory.scaled import ScaledEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import match_workers
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.results.result import Result
 from crowdassay.solvers.scaled import Mode
+from crowdassay.statistics import log_softmax
 
 
 def check_mean(name: str, value: float) -> None:

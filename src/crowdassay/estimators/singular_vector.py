@@ -9,8 +9,7 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.binary import (
     first_weights,
@@ -22,7 +21,8 @@ from crowdassay.estimators.binary import (
 )
 from crowdassay.estimators.power import leading_vector
 from crowdassay.estimators.tables import judge_by_tables, table_result
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import normalise
-from crowdassay.engines.local import LocalEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.base import match_workers
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.results.result import Result
 
 
 def table_result(

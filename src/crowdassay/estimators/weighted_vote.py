@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray, row_sum
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
-from crowdassay.data.votes import gold_votes, shares
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.fit.parameters import check_number
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.labels.votes import gold_votes, shares
+from crowdassay.results.parameters import check_number
+from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import find_winners
 from crowdassay.engines.confusion import normalise
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.binary import label_signs, name_ranks, two_columns
-from crowdassay.fit.parameters import check_number, check_run
-from crowdassay.fit.result import Result
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.results.parameters import check_number, check_run
+from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce, Progress
 
 NARROWEST_SPREAD = 1e-6  # standard deviation

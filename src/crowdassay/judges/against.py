@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
 from crowdassay.judges.rate import rate
+from crowdassay.labels.labels import Labels
 
 SIDES = ("first", "second")
 

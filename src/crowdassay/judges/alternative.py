@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import ttest_1samp, wilcoxon
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.statistics import discoveries
 
 MARGIN = 0.15  # between 0.1 (crowd workers) and 0.2 (experts)
 LEVEL = 0.05
@@ -76,7 +76,7 @@ def may_replace(
         p_values.append(_p_value(losses - wins, margin))
     if not shares:
         return None
-    rate = float(rejected(np.array(p_values), level).mean())
+    rate = float(discoveries(np.array(p_values), np.ones(len(p_values), bool), level, dependent=True).mean())
     return Replacement(rate, float(np.mean(shares)), len(shares), rate >= 0.5)
 
 
@@ -92,19 +92,3 @@ def _p_value(difference: FloatArray, margin: float) -> float:
     if len(difference) >= NORMAL:
         return float(ttest_1samp(difference, margin, alternative="less").pvalue)
     return float(wilcoxon(difference - margin, alternative="less").pvalue)
-
-
-def rejected(p_values: FloatArray, level: float) -> NDArray[np.bool_]:
-    """Return which hypotheses the procedure of Benjamini and Yekutieli rejects.
-
-    >>> rejected(np.array([0.001, 0.02, 0.9]), 0.05).tolist()
-    [True, False, False]
-    """
-    m = len(p_values)
-    order = np.argsort(p_values, kind="stable")
-    limits = level * np.arange(1, m + 1) / (m * (1 / np.arange(1, m + 1)).sum())
-    below = np.flatnonzero(p_values[order] <= limits)
-    rejected = np.zeros(m, bool)
-    if len(below):
-        rejected[order[: below[-1] + 1]] = True
-    return rejected

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.data.text import distinct, short
 from crowdassay.judges.rated import Rated
-from crowdassay.report.chart import Chart
-from crowdassay.report.charts import SCHEMA, confusion_chart
-from crowdassay.report.theme import AMBER, BLUE, CONFIG, GREY, INK, ORANGE
+from crowdassay.labels.text import distinct, short
+from crowdassay.results.report.chart import Chart
+from crowdassay.results.report.charts import SCHEMA, confusion_chart
+from crowdassay.results.report.theme import AMBER, BLUE, CONFIG, GREY, INK, ORANGE
 
 WAYS = ("people with the judges' help", "people alone", "judges alone claim")
 COLOURS = [BLUE, GREY, ORANGE]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from crowdassay.errors import DataError
-from crowdassay.io.values import listed, shown
 from crowdassay.judges.scores import as_number
+from crowdassay.labels.values import listed, shown
 
 MOST_CLASSES = 50  # above this, what people wrote is free text
 ABSTAINING = frozenset(

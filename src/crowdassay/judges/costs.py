@@ -10,10 +10,10 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
-from crowdassay.io.values import listed
 from crowdassay.judges.people import People
 from crowdassay.judges.rates import Rates
 from crowdassay.judges.verdicts import Verdicts
+from crowdassay.labels.values import listed
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.io.values import listed, shown
+from crowdassay.labels.values import listed, shown
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,

@@ -10,9 +10,9 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError
-from crowdassay.io.values import counted, listed
 from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rates import Evidence, as_rates, claimed_rates, find_rates, rate_difference
+from crowdassay.labels.values import counted, listed
 
 MOST_GROUPS = 200
 COMPARED = 6  # groups up to which all are compared with one another; of more, each with the first

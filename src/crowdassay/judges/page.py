@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.data.text import short
-from crowdassay.io.values import counted
-from crowdassay.io.write import write_bytes
 from crowdassay.judges.charts import judges_chart, likeness_chart, rates_chart, tables_chart
 from crowdassay.judges.rated import Rated
 from crowdassay.judges.sentences import (
@@ -22,9 +19,12 @@ from crowdassay.judges.sentences import (
     to_do,
     to_drop,
 )
-from crowdassay.report.build import check_report
-from crowdassay.report.chart import Chart
-from crowdassay.report.html import asset, render
+from crowdassay.labels.text import short
+from crowdassay.labels.values import counted
+from crowdassay.labels.write import write_bytes
+from crowdassay.results.report.build import check_report
+from crowdassay.results.report.chart import Chart
+from crowdassay.results.report.html import asset, render
 from crowdassay.version import VERSION
 
 ROWS_SHOWN = 30

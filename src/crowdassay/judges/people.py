@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.io.values import counted
 from crowdassay.judges.verdicts import Verdicts
+from crowdassay.labels.values import counted
 
 LEAST_PAIRS = 20  # pairs of labels below which people's errors cannot be told from chance
 WORST = 0.6  # of the error rate of a guess, beyond which correcting would only magnify chance

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta, norm
 
+from crowdassay import statistics
 from crowdassay.arrays import FloatArray, IntArray
 
 WIDEST = 1.05  # against people's labels alone; an interval that would be wider gives way to theirs
@@ -103,10 +104,8 @@ def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
     share = min(max(share, 0.0), 1.0)
     if not np.isfinite(n):
         return Interval(share, share, share, n)
-    square = squared_quantile(confidence) / n
-    centre = (share + square / 2) / (1 + square)
-    half = np.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
-    return Interval(share, min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share), n)
+    low, high = statistics.wilson(share, n, confidence)
+    return Interval(share, min(float(low), share), max(float(high), share), n)
 
 
 def exact(share: float, n: float, confidence: float = 0.95) -> Interval:

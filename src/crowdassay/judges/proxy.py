@@ -20,6 +20,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.judges.answers import Panel, fit_answers
 from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
+from crowdassay.statistics import softmax
 
 CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered already
 PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
@@ -91,7 +92,7 @@ def _corrected(panel: Panel, people: People, used: np.ndarray) -> tuple[FloatArr
     judges = panel.evidence_of(rows)
     features = np.concatenate([odds[rows][:, :, None], judges], axis=2)
     weight, bias = fit_correction(features, people.share[used])
-    return _softmax(weight[0] * odds + bias + panel.weighted(weight[1:])), weight[1:]
+    return softmax(weight[0] * odds + bias + panel.weighted(weight[1:])), weight[1:]
 
 
 def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -123,7 +124,7 @@ def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray,
 
     now = loss(at)
     for _ in range(NEWTON_STEPS):
-        chance = _softmax(every @ at)
+        chance = softmax(every @ at)
         mean = np.einsum("nk,nkq->nq", chance, every)
         gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + pull * (at - centre)
         curved = np.einsum("nk,nkq,nkr->qr", chance, every, every, optimize=True) - mean.T @ mean + np.diag(pull)
@@ -135,8 +136,3 @@ def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray,
             break
         at, now = at - length * step, then
     return at[:n_features], at[n_features:]
-
-
-def _softmax(logits: FloatArray) -> FloatArray:
-    chance = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(chance / chance.sum(axis=1, keepdims=True))

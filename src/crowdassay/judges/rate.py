@@ -9,11 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.assay import Assay
-from crowdassay.io.frames import take_labels
-from crowdassay.io.values import counted, listed
 from crowdassay.judges.ahead import items_ahead
 from crowdassay.judges.answers import Panel, fit_answers
 from crowdassay.judges.costs import judge_costs, money_spent
@@ -29,6 +26,9 @@ from crowdassay.judges.rated import Rated
 from crowdassay.judges.rates import Evidence, claimed_rates, find_rates
 from crowdassay.judges.strata import choose_strata, disputed_strata, given_strata
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
+from crowdassay.labels.frames import take_labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.values import counted, listed
 from crowdassay.read_options import ReadOptions
 
 

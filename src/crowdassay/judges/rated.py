@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.io.frames import to_frame
 from crowdassay.judges.ahead import KINDS, Ahead
 from crowdassay.judges.costs import Spent, as_money
 from crowdassay.judges.fewer import Dropped
@@ -20,6 +19,7 @@ from crowdassay.judges.people import People
 from crowdassay.judges.ppi import Interval
 from crowdassay.judges.rates import Rates, as_rates
 from crowdassay.judges.verdicts import Verdicts
+from crowdassay.labels.frames import to_frame
 
 
 @dataclass(frozen=True, eq=False)

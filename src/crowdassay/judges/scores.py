@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError
-from crowdassay.io.values import counted, shown
+from crowdassay.labels.values import counted, shown
 
 MOST_SCORES = 12  # different scores kept apart
 BINS = 10

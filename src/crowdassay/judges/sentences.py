@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crowdassay.io.values import counted
 from crowdassay.judges.costs import judges_gain
 from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rated import Rated
+from crowdassay.labels.values import counted
 
 JUDGES_NAMED = 8
 FAVOURABLE = ("pass", "passed", "correct", "true", "yes", "good", "1", "ok", "acceptable", "safe", "positive", "win")

@@ -7,9 +7,9 @@ from scipy.stats import chisquare
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
-from crowdassay.io.values import counted, shown
 from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
+from crowdassay.labels.values import counted, shown
 
 PARTS = 3
 SMALLEST = 0.05  # share of items that a stratum by disagreement has at least

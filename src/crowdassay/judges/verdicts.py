@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.io.values import counted, listed, no_such, shown
 from crowdassay.judges.classes import find_classes
 from crowdassay.judges.scores import name_answers
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.values import counted, listed, no_such, shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,17 +11,17 @@ import pyarrow as pa
 from scipy import sparse
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError, NotFittedError, ParameterError
 from crowdassay.estimators.base import Estimator
-from crowdassay.fit.parameters import check_types
-from crowdassay.fit.result import Result
-from crowdassay.io.frames import to_frame
-from crowdassay.io.truth import match_truth
-from crowdassay.io.values import listed
+from crowdassay.labels.frames import to_frame
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.truth import match_truth
+from crowdassay.labels.values import listed
 from crowdassay.measurement.information import covariance
 from crowdassay.measurement.marginal import NARROWEST, WIDEST, Marginal
 from crowdassay.measurement.responses import Responses, read_responses
+from crowdassay.results.parameters import check_types
+from crowdassay.results.result import Result
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, NotFittedError, ParameterError
-from crowdassay.io.frames import to_frame
-from crowdassay.io.values import shown
+from crowdassay.labels.frames import to_frame
+from crowdassay.labels.values import shown
 from crowdassay.measurement import facets_notes as say
 from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.design import Design, find_subsets, make_design, null_space, set_aside

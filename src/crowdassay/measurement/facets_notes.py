@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdassay.io.values import counted, listed
+from crowdassay.labels.values import counted, listed
 from crowdassay.measurement.facets_tables import FEW_RATINGS, thresholds_table
 
 if TYPE_CHECKING:

@@ -22,24 +22,10 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.measurement.design import Design
 from crowdassay.measurement.fit_statistics import Residuals
 from crowdassay.measurement.ratings import Ratings
+from crowdassay.statistics import q_values
 
 LEAST_RATINGS = 2  # ratings below which nothing is said about a cell
 EXACT = 20_000_000  # cells times parameters up to which the other facets' share is taken off as well
-
-
-def false_discovery(p: FloatArray) -> FloatArray:
-    """Return q-values (n,) by Benjamini and Hochberg: among those below q, a share of at most q is expected to be false.
-
-    >>> false_discovery(np.array([0.01, 0.04, 0.03, np.nan])).round(3).tolist()
-    [0.03, 0.04, 0.04, nan]
-    """
-    q = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    if len(order):
-        scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
-        q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return q
 
 
 def cell_sums(residuals: Residuals, codes: IntArray, size: int, u: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -80,7 +66,7 @@ def interactions(
         "standard_error": error,
         "z": bias / error,
         "p": p,
-        "q": false_discovery(p),
+        "q": q_values(p),
     }
     return _most_telling(table)
 
@@ -161,7 +147,7 @@ def group_differences(ratings: Ratings, residuals: Residuals, facet: int) -> tup
         "chi_square": np.where(known, chi, np.nan),
         "df": df,
         "p": p,
-        "q": false_discovery(p),
+        "q": q_values(p),
     }
     place = np.flatnonzero(good.ravel())
     cells = {
@@ -206,7 +192,7 @@ def drift(ratings: Ratings, residuals: Residuals, facet: int, sign: float) -> pa
             "over_all_its_time": slope * length,
             "z": slope / error,
             "p": p,
-            "q": false_discovery(p),
+            "q": q_values(p),
         }
     )
 

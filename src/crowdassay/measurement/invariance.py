@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
+from crowdassay.labels.labels import Labels
 from crowdassay.measurement.design import Design, make_design, set_aside
 from crowdassay.measurement.facets_fit import Fit, fit_facets
 from crowdassay.measurement.facets_tables import residuals

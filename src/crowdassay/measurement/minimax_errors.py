@@ -26,9 +26,9 @@ from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.minimax import MinimaxEntropy
 from crowdassay.estimators.minimax_model import make_model
-from crowdassay.fit.result import Result
-from crowdassay.io.frames import to_frame
-from crowdassay.model.structures import Basis
+from crowdassay.labels.frames import to_frame
+from crowdassay.models.structures import Basis
+from crowdassay.results.result import Result
 
 LARGEST_INVERTED = 4000  # worker coordinates whose information is inverted as a whole
 

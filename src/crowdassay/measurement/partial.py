@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from crowdassay.data.labels import Labels
+from crowdassay.labels.labels import Labels
 from crowdassay.measurement.base import Measurement, possible_steps
 from crowdassay.measurement.responses import Responses, grade_responses
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
+from crowdassay.labels.labels import Labels
 from crowdassay.measurement.base import Measurement, extreme_items
 from crowdassay.measurement.responses import Responses, mark_responses
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from scipy.linalg import null_space
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.errors import DataError
+from crowdassay.labels.labels import Labels
 from crowdassay.measurement.base import Measurement, extreme_items, possible_steps
 from crowdassay.measurement.responses import Responses, grade_responses
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.io.columns import WORDS
-from crowdassay.io.extras import read_times
-from crowdassay.io.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns, take
-from crowdassay.io.values import listed, shown
+from crowdassay.labels.columns import WORDS
+from crowdassay.labels.extras import read_times
+from crowdassay.labels.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns, take
+from crowdassay.labels.values import listed, shown
 
 SCORES = ("score", "rating", "grade", "mark", "label", "answer", "response", "judgement", "judgment", "value")
 TIMES = WORDS["time"]

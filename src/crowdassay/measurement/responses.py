@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import IntArray
-from crowdassay.data.labels import MAX_CLASSES, Labels
 from crowdassay.errors import DataError
-from crowdassay.io.frames import take_labels
-from crowdassay.io.values import shown
+from crowdassay.labels.frames import take_labels
+from crowdassay.labels.labels import MAX_CLASSES, Labels
+from crowdassay.labels.values import shown
 from crowdassay.read_options import ReadOptions
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.planning.dependence import Dependence
+from crowdassay.models.assay.dependence import Dependence
 from crowdassay.planning.gain import SMALL_PROBABILITY, fall_of_error
 from crowdassay.planning.population import population
 from crowdassay.planning.state import State

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, row_max
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import Record
 from crowdassay.planning.assign import Plan
 from crowdassay.planning.curve import Curve, error_curve
 from crowdassay.planning.gain import label_gain

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import Record
 from crowdassay.errors import ParameterError
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import Record
 from crowdassay.planning.assign import Plan, assign, check_plan
 from crowdassay.planning.job import Standing, assess, curve_records, items_table
 from crowdassay.planning.offer import EXPERT

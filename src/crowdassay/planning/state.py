@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max
-from crowdassay.data.labels import Labels
-from crowdassay.data.record import SETTLED, Record
-from crowdassay.planning.dependence import Dependence
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import SETTLED, Record
+from crowdassay.models.assay.dependence import Dependence
 from crowdassay.planning.tables import tell_apart, worker_tables
 
 EQUAL = 1e-9  # probabilities that differ by less are equal

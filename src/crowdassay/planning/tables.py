@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray, row_max, row_sum
-from crowdassay.data.labels import Labels
-from crowdassay.engines.confusion import observed_counts
-from crowdassay.planning.dependence import Dependence
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.votes import tally
+from crowdassay.models.assay.dependence import Dependence
 
 CROWD_LABELS = 4.0  # labels' worth of the crowd's accuracy in every worker's
 OWN_LABELS = 8.0  # labels' worth of the table by accuracy alone in every worker's
@@ -44,7 +44,7 @@ def worker_tables(
     crowd : ndarray of shape (n_classes, n_classes), optional
         What a typical worker answers; otherwise the pooled table of all workers.
     """
-    first = observed_counts(labels, posterior)
+    first = tally(labels, posterior)
     pooled = _rows(first.sum(axis=0) + 0.5 / labels.n_classes)  # the crowd as the fit has it, where nobody can be compared
     typical = pooled if crowd is None else _rows(crowd)
     tables = _rows(first + CROWD_LABELS * typical)

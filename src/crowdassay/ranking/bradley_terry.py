@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError, NotFittedError, ParameterError
-from crowdassay.io.frames import to_frame
-from crowdassay.io.values import listed
+from crowdassay.labels.frames import to_frame
+from crowdassay.labels.values import listed
 from crowdassay.ranking.fit import TIES, Settings, fit_pairs
 from crowdassay.ranking.intervals import ENOUGH_WORKERS, bootstrap, model_covariance, sandwich
 from crowdassay.ranking.linked import refuse_infinite

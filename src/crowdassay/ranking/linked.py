@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError
-from crowdassay.io.values import listed
+from crowdassay.labels.values import listed
 from crowdassay.ranking.outcomes import LEFT, RIGHT
 from crowdassay.ranking.pairs import Pairs
 

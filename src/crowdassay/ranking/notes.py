@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdassay.io.values import counted
+from crowdassay.labels.values import counted
 from crowdassay.ranking.intervals import ENOUGH_WORKERS
 from crowdassay.ranking.linked import find_parts
 from crowdassay.ranking.problem import MOST_PARAMETERS

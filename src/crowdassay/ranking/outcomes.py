@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.io.coding import code_column
-from crowdassay.io.native import Column
-from crowdassay.io.values import as_text, shown
+from crowdassay.labels.coding import code_column
+from crowdassay.labels.native import Column
+from crowdassay.labels.values import as_text, shown
 
 LEFT, RIGHT, TIE, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
 SIDES = {

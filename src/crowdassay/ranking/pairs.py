@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
-from crowdassay.io.columns import WORDS
-from crowdassay.io.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns
-from crowdassay.io.values import counted, mapping, shown
+from crowdassay.labels.columns import WORDS
+from crowdassay.labels.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns
+from crowdassay.labels.values import counted, mapping, shown
 from crowdassay.ranking.outcomes import BOTH_BAD, MISSING, TIE, read_winners
 
 LEFTS = ("left", "modela", "a", "itema", "optiona", "responsea", "player1", "first", "item1", "model1", "leftitem", "leftid")
@@ -229,9 +229,9 @@ def _chunks(column: Any) -> list[pa.Array]:
 
 def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> Columns | None:
     """Read the pairwise answers of a Label Studio export (JSON); None if the file is something else."""
-    from crowdassay.io.formats import label_studio  # noqa: PLC0415
-    from crowdassay.io.kinds import check_file  # noqa: PLC0415
-    from crowdassay.io.look import look, records  # noqa: PLC0415
+    from crowdassay.labels.formats import label_studio  # noqa: PLC0415
+    from crowdassay.labels.kinds import check_file  # noqa: PLC0415
+    from crowdassay.labels.look import look, records  # noqa: PLC0415
 
     path, kind = check_file(given_path)
     if kind not in {".json", ".jsonl", ".ndjson"}:

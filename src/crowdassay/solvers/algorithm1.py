@@ -6,8 +6,8 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import LocalEngine
-from crowdassay.model.family import Model
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.models.family import Model
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.outcome import Outcome, Progress, Solution

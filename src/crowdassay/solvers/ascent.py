@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
-from crowdassay.model.family import Model
+from crowdassay.models.family import Model
 from crowdassay.solvers.lbfgs import climb, memory_for
 
 STAGES = (1e-6, 1e-8)  # relative changes of the objective down to which items are not solved further than sums need

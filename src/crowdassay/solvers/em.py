@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Counts, Engine, Weights
-from crowdassay.engines.gpu_card import to_host
+from crowdassay.engines.gpu.device import to_host
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
 

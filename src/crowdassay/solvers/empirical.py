@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.local import LocalEngine, log_softmax
-from crowdassay.model.family import VANISHING, Model
+from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.models.family import VANISHING, Model
 from crowdassay.solvers.outcome import Outcome, Progress
 from crowdassay.solvers.profiled import complete, fit_profiled
+from crowdassay.statistics import log_softmax
 
 ROUNDS = 20
 STOP_CHANGE = 0.01  # relative change of the penalty, and change of a log probability of the prior, at which to stop

@@ -9,10 +9,10 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
-from crowdassay.engines.local import log_softmax
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.em import at_vote_shares
 from crowdassay.solvers.lbfgs import climb
+from crowdassay.statistics import log_softmax
 
 START_TOLERANCE = 1e-4  # the fit to the vote counts is only a start
 OPENING_TOLERANCE = 1e-7  # relative rise of the objective at which the opening fit stops; its passes are cheap

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.data.record import SETTLED
-from crowdassay.model.family import Model
+from crowdassay.labels.record import SETTLED
+from crowdassay.models.family import Model
 
 Announce = Callable[[str], None]
 """Called with a sentence when there is a wait."""
@@ -73,7 +73,7 @@ class Solution:
     settled : float
         Probability from which a label is called settled.
     spread : float or None
-        As `crowdassay.data.record.Record` has it.
+        As `crowdassay.labels.record.Record` has it.
     notes : tuple of str
         What the user should know, a sentence each.
     """

@@ -10,10 +10,10 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Ability, Engine, ItemEngine, Weights
 from crowdassay.errors import ParameterError
-from crowdassay.model.family import Model
+from crowdassay.models.family import Model
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import OF_ITEM, WorkerProblem
-from crowdassay.solvers.card import CardProblem
+from crowdassay.solvers.gpu import CardProblem
 from crowdassay.solvers.opening import open_without_items
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 

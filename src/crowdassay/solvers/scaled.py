@@ -16,9 +16,9 @@ from functools import partial
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.data.labels import Labels
 from crowdassay.engines.base import Weights
-from crowdassay.engines.scaled import ScaledSums
+from crowdassay.engines.memory.scaled import ScaledSums
+from crowdassay.labels.labels import Labels
 from crowdassay.solvers.lbfgs import climb
 from crowdassay.solvers.outcome import Progress
 

@@ -1,0 +1,266 @@
+"""Where labels are held: in memory, in files, on a graphics card or in Spark. All else is the same."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crowdassay.cli.reading import read, read_options
+
+if TYPE_CHECKING:
+    from crowdassay.engines.place import Holder
+
+OPTIONS = (
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "local", "files", "gpu", "spark"]),
+        default="auto",
+        show_default=True,
+        help="Where the labels are during the fit; auto is memory, or files where memory will not do.",
+    ),
+    click.option("--memory", help="Memory to use at most, about, such as 1GB; --engine files keeps to it."),
+    click.option("--temp-dir", type=click.Path(path_type=Path), help="--engine files: folder for temporary files."),
+)
+# What needs all labels in memory, and the values that do not ask for it.
+IN_MEMORY = {"save_model": None, "validation": None}
+SHARE = 0.5  # of the free memory that is used where none is given
+PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
+PER_WORKER = 1_700  # bytes that what is said of workers takes, for each of them, wherever the labels are
+BYTES_LOOKED_AT = 1 << 20
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".results", ".json", ".jsonl", ".ndjson")
+
+Announce = Callable[[str], None]
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where a fit runs."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def holding(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
+    """Read LABELS into the place that the options name, and hold them until the tables are written."""
+    from crowdassay.labels.sources.local import local_sources
+
+    name = options["engine"]
+    with local_sources(() if name == "spark" else labels) as local:  # Spark reads for itself, wherever labels are
+        if name == "auto":
+            name = "files" if too_large(local, options, estimator) else "local"
+        check(name, options, estimator)
+        hold = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
+        with hold(labels if name == "spark" else local, {**options, "engine": name}, estimator, announce) as holder:
+            yield holder
+
+
+def check(name: str, options: dict[str, Any], estimator: Any) -> None:
+    """Refuse, before anything is read, what an engine cannot do: the same words for the same thing."""
+    from crowdassay.errors import ParameterError
+
+    if name == "local":
+        return
+    if reason := estimator.needs_memory():
+        raise ParameterError(f"{reason}, or take --engine local.")
+    if name == "gpu":
+        return
+    for option, unset in IN_MEMORY.items():
+        if options.get(option, unset) != unset:
+            needs = "needs all labels in memory; leave it out, or take --engine local."
+            raise ParameterError(f"--{option.replace('_', '-')} {needs}")
+    if reason := read_options(options).refusal(name):
+        raise ParameterError(reason)
+
+
+@contextmanager
+def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
+    """Read labels into memory, for the processor or for a graphics card."""
+    from crowdassay.cli.progress import working
+    from crowdassay.engines.gpu.place import Card
+    from crowdassay.engines.memory.place import Memory
+    from crowdassay.labels.truth import match_truth, take_gold
+
+    with working("Reading ...", quiet=options["quiet"]):
+        data = read(labels, options)
+    truth = None if options["truth"] is None else match_truth(data, options["truth"], what="truth")
+    if options["gold"] is not None:
+        data = take_gold(data, options["gold"])
+    codes, counts = (None, None) if truth is None else truth
+    yield (Card if options["engine"] == "gpu" else Memory)(data, codes, counts, options["threads"])
+
+
+@contextmanager
+def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
+    """Encode labels into a spool on disk."""
+    from crowdassay.engines.files.place import Spooled
+    from crowdassay.labels.ingest import spool_files
+    from crowdassay.labels.kinds import find_inputs
+    from crowdassay.labels.workspace import workspace
+    from crowdassay.threads import available_cores
+
+    known = {"gold": options["gold"], "truth": options["truth"], "memory": memory_of(options)}
+    threads = options["threads"] or available_cores()
+    paths = find_inputs(labels)
+    with workspace(options["temp_dir"]) as folder:
+        if announce is not None:
+            announce("Encoding and sorting the labels ...")
+        spooled = Spooled(spool_files(paths, folder, read_options(options), threads=threads, **known), threads)
+        check_workers(spooled.facts.n_workers, options["memory"])
+        yield spooled
+
+
+@contextmanager
+def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
+    """Encode labels inside Spark."""
+    from contextlib import ExitStack, closing
+
+    from crowdassay.engines.spark.data import encode_frame
+    from crowdassay.engines.spark.place import Spark
+    from crowdassay.engines.spark.session import is_local, open_session, spark_path
+    from crowdassay.labels.to_parquet import as_parquet
+    from crowdassay.labels.workspace import workspace
+
+    with ExitStack() as stack:
+        asked = read_options(options)
+        columns: Any = {role: asked.columns[role] for role in ("item", "worker", "label")}
+        made: list[Path] = []
+        if text := text_files(labels):  # before Spark starts, which takes a while: bad text is refused at once
+            folder = stack.enter_context(workspace(options["temp_dir"]))
+            made, columns = as_parquet(text, folder, asked)
+        if announce is not None:
+            announce("Starting Spark ...")
+        spark = open_session()
+        spool = None if options["temp_dir"] is None else spark_path(spark, options["temp_dir"])
+        if spool is not None and is_local(spark):  # what a crash leaves there the next run removes
+            spool = str(stack.enter_context(workspace(spool)))
+        if announce is not None:
+            announce("Encoding the labels in Spark ...")
+        data = encode_frame(
+            own_frame(spark, made) if made else read_frame(spark, labels),
+            columns=columns,
+            classes=asked.classes,
+            gold=options["gold"],
+            truth=options["truth"],
+            allow_drops=options["allow_drops"],
+            tables=estimator.memory_tables[0],
+            spool=spool,
+            source=", ".join(labels),
+        )
+        yield stack.enter_context(closing(Spark(data)))
+
+
+def text_files(names: tuple[str, ...]) -> list[Path]:
+    """Return the files of text that names on this machine stand for; none for Parquet, tables and what is elsewhere."""
+    from crowdassay.errors import ParameterError
+    from crowdassay.labels.kinds import find_inputs, kind_of
+
+    local = [name for name in names if "://" not in name and (os.path.exists(name) or set(name) & set("*?["))]
+    inputs = [] if len(local) < len(names) else find_inputs(local)
+    kinds = {kind_of(path) in TEXT for path in inputs}
+    if len(kinds) > 1:
+        raise ParameterError("These files are of several kinds; give files of one kind, or a table.")
+    if not inputs and any(kind_of(Path(name)) in TEXT for name in names if "://" in name):
+        raise ParameterError("Text is read on this machine, by the same rules everywhere; give Spark a table, or Parquet.")
+    return inputs if kinds == {True} else []
+
+
+def own_frame(spark: Any, paths: list[Path]) -> Any:
+    """Let Spark read Parquet that our own reader made of text; where Spark is elsewhere, it is sent there."""
+    import pyarrow.parquet as pq
+
+    from crowdassay.engines.spark.session import is_local
+    from crowdassay.engines.spark.session import run as on_spark
+
+    written = [str(path) for path in paths]
+    if is_local(spark):
+        return on_spark(lambda: spark.read.parquet(*written))
+    return on_spark(lambda: spark.createDataFrame(pq.read_table(written).to_pandas()))
+
+
+def read_frame(spark: Any, names: tuple[str, ...]) -> Any:
+    """Read files, folders and patterns of Parquet; any other single name is a table of the catalog."""
+    from crowdassay.engines.spark.session import run as on_spark
+    from crowdassay.engines.spark.session import spark_path
+    from crowdassay.errors import ParameterError
+
+    stems = {re.sub(r"\.(gz|bz2|zst)$", "", name) for name in names}
+    kinds = {Path(stem).suffix.lower() for stem in stems}
+    paths = [spark_path(spark, name) for name in names]
+    if len(names) == 1 and ("`" in names[0] or not (kinds & {".parquet", *TEXT} or "/" in names[0])):
+        return on_spark(lambda: spark.table(names[0]))
+    if len(kinds) > 1:
+        raise ParameterError("These files are of several kinds; give files of one kind, or a table.")
+    return on_spark(lambda: spark.read.parquet(*paths))
+
+
+def check_workers(n_workers: int, memory: str | None) -> None:
+    """Refuse more workers than the memory that was asked for has room for, before the fit."""
+    from crowdassay.errors import DataError
+    from crowdassay.memory import parse_size, shown_size
+
+    needed = n_workers * PER_WORKER
+    if memory is not None and needed > parse_size(memory):
+        raise DataError(
+            f"What is said of {n_workers:,} workers takes about {shown_size(needed)} of memory, more than the "
+            f"{shown_size(parse_size(memory))} of --memory; give more."
+        )
+
+
+def memory_of(options: dict[str, Any]) -> int:
+    """Return the memory to use: as given, else half of what is free."""
+    from crowdassay.memory import available_memory, parse_size
+
+    if options["memory"] is not None:
+        return parse_size(options["memory"])
+    return int(SHARE * (available_memory() or 4e9))
+
+
+def too_large(labels: tuple[str, ...], options: dict[str, Any], estimator: Any) -> bool:
+    """Tell whether labels will not fit into memory while the method could do without; say so where it could not."""
+    from crowdassay.errors import CrowdassayError
+    from crowdassay.labels.kinds import find_inputs
+    from crowdassay.memory import available_memory, parse_size, shown_size
+
+    given = options["memory"]
+    room = available_memory() if given is None else parse_size(given)
+    try:
+        needed = sum(map(memory_needed, find_inputs(labels)))
+    except (CrowdassayError, OSError):
+        return False  # whoever reads them says what is wrong
+    if room is None or needed <= room:
+        return False
+    if estimator.needs_memory() is None:
+        return True
+    if not options["quiet"]:
+        click.echo(
+            f"These labels may take {shown_size(needed)} of memory, and there are {shown_size(room)}; the methods assay, "
+            "minimax, dawid-skene and majority need less, with --engine files.",
+            err=True,
+        )
+    return False
+
+
+def memory_needed(path: Path) -> float:
+    """Estimate the bytes of memory that reading a file and a fit take, by its size and the length of its first lines."""
+    from crowdassay.labels.raw import is_gzipped, opened
+
+    size = path.stat().st_size
+    if path.suffix.lower() == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            rows = pq.read_metadata(path).num_rows
+        except pa.ArrowException:
+            return 0.0  # whoever reads it says that it is damaged
+        return rows * (PER_ROW + 20 * PER_BYTE)  # ids of ordinary length
+    with opened(path) as stream:
+        start = stream.read(BYTES_LOOKED_AT)
+    packed = 5 if is_gzipped(path) else 1  # ids pack well
+    return size * packed * (PER_BYTE + PER_ROW * start.count(b"\n") / max(len(start), 1))

@@ -1,0 +1,132 @@
+"""Print what `crowdassay rate` found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from crowdassay.judges.ppi import Interval
+    from crowdassay.judges.rated import Rated
+
+JUDGES_SHOWN = 20
+NONE = "–"
+
+
+def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
+    """Print the rates, the judges, what they are worth, and what to do next."""
+    from rich.console import Console
+
+    from crowdassay.labels.values import counted
+
+    console = Console(highlight=False, markup=False)
+    console.print(
+        f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(rated.verdicts.judges), 'judge')}; people saw "
+        f"{counted(len(rated.people.item), 'item')} ({counted(rated.people.n_labels, 'label')})."
+    )
+    console.print()
+    show_rates(console, rated)
+    show_groups(console, facts)
+    show_judges(console, rated)
+    for sentence in sentences(rated):
+        console.print(sentence, soft_wrap=True)
+    for note in rated.notes:
+        console.print(f"Note: {note}", soft_wrap=True)
+    for name in ("next_file", "items_file", "report"):
+        if options[name] is not None:
+            console.print(f"Wrote {options[name]}.", soft_wrap=True)
+
+
+def show_rates(console: Console, rated: Rated) -> None:
+    """Print the rate of each class beside what people, and judges, say alone."""
+    from rich.table import Table
+
+    from crowdassay.cli.summary import shown
+
+    limits = f"{rated.confidence:.0%} interval"
+    table = Table("class", "rate", limits, "people alone", "judges alone claim", title="Rate", title_justify="left")
+    for name, one, alone, claim in zip(rated.verdicts.classes, rated.rates, rated.alone, rated.claimed, strict=True):
+        table.add_row(shown(name), percent(one.estimate), between(one), with_limits(alone), with_limits(claim))
+        if table.row_count == JUDGES_SHOWN:
+            break
+    console.print(table)
+
+
+def show_groups(console: Console, facts: dict[str, Any]) -> None:
+    """Print rates by group and differences, for the class that means success or else the first."""
+    from rich.table import Table
+
+    from crowdassay.cli.summary import shown
+    from crowdassay.judges.sentences import headline
+
+    name = facts["classes"][headline(facts["classes"])]
+    if "by" in facts:
+        table = Table("group", f"rate of {shown(name)}", "interval", "people saw", title="By group", title_justify="left")
+        for group, one in facts["by"].items():
+            rate = one["rate"] and one["rate"][name]
+            cells = (percent(rate["estimate"]), _limits(rate)) if rate else (NONE, NONE)
+            table.add_row(shown(group), *cells, f"{one['n_people_items']:,} of {one['n_items']:,}")
+        console.print(table)
+        for one in facts["differences"][:JUDGES_SHOWN]:
+            if one["difference"]:
+                pairs = "" if one["pairs"] is None else f" in {one['pairs']:,} pairs"
+                between = f"{shown(one['first'])} less {shown(one['second'])}, {shown(name)}"
+                console.print(f"{between}: {_points(one['difference'][name])}{pairs}.")
+    if "against" in facts:
+        one = facts["against"]
+        points = _points(one["difference"][name])
+        text = f"VERDICTS less the other system, {shown(name)}: {points}, in {one['pairs']:,} pairs of items."
+        console.print(text, soft_wrap=True)
+
+
+def show_judges(console: Console, rated: Rated) -> None:
+    """Print each judge against people, the most accurate first."""
+    from rich.table import Table
+
+    from crowdassay.cli.summary import shown
+
+    table = Table("judge", "items", "accuracy", "95% interval", "kappa", "verdict", title="Judges", title_justify="left")
+    order = sorted(rated.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
+    for one in order[:JUDGES_SHOWN]:
+        kappa = NONE if one.kappa is None else f"{one.kappa:.2f}"
+        cells = (NONE, NONE) if one.accuracy is None else (percent(one.accuracy.estimate), between(one.accuracy))
+        table.add_row(shown(one.name), f"{one.items:,}", *cells, kappa, one.verdict)
+    console.print(table)
+    for one in order[:JUDGES_SHOWN]:
+        if one.bias.startswith("says"):
+            console.print(f"{shown(one.name)} {one.bias}.", soft_wrap=True)
+    if len(order) > JUDGES_SHOWN:
+        console.print(f"{len(order) - JUDGES_SHOWN} more judges are in --json and in the report.")
+
+
+def sentences(rated: Rated) -> list[str]:
+    """Say what the judges are worth, who errs alike, who can be dropped and what to do next."""
+    from crowdassay.judges.sentences import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
+
+    said = [about_help(rated), about_worth(rated), *about_replacing(rated), *about_order(rated), about_people(rated)]
+    said += [to_drop(rated), to_do(rated) if len(rated.ahead.item) else ""]
+    return [sentence for sentence in said if sentence]
+
+
+def percent(value: float) -> str:
+    """Return a share in percent, one digit after the point."""
+    return f"{value:.1%}"
+
+
+def between(one: Interval) -> str:
+    """Return both limits."""
+    return f"{one.low:.1%} to {one.high:.1%}"
+
+
+def with_limits(one: Interval) -> str:
+    """Return an estimate with its limits."""
+    return f"{one.estimate:.1%} ({between(one)})"
+
+
+def _limits(rate: dict[str, float]) -> str:
+    return f"{rate['low']:.1%} to {rate['high']:.1%}"
+
+
+def _points(rate: dict[str, float]) -> str:
+    return f"{100 * rate['estimate']:+.1f} points ({100 * rate['low']:+.1f} to {100 * rate['high']:+.1f})"

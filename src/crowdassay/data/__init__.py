@@ -1,1 +1,0 @@
-"""Labels and results: frozen arrays with vocabularies."""

@@ -1,0 +1,1 @@
+"""Labels in a spool on disk."""

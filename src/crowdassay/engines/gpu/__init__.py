@@ -1,0 +1,1 @@
+"""Labels on a GPU."""

@@ -1,0 +1,372 @@
+"""The engine on a graphics card: labels live there or pass over it, and sums of the size of the workers come back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.engines.base import Ability, Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, take
+from crowdassay.engines.gpu.device import Array, array_module, for_kernels, launch, to_host
+from crowdassay.engines.gpu.gather import gather
+from crowdassay.engines.gpu.layout import Group, Layout, lay_out
+from crowdassay.engines.gpu.listing import Listing, list_items
+from crowdassay.engines.gpu.store import OnCard, choose_store
+from crowdassay.engines.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
+from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.labels.labels import Labels
+from crowdassay.models.family import Model
+
+BLOCKS, THREADS = 4096, 128  # of a launch, and of a block in which every item has a thread of its own
+SHARED = 46 * 1024  # bytes of a block's own memory
+MOST_LABELS = 32  # of an item that one thread takes
+FINER = 2.0**20  # units of the small weights, see `crowdassay.engines.kernels.gpu`
+
+
+class GpuEngine:
+    """Sweep labels on a graphics card, in single precision with sums in fixed point; see `crowdassay.engines.kernels.gpu`.
+
+    The answer does not change from run to run, nor with where the labels are: `crowdassay.engines.gpu.store`. Arrays go in and
+    come out where they are: NumPy's in the machine's memory, CuPy's on the card.
+
+    Parameters
+    ----------
+    worker, label : array of shape (n_labels,)
+        Codes, item by item.
+    starts : array of shape (n_items + 1,), or int
+        Where each item begins; or the number of labels that every item has.
+    n_workers, n_classes : int
+    gold : array of shape (n_items,), optional
+        Known class of an item, -1 where unknown.
+    item_tolerance : float
+        An item stops when a Newton step promises to raise the objective by less than half of this.
+    item_steps : int
+        Passes over an item's labels allowed in one sweep.
+    announce : callable, optional
+        Called with a sentence when something takes time that the caller may not expect.
+    """
+
+    labels: Labels | None = None
+    few = False
+    can = frozenset({Ability.WEIGHTS, Ability.CARD, Ability.POOL})
+
+    def __init__(
+        self,
+        worker: Array,
+        label: Array,
+        starts: Array | int,
+        n_workers: int,
+        n_classes: int,
+        *,
+        gold: Array | None = None,
+        item_tolerance: float = 1e-9,
+        item_steps: int = 100,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        self.xp = xp = array_module()
+        self.n_labels, self.n_workers, self.n_classes = len(worker), n_workers, n_classes
+        self.n_items = len(worker) // starts if isinstance(starts, int) else len(starts) - 1
+        self.store = choose_store(self.n_labels, self.n_items, n_workers, n_classes, announce)
+        self.item_tolerance, self.item_steps, self.announce = item_tolerance, item_steps, announce
+        if not isinstance(starts, int):
+            lengths = starts[1:] - starts[:-1]
+            self._longest = int(lengths.max())
+            if int(lengths.min()) == self._longest:
+                starts = self._longest
+        if isinstance(starts, int):
+            self._longest = starts
+        self.layout: Layout = lay_out(
+            xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_LABELS
+        )
+        self._most = int(self.worker_counts.max())
+        self._gold: list[Array] | None = None
+        if gold is not None and bool((gold >= 0).any()):
+            self._gold = self._in_groups(gold, np.int16)
+        self._given: list[Array] | None = None
+        self._state: list[Array] | None = None
+
+    @classmethod
+    def of(cls, labels: Labels, **options: Any) -> Self:
+        """Lay labels out for the card."""
+        engine = cls(
+            labels.worker, labels.label, labels.starts, labels.n_workers, labels.n_classes, gold=labels.gold, **options
+        )
+        engine.labels = labels
+        return engine
+
+    @property
+    def worker_counts(self) -> IntArray:
+        return np.asarray(to_host(self.layout.label_counts.sum(axis=1)))
+
+    @property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        counts = np.asarray(to_host(self.layout.label_counts.sum(axis=0)))
+        for part in self._gold or []:
+            known = np.asarray(to_host(part)).ravel()
+            counts = counts + np.bincount(known[known >= 0], minlength=self.n_classes)
+        return counts
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items; of arrays on the card, without names."""
+        if self.labels is not None:
+            return take(self.labels, wanted.rows(self.labels, 0))
+        return gather(self.layout, self._gold, wanted, self.n_classes, self.xp)
+
+    def hold(self, weights: FloatArray) -> None:
+        """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
+        self._given = self._in_groups(weights, np.float32)
+
+    def restart(self, coordinates: FloatArray | None = None) -> None:
+        """Forget the items' coordinates; they are not given back to the card, which finds them anew."""
+        self._state = None
+
+    def keep_items(self) -> None:
+        """The card always keeps the items' coordinates between sweeps."""
+
+    def coordinates(self, model: Model) -> FloatArray:
+        """Return the items' coordinates of the last sweep, (n_items, size)."""
+        if model.item is None:
+            return np.zeros((self.n_items, 0))
+        rows = self.store.xp.empty((self.n_items, model.item.size), np.float32)
+        rows = np.asarray(to_host(self._as_came(self._item_state(model.item.size), rows)), float)
+        if not model.item.free:
+            return rows
+        tables = np.zeros((self.n_items, self.n_classes, self.n_classes))  # the kernels keep log odds
+        tables[:, :, 1:] = rows.reshape(self.n_items, self.n_classes, -1)
+        return model.item.coordinates(tables)
+
+    def count(
+        self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, posterior: FloatArray | None = None
+    ) -> Counts:
+        """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
+        seen = self.layout.label_counts
+        by_label = self.xp.asarray(log_p).transpose(0, 2, 1)  # the true class last
+        exact = log_odds(by_label)
+        rounded = exact.astype(np.float32)
+        objective, totals, counts = self._count(rounded, log_prior, weights, posterior)
+        objective += float(self.xp.sum(seen * self.xp.where(seen > 0, by_label[:, :, 0], 0.0)))
+        # What rounding the tables has moved, to first order.
+        objective += float(self.xp.sum(counts.transpose(0, 2, 1)[:, :, 1:] * (exact - rounded)))
+        return Counts(objective, _like(counts, log_p), _like(totals, log_p))
+
+    def pool(
+        self, tables: FloatArray, voice: FloatArray, offset: FloatArray, bias: FloatArray, vote: float, correlation: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Judge all items by a pool; see `crowdassay.solvers.assay.pool` for what goes in.
+
+        Returns
+        -------
+        posterior : array of shape (n_items, n_classes)
+        counts : array of shape (n_workers, n_classes, n_classes)
+            Expected number of labels by worker, true class and observed class.
+        """
+        module = np if isinstance(tables, np.ndarray) else self.store.xp
+        posterior = module.empty((self.n_items, self.n_classes))
+        xp, n_classes = self.xp, self.n_classes
+        rows = xp.empty((self.n_workers, n_classes, n_classes), np.float32)
+        rows[:, :, :-1] = log_odds(xp.asarray(tables).transpose(0, 2, 1))
+        rows[:, :, -1] = xp.asarray(voice)[:, None]
+        told = np.concatenate([offset, bias, [vote, correlation]])
+        counts = self._count(rows, told, Weights.FREE, posterior, pooled=True)[2]
+        return posterior, _like(counts, tables)
+
+    def _count(
+        self, rows: Array, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None, *, pooled: bool = False
+    ) -> tuple[float, Array, Array]:
+        """Return the objective, the class totals and the expected counts, from rows by worker and observed class."""
+        from crowdassay.engines.kernels.gpu import make_counter  # noqa: PLC0415  numba loads on first use
+
+        xp, n_classes = self.xp, self.n_classes
+        scale = 2.0 ** (61 - math.ceil(math.log2(self._most)))  # a worker's sum of weights in 64 bits
+        sums = xp.zeros((2, self.layout.n_places, n_classes, n_classes), np.int64)
+        listing = self._listing
+        objective, totals = self._pass(
+            lambda team, _: make_counter(n_classes, team, pooled), rows, rows.shape[2], log_prior, weights, scale,
+            sums.ravel() if listing is None else xp.zeros(0, np.int64), posterior, listing=listing,
+        )  # fmt: skip
+        if listing is not None:
+            listing.collect(n_classes, scale, sums.ravel())
+        coarse, fine = (self.layout.by_worker(part, xp) / scale for part in sums)
+        return objective, totals, xp.ascontiguousarray((coarse + fine / FINER).transpose(0, 2, 1))
+
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
+        """Fit every item at the worker tables ``sigma`` and return the sums."""
+        return self._sweep(model, sigma, log_prior, weights, self.item_steps, None, item_tol)
+
+    def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
+        """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
+        return self._with_posterior(model, sigma, log_prior, Weights.FREE, self.item_steps)
+
+    def e_step(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE
+    ) -> tuple[Sums, FloatArray]:
+        """Return the same with the items' coordinates as they are: the second half of Algorithm 1."""
+        return self._with_posterior(model, sigma, log_prior, weights, 1)
+
+    def _with_posterior(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
+    ) -> tuple[Sums, FloatArray]:
+        module = np if isinstance(sigma, np.ndarray) else self.store.xp
+        posterior = module.empty((self.n_items, self.n_classes))
+        return self._sweep(model, sigma, log_prior, weights, steps, posterior), posterior
+
+    def _sweep(
+        self,
+        model: Model,
+        sigma: FloatArray,
+        log_prior: FloatArray,
+        weights: Weights,
+        steps: int,
+        posterior: FloatArray | None,
+        item_tol: float = 0.0,
+    ) -> Sums:
+        xp, n_classes, basis = self.xp, self.n_classes, model.item
+        tables = xp.asarray(sigma)
+        if basis is None or basis.size == 0:
+            shifted = tables - tables.max(axis=2, keepdims=True)
+            log_p = shifted - xp.log(xp.exp(shifted).sum(axis=2, keepdims=True))
+            counts = self.count(log_p, log_prior, weights, posterior)
+            observed = xp.asarray(counts.counts)
+            gradient = observed - observed.sum(axis=2, keepdims=True) * xp.exp(log_p)
+            return Sums(counts.objective, _like(gradient, sigma), _like(counts.totals, sigma))
+        from crowdassay.engines.kernels.gpu import make_solver  # noqa: PLC0415  numba loads on first use
+
+        free, shape = contrasts(basis)
+        light = n_classes > 2 and is_light(model, self._longest)  # two classes have one equation each, solved at once
+        tolerance = max(self.item_tolerance, item_tol) if light else self.item_tolerance
+        exact = xp.clip(log_odds(tables), -CLAMP, CLAMP)
+        rounded = xp.exp(exact).astype(np.float32)
+        item = (for_kernels(xp.asarray(shape)), np.float32(model.beta), steps, np.float32(tolerance))
+        n_values = n_classes * (n_classes - 1)
+        scale = 2.0 ** (30 - math.ceil(math.log2(self.layout.busiest)))  # a place's sum of differences in 32 bits
+        sums = xp.zeros(self.layout.n_places * (n_values // 2), np.int64)
+        objective, totals = self._pass(
+            lambda team, kept: make_solver(n_classes, basis.size, free, light, team, kept), rounded,
+            n_values, log_prior, weights, scale, sums, posterior, item, self._item_state(basis.size),
+        )  # fmt: skip
+        places = unpack(xp, sums).reshape(-1, n_classes, n_classes - 1)
+        values = self.layout.by_worker(places, xp) / scale
+        objective += float(xp.sum(values * (exact - xp.log(rounded.astype(float)))))  # as in `count`
+        gradient = xp.empty((self.n_workers, n_classes, n_classes))
+        gradient[:, :, 1:] = values
+        gradient[:, :, 0] = -values.sum(axis=2)
+        return Sums(objective, _like(gradient, sigma), _like(totals, sigma))
+
+    def _pass(
+        self,
+        make: Callable[[bool, bool], Any],
+        entries: Array,
+        n_values: int,
+        log_prior: FloatArray,
+        weights: Weights,
+        scale: float,
+        sums: Array,
+        posterior: FloatArray | None,
+        item: tuple[Any, ...] = (),
+        states: list[Array] | None = None,
+        listing: Listing | None = None,
+    ) -> tuple[float, Array]:
+        """Run a kernel over all groups of items, with rows of ``n_values`` entries and the arguments of an item block.
+
+        Return the objective and the class totals; fill ``sums``, and the posterior where one is given.
+        """
+        xp, groups, n_classes = self.xp, self.layout.groups, self.n_classes
+        if self.announce is not None:  # once
+            self.announce("Preparing the kernels for the graphics card ...")
+            self.announce = None
+        rows = xp.ascontiguousarray(self.layout.by_place(rows_of(xp, entries, n_values), xp)).ravel()
+        exact_prior = xp.asarray(log_prior, float)
+        prior = exact_prior.astype(np.float32)
+        partial = xp.zeros((BLOCKS, 1 + n_classes))
+        shared = [for_kernels(array) for array in (rows, prior, sums, partial)]
+        per_item = None if posterior is None else self._item_arrays(n_classes)
+        given = self._given if weights == Weights.GIVEN else None
+        parts = {"gold": self._gold, "given": given, "state": states, "found": per_item}
+        present = {name: arrays for name, arrays in parts.items() if arrays is not None}
+        absent = {"gold": xp.zeros(0, np.int16), "given": xp.zeros((0, 0), np.float32), "found": xp.zeros((0, 0), np.float32)}
+        absent = {name: for_kernels(array) for name, array in absent.items()}
+        batches = [
+            {"codes": group.codes, "starts": group.starts} | {name: arrays[at] for name, arrays in present.items()}
+            for at, group in enumerate(groups)
+        ]
+        rows_out = for_kernels(xp.zeros(0, np.float32) if listing is None else listing.rows)
+        for at, batch, stream in self.store.visit(batches, tuple(name for name in ("state", "found") if name in present)):
+            here = absent | {name: for_kernels(array) for name, array in batch.items()}
+            keeps, blocks, threads, room = _launch_of(groups[at], n_values if item else 0)
+            launch(
+                make(groups[at].threads > 1, keeps), blocks, threads, room, stream,
+                here["codes"], here["starts"], groups[at].length, groups[at].n_items, *shared[:2], int(weights), here["gold"],
+                here["given"], np.float32(scale), *shared[2:], here["found"],
+                *([*item, here["state"]] if item else [rows_out, 0 if listing is None else listing.firsts[at]]),
+            )  # fmt: skip
+        if posterior is not None and per_item is not None:
+            self._fill(posterior, per_item)
+        total = partial.sum(axis=0)
+        total[0] += total[1:] @ (exact_prior - prior)[:n_classes]
+        return float(total[0]), total[1:]
+
+    @cached_property
+    def _listing(self) -> Listing | None:
+        """Which items each worker has labelled; only where all labels are on the card."""
+        if not isinstance(self.store, OnCard):
+            return None
+        return list_items(self.xp, self.layout, self.layout.code_counts, self.n_classes)
+
+    def _tally(self, codes: Array, counts: Array) -> None:
+        from crowdassay.engines.kernels.gpu import tally  # noqa: PLC0415  numba loads on first use
+
+        if len(codes):
+            launch(tally, min(BLOCKS, -(-len(codes) // THREADS)), THREADS, 0, None, for_kernels(codes), for_kernels(counts))
+
+    def _item_state(self, size: int) -> list[Array]:
+        if self._state is None or len(self._state[0]) != size:
+            self._state = self._item_arrays(size)
+            for array in self._state:
+                array.fill(0)
+        return self._state
+
+    def _item_arrays(self, size: int) -> list[Array]:
+        """Return an array (size, n_items) for each group."""
+        return [self.store.empty((size, group.n_items)) for group in self.layout.groups]
+
+    def _fill(self, posterior: FloatArray, arrays: list[Array]) -> None:
+        """Write probabilities that groups have found into an array (n_items, n_classes)."""
+        near = isinstance(posterior, np.ndarray) == (self.store.xp is np)
+        rows = self._as_came(arrays, posterior if near else self.store.xp.empty(posterior.shape))
+        rows /= rows.sum(axis=1, keepdims=True)
+        if not near:
+            posterior[:] = to_host(rows)
+
+    def _in_groups(self, values: Array, dtype: Any) -> list[Array]:
+        """Take the rows of items apart into columns of groups."""
+        rows, xp = self.store.bring(values), self.store.xp
+        return [self.store.keep(xp.ascontiguousarray(rows[group.items].T, dtype=dtype)) for group in self.layout.groups]
+
+    def _as_came(self, columns: list[Array], rows: Array) -> Array:
+        """Turn columns of groups into rows in the order of the labels, and return them."""
+        for group, part in zip(self.layout.groups, columns, strict=True):
+            rows[group.items] = part.T
+        return rows
+
+
+def _launch_of(group: Group, n_values: int) -> tuple[bool, int, int, int]:
+    """Return whether threads keep rows of so many values, blocks, threads of a block, and bytes of its shared memory."""
+    if group.threads > 1:
+        return False, min(BLOCKS, group.n_items), group.threads, 0
+    wanted = 4 * n_values * group.length
+    keeps = 0 < 32 * wanted <= SHARED
+    threads = min(THREADS, SHARED // wanted // 32 * 32) if keeps else THREADS
+    return keeps, min(BLOCKS, -(-group.n_items // threads)), threads, wanted * threads if keeps else 0
+
+
+def _like(array: Array, model: FloatArray) -> FloatArray:
+    """Bring an array to where another is."""
+    return to_host(array) if isinstance(model, np.ndarray) else array

@@ -1,0 +1,264 @@
+"""How labels lie for a graphics card: items of equal length together, label by label; long items one after the other.
+
+Labels are taken in blocks of items and leave in groups of bounded size, so that neither their source nor the groups have to be
+on the card: `crowdassay.engines.gpu.store`. The groups are the same in either case, and with them every sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from crowdassay.engines.gpu.device import to_host
+
+Array = Any
+"""An array on the card, or of NumPy in the simulator."""
+Keep = Callable[[Array], Array]
+
+LEAST_CAP = 512  # labels up to which a worker has one place
+LABELS_AT_A_TIME = 1 << 24  # labels taken at a time
+GROUP = 1 << 28  # bytes of labels, coordinates and probabilities that a group has at most, if it can be
+LEAST_ITEMS = 1 << 20  # that a group may have even so: fewer would not keep a card busy
+LONG = 1024  # labels from which an item gets a large block of threads
+TEAMS = (32, 256)  # threads of a block for an item of middle length, and for a long one
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Items that one launch of a kernel passes over.
+
+    Attributes
+    ----------
+    codes : array of uint32
+        With equal lengths, the first label of every item, then the second, and so on; otherwise item after item.
+    starts : array of int64
+        Where the items of a team group begin, and the end; empty for equal lengths.
+    length : int
+        Labels of each item; 0 in a team group.
+    items : array of shape (n_items,), or slice
+        Which items these are.
+    n_items : int
+    threads : int
+        Threads that share an item; 1 for equal lengths.
+    """
+
+    codes: Array
+    starts: Array
+    length: int
+    items: Array | slice
+    n_items: int
+    threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Labels in groups, and what it takes to find workers again.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+    first_place : array of shape (n_workers + 1,) or None
+        Where each worker's places begin, and the end; None where worker and place are the same.
+    n_places : int
+    busiest : int
+        The largest number of labels of one place.
+    label_counts : array of shape (n_workers, n_classes)
+    code_counts : array of shape (n_places * n_classes,)
+        Labels of every code.
+    """
+
+    groups: tuple[Group, ...]
+    first_place: Array | None
+    n_places: int
+    busiest: int
+    label_counts: Array
+    code_counts: Array
+
+    def by_place(self, rows: Array, xp: Any) -> Array:
+        """Repeat the row (n_workers, ...) of each worker for its places."""
+        if self.first_place is None:
+            return rows
+        return rows[xp.searchsorted(self.first_place, xp.arange(self.n_places), side="right") - 1]
+
+    def by_worker(self, values: Array, xp: Any) -> Array:
+        """Add up integers (n_places, ...) of each worker's places, exactly."""
+        return _by_worker(xp, values, self.first_place)
+
+
+def group_bytes(n_classes: int) -> int:
+    """Return the bytes at which a group is full."""
+    return max(GROUP, LEAST_ITEMS * item_bytes(n_classes))
+
+
+def item_bytes(n_classes: int) -> int:
+    """Return the bytes of an item's coordinates and probabilities at most."""
+    return 4 * n_classes * n_classes
+
+
+def lay_out(
+    xp: Any,
+    tally: Callable[[Array, Array], None],
+    keep: Keep,
+    worker: Array,
+    label: Array,
+    starts: Array | int,
+    n_workers: int,
+    n_classes: int,
+    longest: int,
+) -> Layout:
+    """Pack labels.
+
+    Parameters
+    ----------
+    xp : module
+        CuPy, or NumPy in the simulator.
+    tally : callable
+        Adds to counts how often each code occurs: codes, counts.
+    keep : callable
+        Takes an array of a group from the card to where it is to stay.
+    worker, label : array of shape (n_labels,)
+        Item by item; on the card or not.
+    starts : array of shape (n_items + 1,), or int
+        Where each item begins; or the number of labels that every item has.
+    n_workers, n_classes : int
+    longest : int
+        Labels up to which an item is one thread's.
+    """
+    counts = xp.zeros(n_workers, np.int64)
+    for at in range(0, len(worker), LABELS_AT_A_TIME):
+        tally(xp.array(worker[at : at + LABELS_AT_A_TIME]), counts)  # a copy: the simulator will not read frozen arrays
+    cap = max(LEAST_CAP, 2 * (len(worker) // n_workers))
+    first_place: Array | None = None
+    spread: Array = None
+    if int(counts.max()) > cap:
+        spread = xp.left_shift(1, xp.ceil(xp.log2(xp.maximum(counts / cap, 1.0))).astype(np.int64))
+        first_place = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(spread)])
+    n_places = n_workers if first_place is None else int(first_place[-1])
+    by_code = xp.zeros(n_places * n_classes, np.int64)
+
+    def encode(who: Array, what: Array, turn: Array) -> Array:
+        place = who.astype(np.int64)
+        if first_place is not None:
+            place = first_place[place] + (turn & (spread[place] - 1))
+        codes = (place * n_classes + what).astype(np.uint32)
+        tally(codes.ravel(), by_code)
+        return codes
+
+    groups: list[Group] = []
+    piles = [_Pile(xp, length, longest, isinstance(starts, int)) for length in range(longest + 3)]
+    full, per_item = group_bytes(n_classes), item_bytes(n_classes)
+    for first, last, begin, end in _blocks(starts, len(worker), full // per_item):
+        who, what = xp.asarray(worker[begin:end]), xp.asarray(label[begin:end])
+        for number, items, begins, lengths in _by_length(xp, starts, first, last, begin, longest):
+            pile = piles[number]
+            if pile.items and pile.size(per_item) + 4 * int(lengths.sum()) + per_item * len(items) > full:
+                groups.append(pile.leave(keep))
+            pile.add(who, what, items, begins, lengths, encode)
+    groups += [pile.leave(keep) for pile in piles if pile.items]
+    by_place = by_code.reshape(n_places, n_classes)
+    busiest, by_worker = int(by_place.sum(axis=1).max()), _by_worker(xp, by_place, first_place)
+    return Layout(tuple(groups), first_place, n_places, busiest, by_worker, by_code)
+
+
+def _by_worker(xp: Any, values: Array, first_place: Array | None) -> Array:
+    if first_place is None:
+        return values
+    ends = xp.zeros((len(values) + 1, *values.shape[1:]), values.dtype)
+    xp.cumsum(values, axis=0, out=ends[1:])
+    return ends[first_place[1:]] - ends[first_place[:-1]]
+
+
+def _blocks(starts: Array | int, n_labels: int, most: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut the items into blocks of ``most`` at most: the first item and the one after the last, and the same of labels."""
+    first, begin = 0, 0
+    n_items = n_labels // starts if isinstance(starts, int) else len(starts) - 1
+    while first < n_items:
+        if isinstance(starts, int):
+            last = first + max(min(most, LABELS_AT_A_TIME // starts), 1)
+        else:
+            last = int(np.searchsorted(starts[: first + most + 1], begin + LABELS_AT_A_TIME, side="right")) - 1
+        last = min(max(last, first + 1), n_items)
+        end = last * starts if isinstance(starts, int) else int(starts[last])
+        yield first, last, begin, end
+        first, begin = last, end
+
+
+def _by_length(
+    xp: Any, starts: Array | int, first: int, last: int, begin: int, longest: int
+) -> Iterator[tuple[int, Array, Array, Array]]:
+    """Sort the items of a block by length: for each pile, the items, where they begin in the block, and their lengths."""
+    if isinstance(starts, int):
+        items, number = xp.arange(first, last), min(starts, longest + 1) + (starts > max(LONG, longest))
+        yield number, items, (items - first) * starts, xp.full(last - first, starts, np.int64)
+        return
+    ends = xp.asarray(starts[first : last + 1])
+    begins, lengths = ends[:-1] - begin, xp.diff(ends)
+    pile = xp.minimum(lengths, longest + 1) + (lengths > max(LONG, longest))
+    order = xp.argsort(pile, kind="stable")
+    counted = to_host(xp.bincount(pile, minlength=longest + 3))
+    at = 0
+    for number in map(int, np.flatnonzero(counted)):
+        chosen = order[at : at + int(counted[number])]
+        yield number, first + chosen, begins[chosen], lengths[chosen]
+        at += len(chosen)
+
+
+@dataclass(eq=False)
+class _Pile:
+    """Items of one length, or long ones, that wait until a group is full."""
+
+    xp: Any
+    length: int
+    longest: int
+    in_order: bool
+    codes: list[Array] = field(default_factory=list)
+    items: list[Array] = field(default_factory=list)
+    lengths: list[Array] = field(default_factory=list)
+    taken: int = 0  # items, or labels of long ones, so far
+
+    def size(self, per_item: int) -> int:
+        return sum(4 * part.size for part in self.codes) + per_item * sum(map(len, self.items))
+
+    def add(self, who: Array, what: Array, items: Array, begins: Array, lengths: Array, encode: Any) -> None:
+        """Take in items, by where they begin in a block and their lengths.
+
+        Labels of a worker with several places go to them in turn: by items, or by labels where items are long.
+        """
+        xp = self.xp
+        if self.length <= self.longest:
+            position = begins + xp.arange(self.length)[:, None]
+            turn = self.taken + xp.arange(len(items))
+            self.taken += len(items)
+        else:
+            ends = xp.cumsum(lengths)
+            owner = xp.zeros(int(ends[-1]), np.int64)
+            owner[ends[:-1]] = 1
+            owner = xp.cumsum(owner)
+            position = xp.arange(len(owner)) + (begins - ends + lengths)[owner]
+            turn = self.taken + xp.arange(len(owner))
+            self.taken += len(owner)
+        self.codes.append(encode(who[position], what[position], turn))
+        self.items.append(items)
+        self.lengths.append(lengths)
+
+    def leave(self, keep: Keep) -> Group:
+        """Make a group of what waits."""
+        xp, team = self.xp, self.length > self.longest
+        n_items = sum(map(len, self.items))
+        starts = xp.zeros(1, np.int64)
+        if team:
+            starts = xp.concatenate([starts, xp.cumsum(xp.concatenate(self.lengths))])
+        codes = xp.concatenate(self.codes, axis=-1).ravel()
+        items: Array | slice
+        if self.in_order:
+            begin = int(self.items[0][0])
+            items = slice(begin, begin + n_items)
+        else:
+            items = keep(xp.concatenate(self.items))
+        threads = TEAMS[self.length - self.longest - 1] if team else 1
+        group = Group(keep(codes), keep(starts), 0 if team else self.length, items, n_items, threads)
+        self.codes, self.items, self.lengths = [], [], []
+        return group

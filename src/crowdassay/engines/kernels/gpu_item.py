@@ -1,0 +1,112 @@
+"""Functions of one item that the kernels for a graphics card share."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import config, cuda, float32, float64
+
+from crowdassay.engines.kernels.gpu_memory import load2, load4
+from crowdassay.engines.kernels.gpu_tables import row_length
+
+VOTES, GIVEN = 1, 2  # where the class weights of an item come from
+ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
+HIGH = np.int64(1 << 32)
+
+if not config.ENABLE_CUDASIM and not hasattr(np, "row_stack"):
+    setattr(np, "row_stack", np.vstack)  # noqa: B010  NumPy 2.5 dropped the name, and numba-cuda 0.30 stops without it
+
+function = cuda.jit(device=True) if config.ENABLE_CUDASIM else cuda.jit(device=True, fastmath=True)
+kernel = cuda.jit if config.ENABLE_CUDASIM else cuda.jit(fastmath=True, cache=True)
+
+
+@function
+def pack(first, second, scale):
+    """Round two values to fixed point and put them into one integer."""
+    return np.int64(math.floor(first * scale + HALF)) + np.int64(math.floor(second * scale + HALF)) * HIGH
+
+
+@lru_cache(maxsize=64)
+def make_loader(n_values: int) -> Any:
+    """Return the function that copies a row of a table into ``out``, every ``stride``-th entry from ``first`` on."""
+    length = row_length(n_values)
+
+    @function
+    def load_row(table, row, out, first, stride):
+        if length == 1:
+            out[first] = table[row]
+        elif length == 2:
+            pair = load2(table, row * 2)
+            out[first] = pair[0]
+            out[first + stride] = pair[1]
+        else:
+            for q in range(0, length, 4):
+                four = load4(table, row * length + q)
+                for r in range(4):
+                    if q + r < n_values:
+                        out[first + (q + r) * stride] = four[r]
+
+    return load_row
+
+
+@lru_cache(maxsize=64)
+def make_weigh(n_classes: int, double: bool) -> Any:
+    """Return two functions for one item: class weights that parameters do not move, and those that they do.
+
+    With ``double``, log-likelihoods come in double precision and the log-marginal is right to the last digits, so that a fit
+    stops after as many steps as in memory.
+    """
+    K, real = n_classes, float64 if double else float32
+    shared_equally = np.float32(1 / n_classes)
+
+    @function
+    def fix(item, mode, gold, given, codes, base, stride, n, weights):
+        """Set the weights of an item whose class is known or whose weights are held, and say whether it is one."""
+        if len(gold) > 0 and gold[item] >= 0:
+            for c in range(K):
+                weights[c] = ONE if gold[item] == c else ZERO
+            return True
+        if mode == VOTES:
+            for c in range(K):
+                weights[c] = ZERO if n > 0 else shared_equally  # nobody may have labelled the item
+            if n > 0:
+                for at in range(n):
+                    label = codes[base + at * stride] % np.uint32(K)
+                    for c in range(K):
+                        if label == c:
+                            weights[c] += ONE
+                for c in range(K):
+                    weights[c] /= float32(n)
+            return True
+        if mode == GIVEN:
+            for c in range(K):
+                weights[c] = given[c, item]
+            return True
+        return False
+
+    @function
+    def weigh(log_joint, fixed, weights):
+        """Set the weights and return the log-marginal; with weights held, return the expected log-likelihood."""
+        if fixed:
+            value = real(0.0)
+            for c in range(K):
+                if weights[c] > ZERO:
+                    value += weights[c] * (log_joint[c] - math.log(weights[c]))
+            return value
+        top = log_joint[0]
+        for c in range(1, K):
+            top = max(top, log_joint[c])
+        total = real(0.0)
+        for c in range(K):
+            weight = math.exp(real(log_joint[c] - top))
+            weights[c] = weight
+            total += weight
+        scale = ONE / float32(total)
+        for c in range(K):
+            weights[c] *= scale
+        return top + math.log(total)
+
+    return fix, weigh

@@ -1,0 +1,349 @@
+"""The local engine: labels in memory, blocks of items on threads, sums in a fixed order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.engines.base import FEW_CELLS, GATHERED_LABELS, Ability, Counts, Sums, Weights
+from crowdassay.engines.gather import Wanted, take
+from crowdassay.engines.kernels import small
+from crowdassay.engines.memory.weak_items import Aside, ItemCoordinates, average_worker, is_light, sweep_light
+from crowdassay.errors import ParameterError
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.votes import shares, tally
+from crowdassay.models.family import Model
+from crowdassay.statistics import log_softmax
+from crowdassay.threads import available_cores
+
+MAX_BLOCKS = 16
+LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
+LEAST_COUNTED = 131072  # the same where items are only judged, which takes a few nanoseconds a label
+UNROLLED_LABELS = 30_000  # labels from which compiling for the very number of classes pays
+FEW_CLASSES = 8
+SILENT_SECONDS = 0.5  # seconds after which a wait for the compiler is announced
+
+Block = Callable[[int, int, FloatArray, FloatArray], float]
+T = TypeVar("T")
+
+
+class LocalEngine:
+    """Sweep labels held in memory.
+
+    Items are cut into blocks by the data alone, each block sums into its own buffer, and buffers are added in block order:
+    the answer is the same to the last bit whatever the number of threads.
+
+    Parameters
+    ----------
+    labels : Labels
+    threads : int, optional
+        Number of threads, by default all cores this process may use.
+    warm : bool, optional
+        Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time. By
+        default they are kept where the labels are few.
+    few : bool, optional
+        See `crowdassay.engines.base.Engine`; by default they are up to `GATHERED_LABELS`.
+    item_tolerance : float
+        An item stops when a Newton step promises to raise the objective by less than half of this.
+    item_steps : int
+        Passes over an item's labels allowed in one sweep.
+    announce : callable, optional
+        Called with a sentence when the first use of a kernel has to wait for the compiler.
+    """
+
+    can = frozenset({Ability.WEIGHTS})
+    xp = np
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        threads: int | None = None,
+        warm: bool | None = None,
+        few: bool | None = None,
+        item_tolerance: float = 1e-10,
+        item_steps: int = 100,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise ParameterError(f"threads must be at least 1, not {threads}.")
+        self.n_items, self.n_workers = labels.n_items, labels.n_workers
+        self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
+        self.labels, self.announce = labels, announce
+        self.few = labels.n_labels <= GATHERED_LABELS if few is None else few
+        self._in_numpy = self.few and labels.n_labels <= small.FEW_LABELS  # without a wait for the compiler
+        self.warm, self._kept = (self.few if warm is None else warm), bool(warm)
+        self.threads = threads or available_cores()
+        self.item_tolerance, self.item_steps = item_tolerance, item_steps
+        self._given = np.zeros((1, self.n_classes))
+        self._state: FloatArray | None = None
+        self._judged: tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]] | None = None
+        self._compiled: set[str] = set()
+        self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
+
+    def gather(self, wanted: Wanted) -> Labels:
+        """Return the labels of a few items."""
+        return take(self.labels, wanted.rows(self.labels, 0))
+
+    def hold(self, weights: FloatArray) -> None:
+        """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
+        self._given = np.ascontiguousarray(weights)
+
+    @cached_property
+    def worker_counts(self) -> IntArray:
+        """Number of labels of each worker, shape (n_workers,)."""
+        return np.bincount(self.labels.worker, minlength=self.n_workers)
+
+    @cached_property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        gold = self.labels.gold
+        return np.bincount(self.labels.label, minlength=self.n_classes) + np.bincount(gold[gold >= 0], minlength=self.n_classes)
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int]]:
+        return block_edges(self.labels)
+
+    @cached_property
+    def _counted(self) -> list[tuple[int, int]]:
+        return block_edges(self.labels, LEAST_COUNTED)
+
+    @cached_property
+    def cells(self) -> NDArray[np.uint32]:
+        """Worker and label of every label in one number, shape (n_labels,)."""
+        cells = self.labels.worker * np.int32(self.n_classes)  # what overflows is right again without a sign
+        cells += self.labels.label
+        return cells.view(np.uint32)
+
+    @cached_property
+    def classes(self) -> Any:
+        """As many entries as there are classes, by which kernels know their number.
+
+        A tuple makes the compiler unroll all loops over classes, twice as fast where they are few. It compiles anew for every
+        number of classes, though, and that pays only on many labels.
+        """
+        few = self.n_classes <= FEW_CLASSES and self.n_labels > UNROLLED_LABELS
+        return tuple(range(self.n_classes)) if few else np.arange(self.n_classes)
+
+    def restart(self, coordinates: FloatArray | None = None) -> None:
+        """Forget the items' coordinates, or go back to those of an earlier time."""
+        self._state = coordinates
+
+    def keep_items(self) -> None:
+        """Keep the items' coordinates between sweeps from now on."""
+        self.warm = self._kept = True
+
+    def count(
+        self,
+        log_p: FloatArray,
+        log_prior: FloatArray,
+        weights: Weights = Weights.FREE,
+        posterior: FloatArray | None = None,
+    ) -> Counts:
+        """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
+        if self._in_numpy:
+            held = shares(self.labels.votes()) if weights == Weights.VOTES else self._given
+            objective, counts, totals, kept = small.count(
+                self.labels, log_p, log_prior, None if weights == Weights.FREE else held
+            )
+            if posterior is not None:
+                posterior[:] = kept
+            return Counts(objective, counts, totals)
+        from crowdassay.engines.kernels import count  # noqa: PLC0415  numba loads on first use
+
+        data, n_classes, log_p = self.labels, self.n_classes, np.ascontiguousarray(log_p)
+        p = np.exp(log_p.transpose(0, 2, 1), order="C").reshape(-1, n_classes)
+        out = np.empty((0, n_classes)) if posterior is None else posterior
+
+        def block(first: int, last: int, counts: FloatArray, totals: FloatArray) -> float:
+            return float(
+                count.count_items(
+                    self.classes, data.starts, data.worker, data.label, self.cells, data.gold, first, last, log_p, p, log_prior,
+                    int(weights), self._given, counts.reshape(-1, n_classes), totals, out,
+                )
+            )  # fmt: skip
+
+        objective, counts, totals = self._run("count", block, edges=self._counted)
+        return Counts(objective, np.ascontiguousarray(counts.transpose(0, 2, 1)), totals)
+
+    def tally(self, weights: FloatArray) -> FloatArray:
+        """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
+        if self._in_numpy:
+            return tally(self.labels, weights)
+        from crowdassay.engines.kernels import count  # noqa: PLC0415  numba loads on first use
+
+        weights = np.ascontiguousarray(weights, np.float64)
+
+        def block(first: int, last: int, counts: FloatArray, totals: FloatArray) -> float:
+            count.tally_items(self.labels.starts, self.cells, first, last, weights, counts.reshape(-1, self.n_classes))
+            return 0.0
+
+        return np.ascontiguousarray(self._run("tally", block, edges=self._counted)[1].transpose(0, 2, 1))
+
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
+        """Fit every item at the worker tables ``sigma`` and return the sums."""
+        if model.item is None:
+            return self._without_items(sigma, log_prior, weights)
+        if self._light(model):
+            return sweep_light(self, model, log_softmax(sigma), log_prior, weights, max(self.item_tolerance, item_tol))
+        return Sums(*self._solve(model, sigma, log_prior, weights))
+
+    def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
+        """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
+        if self._light(model):
+            log_p, posterior = log_softmax(sigma), np.empty((self.n_items, self.n_classes))
+            assert model.item is not None
+            average = np.exp(log_softmax(average_worker(sigma, self.worker_counts)))  # whom most will ask about
+            aside = Aside(average, np.empty((0, model.item.size)), np.empty(self.n_items))
+            sums = sweep_light(self, model, log_p, log_prior, Weights.FREE, self.item_tolerance, posterior, aside)
+            self._judged = log_p, log_prior, (average, aside.difficulty)
+            return sums, posterior
+        return self._e_step(model, sigma, log_prior, self.item_steps)
+
+    def e_step(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE
+    ) -> tuple[Sums, FloatArray]:
+        """Return the same with the items' coordinates as they are: the second half of Algorithm 1."""
+        return self._e_step(model, sigma, log_prior, 1, weights)
+
+    def coordinates(self, model: Model) -> FloatArray:
+        """Return the items' coordinates of the last pass that kept them, (n_items, size), or light ones to be computed."""
+        if self._light(model) and self._judged is not None:
+            log_p, log_prior, seen = self._judged
+            coordinates = ItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
+            return cast(FloatArray, coordinates)
+        return self._item_state(model).copy()
+
+    def _e_step(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, steps: int, weights: Weights = Weights.FREE
+    ) -> tuple[Sums, FloatArray]:
+        posterior = np.empty((self.n_items, self.n_classes))
+        if model.item is None:
+            return self._without_items(sigma, log_prior, weights, posterior), posterior
+        return Sums(*self._solve(model, sigma, log_prior, weights, posterior, steps)), posterior
+
+    def _without_items(
+        self, sigma: FloatArray, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None = None
+    ) -> Sums:
+        """Turn expected counts into the gradient by the worker tables: p does not depend on the item."""
+        log_p = log_softmax(sigma)
+        sums = self.count(log_p, log_prior, weights, posterior)
+        return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
+
+    def _item_state(self, model: Model) -> FloatArray:
+        size = model.item.size if model.item else 0
+        if self._state is None or self._state.shape[1] != size:
+            self._state = np.zeros((self.n_items, size))
+        return self._state
+
+    def _solve(
+        self,
+        model: Model,
+        sigma: FloatArray,
+        log_prior: FloatArray,
+        weights: Weights,
+        posterior: FloatArray | None = None,
+        max_steps: int | None = None,
+    ) -> tuple[float, FloatArray, FloatArray]:
+        from crowdassay.engines.kernels import compiled  # noqa: PLC0415  numba loads on first use
+
+        data, basis = self.labels, model.item
+        assert basis is not None
+        out = np.empty((0, self.n_classes)) if posterior is None else posterior
+        # A last pass keeps what it finds even where sweeps start from zero.
+        state = self._item_state(model) if self.warm or posterior is not None else np.empty((0, basis.size))
+        exp_sigma = np.empty_like(sigma)
+
+        def block(first: int, last: int, gradient: FloatArray, totals: FloatArray) -> float:
+            return float(
+                compiled.solve_items(
+                    data.starts, data.worker, data.label, data.gold, first, last, exp_sigma, log_prior,
+                    basis.columns, basis.offsets, basis.widths, model.beta, int(weights), self._given,
+                    max_steps or self.item_steps, self.item_tolerance, state, gradient, totals, out,
+                )
+            )  # fmt: skip
+
+        with self._waiting("exp"):
+            compiled.floored_exp(sigma, exp_sigma)
+        return self._run("solve", block)
+
+    def _light(self, model: Model) -> bool:
+        """Whether items go without coordinates between sweeps, their tables staying small.
+
+        Few items of few classes keep theirs: a pass takes no time, and one kernel less is compiled.
+        """
+        spared = self.few and self.n_labels * self.n_classes**2 <= FEW_CELLS
+        return not self._kept and not (self.warm and spared) and is_light(model, self._longest)
+
+    @cached_property
+    def _longest(self) -> int:
+        return int(np.diff(self.labels.starts).max())
+
+    def _run(
+        self, kernel: str, block: Block, cells: tuple[int, ...] | None = None, edges: list[tuple[int, int]] | None = None
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Run ``block`` over all blocks of items and add what they return, in block order."""
+        shape = (self.n_workers, *(cells or (self.n_classes, self.n_classes)))
+        if kernel not in self._compiled:
+            with self._waiting(kernel):  # an empty range: nothing but the compilation
+                block(0, 0, np.zeros(shape), np.zeros(self.n_classes))
+
+        def work(edge: tuple[int, int]) -> tuple[float, FloatArray, FloatArray]:
+            sums, totals = np.zeros(shape), np.zeros(self.n_classes)
+            return block(*edge, sums, totals), sums, totals
+
+        objective, sums, totals = 0.0, np.zeros(shape), np.zeros(self.n_classes)
+        for part in self._map(work, edges or self._blocks):
+            objective += part[0]
+            sums += part[1]
+            totals += part[2]
+        return objective, sums, totals
+
+    def _map(self, work: Callable[[tuple[int, int]], T], blocks: list[tuple[int, int]]) -> Iterator[T]:
+        """Work on all blocks at once, and hand back what they return in their order."""
+        return self._pool.map(work, blocks) if min(self.threads, len(blocks)) > 1 else map(work, blocks)
+
+    @contextmanager
+    def _waiting(self, kernel: str) -> Iterator[None]:
+        """Say once that kernels are being compiled if the first use of one does not return at once."""
+        if kernel in self._compiled or self.announce is None:
+            yield
+            self._compiled.add(kernel)
+            return
+        timer = threading.Timer(SILENT_SECONDS, self._say)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+        self._compiled.add(kernel)
+
+    def _say(self) -> None:
+        if self.announce is not None:
+            self.announce("Compiling the kernels, once after installation ...")
+            self.announce = None
+
+
+def block_edges(labels: Labels, least: int = LEAST_BLOCK) -> list[tuple[int, int]]:
+    """Cut the items into ranges of about equal numbers of labels, by the data alone.
+
+    Each block has a buffer of the size of the worker tables, so there are no more blocks than such buffers would fit into
+    the labels themselves, up to `MAX_BLOCKS`, but always enough for a few threads where the labels are many.
+    """
+    tables = labels.n_workers * labels.n_classes**2
+    n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // (4 * tables)), 1 + labels.n_labels // least, labels.n_items)
+    targets = np.linspace(0, labels.n_labels, n_blocks + 1)
+    edges = sorted(set(np.searchsorted(labels.starts, targets).tolist()))
+    edges[0], edges[-1] = 0, labels.n_items
+    return list(pairwise(edges))

@@ -1,0 +1,307 @@
+"""Encode a Spark frame of labels inside Spark: nothing of the size of the items reaches the driver."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crowdassay.arrays import IntArray
+from crowdassay.engines.spark.copies import Forget
+from crowdassay.engines.spark.gold import attach, known_classes
+from crowdassay.engines.spark.session import check_driver, is_local, name_classes, remove_folder, run, use_this_python
+from crowdassay.engines.spark.tasks import BLOCKS, Pack
+from crowdassay.errors import CrowdassayError, DataError
+from crowdassay.labels.classes import arrange_classes
+from crowdassay.labels.columns import find_columns
+from crowdassay.labels.labels import MAX_CLASSES, ImportReport
+from crowdassay.labels.values import is_text, number_of
+
+ROLES = ("item", "worker", "label")
+PARTITION_LABELS = 2_000_000  # what a task should have to do, so that starting it does not matter
+FEW_WORKERS = 100_000  # that are listed without counting them first
+FEWEST_LABELS = 50_000  # below this a task costs more than it saves
+BLANK = r"rlike r'^(?U)\s*$'"
+BY_LABEL = """
+    select label, count_if(item is not null and worker is not null) as kept,
+           count_if(item is null) as no_item, count_if(item is not null and worker is null) as no_worker,
+           count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0)
+               as nul
+    from {labels} group by label order by label"""
+WHOLE = "{0} is null or isnan({0}) or ({0} = rint({0}) and abs({0}) < 9007199254740992)"  # floor overflows
+
+# Floating-point numbers in the words of `float_text`: whole ones without a point, small ones with a short exponent.
+WRITTEN = (
+    "case when " + WHOLE + " then cast(cast(nanvl({0}, null) as bigint) as string) "
+    "when abs({0}) >= 0.000001 and abs({0}) < 1e10 "
+    "then trim(trailing '0' from cast(cast({0} as decimal(38, 22)) as string)) "
+    "else regexp_replace(regexp_replace(lower(cast({0} as string)), '[.]0e', 'e'), 'e([0-9])', 'e+$1') end"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkLabels:
+    """Labels as blocks of codes in Spark; the driver has what is of the size of the workers.
+
+    Attributes
+    ----------
+    blocks : Spark DataFrame
+        A row for every block of items; the columns are `crowdassay.engines.spark.tasks.BLOCKS`.
+    n_items, n_labels, n_gold, n_partitions : int
+    longest : int
+        Number of labels of the item that has most.
+    workers, classes : pyarrow.Array
+        Vocabularies, the workers in ascending order.
+    worker_counts : ndarray of shape (n_workers,)
+    class_counts : ndarray of shape (n_classes,)
+        Number of labels of each class, and of items known to have it.
+    item_type, label_type : str
+        What Spark calls the types of items and classes.
+    report : ImportReport
+    truth : dict, optional
+        Where there is a truth: how many of its items have labels, and how many have none.
+    folder : str, optional
+        Where the blocks lie, if that is a folder of ours.
+    copies : set of str
+        Engines that have left copies of the blocks on executors' disks.
+    """
+
+    blocks: Any
+    n_items: int
+    n_labels: int
+    n_gold: int
+    longest: int
+    n_partitions: int
+    workers: pa.Array
+    classes: pa.Array
+    worker_counts: IntArray
+    class_counts: IntArray
+    item_type: str
+    label_type: str
+    report: ImportReport
+    truth: dict[str, int] | None = None
+    folder: str | None = None
+    copies: set[str] = field(default_factory=set)
+
+    def close(self) -> None:
+        """Let Spark forget the blocks, and remove their folder and copies."""
+        with suppress(CrowdassayError):  # the end of the session removes copies too
+            for token in self.copies:
+                run(self.blocks.select("block").mapInArrow(Forget(token), "block bigint").toArrow)
+        forget(self.blocks, self.folder)
+
+
+def encode_frame(
+    frame: Any,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    classes: Iterable[Any] | None = None,
+    gold: Any = None,
+    truth: Any = None,
+    allow_drops: bool = False,
+    partitions: int | None = None,
+    spool: str | None = None,
+    tables: float = 66.0,
+    source: str = "Spark frame",
+) -> SparkLabels:
+    """Encode a frame with one row for each label.
+
+    Rows without item, worker or label are dropped and counted, as everywhere. Items are dealt to partitions by their hash
+    and sorted, so that a partition that is lost is made again exactly as it was.
+
+    Parameters
+    ----------
+    frame : Spark DataFrame, of a classic or a Connect session
+    columns : mapping, optional
+        Names of the columns by role: item, worker, label; found by their names otherwise.
+    classes : iterable, optional
+        All classes in order.
+    gold : Spark frame, or whatever `crowdassay.labels.truth.match_truth` takes, optional
+        Items whose class is known.
+    truth : likewise, optional
+        What to score against.
+    allow_drops : bool
+        Go on even if more than half of the rows miss a value.
+    partitions : int, optional
+        By default one for every two million labels, or more where Spark has more cores, or is set to shuffle into more.
+    spool : str, optional
+        A folder that driver and executors reach. The blocks are written there as Parquet and read back, which cuts their
+        history, and stay there until `SparkLabels.close`; without, Spark keeps them in memory and on local disks.
+    tables : float
+        How many arrays of the size workers x classes^2 the driver is going to hold at a time, as `Estimator.tables` says.
+    source : str
+        What to call the frame.
+    """
+    spark = frame.sparkSession
+    use_this_python(spark)
+    name_classes(spark)
+    plain, names = plain_columns(frame, columns or {})
+    values, counts, dropped = count_labels(plain, spark)
+    rows_read = int(counts.sum()) + sum(dropped.values())
+    if not len(values):
+        why = f"all {rows_read} rows miss a value" if rows_read else "there are no rows"
+        raise DataError(f"No labels found in {source}: {why}; check the table and the column names.")
+    if sum(dropped.values()) * 2 > rows_read and not allow_drops:
+        why = ", ".join(f"{reason}: {count:,}" for reason, count in dropped.items())
+        raise DataError(
+            f"More than half of the {rows_read:,} rows of {source} miss a value ({why}); check the column names, or allow it "
+            "with --allow-drops."
+        )
+    class_values, class_of, notes = arrange_classes(values, counts, classes)
+    if len(class_values) > MAX_CLASSES:
+        raise DataError(
+            f"The label column holds more than {MAX_CLASSES} different values. Is it free text or an id? Name the right column."
+        )
+    schema = {field.name: field.dataType.simpleString() for field in plain.schema.fields}
+    kept = plain.filter("item is not null and worker is not null and label is not null")
+    workers, worker_counts = list_workers(kept, len(class_values), tables)
+    n_labels = int(worker_counts.sum())
+    n_partitions = partitions or default_partitions(n_labels, slots(spark))
+    coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)
+    class_counts = np.bincount(class_of, counts, len(class_values)).astype(np.int64)
+    matched: dict[str, dict[str, int]] = {}
+    for what, source_of in (("gold", gold), ("truth", truth)):
+        if source_of is None:
+            coded = coded.selectExpr("*", f"-1 as {what}")
+            continue
+        known, matched[what], by_class = known_classes(spark, source_of, class_values, kept, what)
+        class_counts += by_class if what == "gold" else 0
+        coded = coded.selectExpr("*", "cast(item as string) as known_item").join(known, "known_item", "left")
+        coded = coded.drop("known_item").na.fill({what: -1})
+    for reason in ("unknown_items", "unknown_labels"):
+        if count := matched.get("gold", {}).get(reason, 0):
+            notes.append(f"Gold items left out, {'without labels' if reason == 'unknown_items' else 'of no class'}: {count:,}.")
+    coded = coded.select(*ROLES, "gold", "truth")
+    packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
+    folder = None if spool is None else f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
+    blocks, sizes = keep(packed, folder)
+    natural = not is_text(class_values.type) or all(number_of(text) is not None for text in class_values.to_pylist())
+    report = ImportReport(
+        source=source,
+        columns=names,
+        rows_read=rows_read,
+        rows_kept=n_labels,
+        dropped=dropped,
+        notes=tuple(notes),
+        order="given" if classes is not None else "natural" if natural else "alphabetical",
+    )
+    return SparkLabels(
+        blocks=blocks,
+        n_items=int(np.sum(sizes["n_items"])),
+        n_labels=n_labels,
+        n_gold=int(np.sum(sizes["n_gold"])),
+        longest=int(np.max(sizes["longest"])),
+        n_partitions=n_partitions,
+        workers=workers,
+        classes=class_values,
+        worker_counts=worker_counts,
+        class_counts=class_counts,
+        item_type=schema["item"],
+        label_type="string" if is_text(class_values.type) else schema["label"],
+        report=report,
+        truth=matched.get("truth"),
+        folder=folder,
+    )
+
+
+def keep(blocks: Any, folder: str | None) -> tuple[Any, pa.Table]:
+    """Keep the blocks where executors find them at every sweep, in memory and on their disks or in a folder; return sizes."""
+    try:
+        if folder is None:
+            blocks = blocks.persist()
+        else:
+            run(lambda: blocks.write.parquet(folder))
+            blocks = blocks.sparkSession.read.parquet(folder)
+        return blocks, run(lambda: blocks.select("n_items", "n_labels", "n_gold", "longest").toArrow())
+    except BaseException:
+        forget(blocks, folder)
+        raise
+
+
+def forget(blocks: Any, folder: str | None) -> None:
+    """Let Spark forget the blocks, and remove their folder."""
+    if folder is None:
+        blocks.unpersist()
+    else:
+        remove_folder(blocks.sparkSession, folder)
+
+
+def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dict[str, str]]:
+    """Select item, worker and label, blank texts as null and floating-point numbers as `code_column` has them."""
+    schema = run(lambda: frame.schema)
+    names = find_columns([field.name for field in schema.fields], ROLES, given)
+    kinds = {role: schema[name].dataType.simpleString() for role, name in names.items()}
+    for role, kind in kinds.items():
+        if kind.startswith(("array", "map", "struct", "variant")):
+            raise DataError(f"The {role} column holds {kind.split('<')[0]} values; it needs one text, number or date per row.")
+    quoted = {role: f"`{name.replace('`', '``')}`" for role, name in names.items()}
+    floats = [role for role, kind in kinds.items() if kind in {"float", "double"}]
+    whole = dict.fromkeys(floats, True)
+    if floats:
+        tests = [f"bool_and({WHOLE.format(quoted[role])}) as {role}" for role in floats]
+        whole = run(lambda: frame.selectExpr(*tests).toArrow()).to_pylist()[0]
+
+    def column(role: str) -> str:
+        name, kind = quoted[role], kinds[role]
+        if role in floats:
+            whole_only = whole[role] in {True, None}
+            return f"{f'cast(nanvl({name}, null) as bigint)' if whole_only else WRITTEN.format(name)} as {role}"
+        if kind == "binary":
+            name, kind = f"cast({name} as string)", "string"
+        text = kind.startswith(("string", "varchar", "char"))
+        return f"case when {name} {BLANK} then null else {name} end as {role}" if text else f"{name} as {role}"
+
+    return frame.selectExpr(*map(column, ROLES)), names
+
+
+def count_labels(plain: Any, spark: Any) -> tuple[pa.Array, IntArray, dict[str, int]]:
+    """Return the different labels, how often each occurs, and how many rows miss a value, in one pass."""
+    table = run(lambda: spark.sql(BY_LABEL, labels=plain).limit(MAX_CLASSES + 2).toArrow()).combine_chunks()
+    if nul := pc.sum(table["nul"]).as_py():
+        raise DataError(f"An item, worker or label holds a NUL character ({nul:,} rows); remove it.")
+    dropped = {
+        "missing item": pc.sum(table["no_item"]).as_py() or 0,
+        "missing worker": pc.sum(table["no_worker"]).as_py() or 0,
+        "missing label": pc.sum(table.filter(pc.is_null(table["label"]))["kept"]).as_py() or 0,
+    }
+    table = table.filter(pc.and_(pc.is_valid(table["label"]), pc.greater(table["kept"], 0)))
+    values = _array(table["label"])
+    return values, table["kept"].to_numpy(), {reason: count for reason, count in dropped.items() if count}
+
+
+def list_workers(kept: Any, n_classes: int, tables: float) -> tuple[pa.Array, IntArray]:
+    """Return the workers in ascending order and how many labels each gave, or say that their tables are too large."""
+    workers = kept.groupBy("worker").count()
+    table = run(workers.limit(FEW_WORKERS + 1).toArrow)
+    if len(table) > FEW_WORKERS:
+        check_driver(run(workers.count), n_classes, tables, kept.sparkSession)
+        table = run(workers.toArrow)
+    else:
+        check_driver(len(table), n_classes, tables, kept.sparkSession)
+    table = table.sort_by("worker")
+    return _array(table["worker"]), table["count"].to_numpy().astype(np.int64)
+
+
+def slots(spark: Any) -> int:
+    """Return as many parts as keep all cores busy: this machine's cores, elsewhere what Spark shuffles into."""
+    return int(spark.sparkContext.defaultParallelism if is_local(spark) else spark.conf.get("spark.sql.shuffle.partitions"))
+
+
+def default_partitions(n_labels: int, shuffles: int) -> int:
+    """Return how many partitions serve: as many as keep all cores busy, but tasks neither tiny nor huge.
+
+    >>> default_partitions(10_000, 200), default_partitions(10**7, 200), default_partitions(10**10, 200)
+    (1, 200, 5000)
+    """
+    return max(1, min(shuffles, n_labels // FEWEST_LABELS), -(-n_labels // PARTITION_LABELS))
+
+
+def _array(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks() if column.num_chunks else pa.array([], column.type)
+    return array.cast(pa.string()) if is_text(array.type) else array

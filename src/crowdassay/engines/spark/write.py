@@ -1,0 +1,103 @@
+"""Let Spark's executors write tables, each a folder of parts as Spark has it, which appear at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crowdassay.engines.spark.session import is_connect, is_local, run, spark_path
+from crowdassay.errors import FileError
+from crowdassay.labels.tables import OURS, SUMMARY
+from crowdassay.labels.write import FORMULA, NUMBER, write_json
+
+
+def write_tables(frames: dict[str, Any], summary: dict[str, Any], folder: str, form: str, *, raw: bool) -> None:
+    """Write frames and the summary to a folder: to one beside it first, which then takes its place.
+
+    Spark Connect has nothing that moves files. There, tables are written where they belong, the summary emptied first and
+    written last: a folder with an empty summary is incomplete.
+    """
+    spark = next(iter(frames.values())).sparkSession
+    folder = spark_path(spark, folder)
+    fresh = folder if is_connect(spark) else f"{folder.rstrip('/')}.{secrets.token_hex(8)}.crowdassay-tmp"
+    try:
+        if fresh == folder:
+            write_text(spark, [], f"{folder}/{SUMMARY}")
+        for name, frame in frames.items():
+            safe = without_formulas(frame) if form == "csv" and not raw else frame
+            writer = safe.write.format(form).mode("overwrite").options(header="true", escape='"')
+            run(partial(writer.save, f"{fresh}/{name}.{form}"))
+        if is_local(spark):
+            write_json(summary, Path(fresh) / SUMMARY)
+        else:
+            write_text(spark, [json.dumps(summary, ensure_ascii=False)], f"{fresh}/{SUMMARY}")
+        if fresh != folder:
+            move(spark, fresh, folder)
+    finally:
+        if is_local(spark):
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def write_text(spark: Any, lines: list[str], path: str) -> None:
+    """Let Spark write a few lines, as a folder of one part."""
+    frame = spark.createDataFrame([(line,) for line in lines], "value string").coalesce(1)
+    run(lambda: frame.write.mode("overwrite").text(path))
+
+
+def move(spark: Any, fresh: str, folder: str) -> None:
+    """Let a folder take the place of another; an old result steps aside until the new one is there."""
+    if is_local(spark):
+        aside = f"{fresh}.old"
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if name not in OURS:  # what is not ours is carried over
+                os.rename(f"{folder}/{name}", f"{fresh}/{name}")
+        if os.path.isdir(folder):
+            os.rename(folder, aside)
+        os.rename(fresh, folder)
+        shutil.rmtree(aside, ignore_errors=True)
+        return
+    path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path
+    system = path(folder).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    run(lambda: system.delete(path(folder), True))
+    if not run(lambda: system.rename(path(fresh), path(folder))):
+        raise FileError(f"The tables are in '{fresh}' and could not be moved to '{folder}'; move them by hand.")
+
+
+def quoted(name: str) -> str:
+    """Return a column's name as Spark reads it.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def without_formula(name: str) -> str:
+    """Return a header's cell so that no spreadsheet runs it.
+
+    >>> without_formula("=1+1"), without_formula("-1"), without_formula("cat")
+    ("'=1+1", '-1', 'cat')
+    """
+    risky, plain = (pc.match_substring_regex(pa.scalar(name), pattern).as_py() for pattern in (FORMULA, NUMBER))
+    return f"'{name}" if risky and not plain else name
+
+
+def without_formulas(frame: Any) -> Any:
+    """Put an apostrophe before names and cells that a spreadsheet would run, as `crowdassay.labels.write` does."""
+
+    def cell(field: Any) -> str:
+        name, shown = quoted(field.name), quoted(without_formula(field.name))
+        if field.dataType.simpleString() != "string":
+            return f"{name} as {shown}"
+        risky = f"{name} rlike r'{FORMULA}' and not {name} rlike r'{NUMBER}'"
+        return f'case when {risky} then concat("\'", {name}) else {name} end as {shown}'
+
+    return frame.selectExpr(*map(cell, frame.schema.fields))

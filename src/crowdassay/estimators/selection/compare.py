@@ -1,0 +1,152 @@
+"""Fit several methods to the same labels and see where they differ."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from crowdassay.errors import DataError
+from crowdassay.estimators.selection.select import Candidate, cross_validate
+from crowdassay.findings.scores import score
+from crowdassay.labels.frames import to_frame
+from crowdassay.labels.html import table as html_table
+from crowdassay.labels.labels import Labels
+from crowdassay.results.result import Result
+from crowdassay.solvers.outcome import Announce
+
+HELD_OUT, ERROR = "heldout_log_likelihood", "error_rate"
+MEASURES = (ERROR, "rmse", "mae")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Fits of several methods to the same labels.
+
+    Attributes
+    ----------
+    results : dict of str to Result
+    refused : dict of str to str
+        Methods that cannot take these labels, and why.
+    truth : ndarray of int, shape (n_items,), optional
+        Known classes to score against, -1 where unknown.
+    heldout : dict of str to float
+        Without a truth: the mean log-likelihood of labels held out.
+    """
+
+    results: dict[str, Result]
+    refused: dict[str, str]
+    truth: NDArray[np.integer[Any]] | None = None
+    heldout: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that were fitted."""
+        return next(iter(self.results.values())).labels
+
+    @property
+    def scored_by(self) -> str:
+        """What the methods are ranked by: ``error_rate``, or without a truth ``heldout_log_likelihood``."""
+        return HELD_OUT if self.truth is None else ERROR
+
+    @property
+    def best(self) -> list[str]:
+        """The methods whose score is the best, several where they are as good."""
+        scores = {row["method"]: row[HELD_OUT] if self.truth is None else -row[ERROR] for row in self.rows()}
+        return [name for name, one in scores.items() if one == max(scores.values())]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return for each method its scores, whether it converged, and the seconds it took."""
+        rows = []
+        for name, result in self.results.items():
+            scores = {HELD_OUT: self.heldout.get(name)} if self.truth is None else score(result, self.truth)
+            kept = {measure: scores[measure] for measure in (HELD_OUT, *MEASURES) if measure in scores}
+            rows.append({"method": name, **kept, "converged": result.converged, "seconds": round(result.seconds, 3)})
+        return rows
+
+    def agreement(self) -> dict[tuple[str, str], float]:
+        """Return the share of items on which each pair of methods gives the same label."""
+        pairs = itertools.combinations(self.results.items(), 2)
+        return {(a, b): float((x.code == y.code).mean()) for (a, x), (b, y) in pairs}
+
+    def disputes(self) -> list[dict[str, Any]]:
+        """Return the items on which the methods differ, the most evenly split first, with what each says."""
+        codes = np.array([result.code for result in self.results.values()])
+        largest = np.max([(codes == c).sum(axis=0) for c in range(int(codes.max()) + 1)], axis=0)
+        labels = self.labels
+        where = np.flatnonzero(largest < len(codes))
+        return [
+            {
+                "item": labels.items[int(j)].as_py(),
+                "methods": {name: labels.class_names[codes[n, j]] for n, name in enumerate(self.results)},
+            }
+            for j in where[np.argsort(largest[where], kind="stable")]
+        ]
+
+    @property
+    def scores_(self) -> Any:
+        """Frame of `rows`, of the kind in which the labels came."""
+        return to_frame(pa.Table.from_pylist(self.rows()), self.labels.frame)
+
+    @property
+    def disputes_(self) -> Any:
+        """Frame of the items on which the methods differ, with a column of labels for each method."""
+        item = self.labels.report.own_names.get("item", "item")
+        item = item if item not in self.results else "item"
+        rows = [{item: row["item"], **row["methods"]} for row in self.disputes()]
+        fields = [(item, self.labels.items.type), *((name, pa.string()) for name in self.results)]
+        return to_frame(pa.Table.from_pylist(rows, pa.schema(fields)), self.labels.frame)
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.results)}; best by {self.scored_by}: {' and '.join(self.best)})"
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        names = [name for name in rows[0] if name != "converged"]
+        shown = [[f"{value:.4g}" if isinstance(value := row[name], float) else value for name in names] for row in rows]
+        return html_table(repr(self), [name.replace("_", " ") for name in names], shown)
+
+
+def fit_all(
+    candidates: Mapping[str, Candidate],
+    labels: Labels,
+    truth: NDArray[np.integer[Any]] | None = None,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    announce: Announce | None = None,
+) -> Comparison:
+    """Fit every method; one that cannot take these labels is set aside with its reason.
+
+    Parameters
+    ----------
+    candidates : mapping of str to estimator
+    labels : Labels
+    truth : ndarray of int, shape (n_items,), optional
+        Without one, labels are held out: ``folds`` more fits a method.
+    folds, seed : int
+    announce : callable, optional
+        Called with a sentence before every fit.
+    """
+    results: dict[str, Result] = {}
+    refused: dict[str, str] = {}
+    heldout: dict[str, float] = {}
+    for name, candidate in candidates.items():
+        if announce is not None:
+            announce(f"Fitting {name} ...")
+        try:
+            results[name] = type(candidate)(**candidate.get_params()).fit(labels).result_
+            if truth is None:
+                selection = cross_validate([candidate], labels, names=[name], n_folds=folds, seed=seed)
+                heldout[name] = selection.rows[0]["score"]
+        except DataError as error:
+            results.pop(name, None)
+            refused[name] = error.message
+    if not results:
+        raise DataError("None of these methods can take these labels: " + " ".join(refused.values()))
+    return Comparison(results, refused, truth, heldout)

@@ -1,0 +1,103 @@
+"""What the user should know before trusting a result, a sentence or two each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from crowdassay.arrays import IntArray
+from crowdassay.findings.advice import KEEP, ORDER, Advice
+from crowdassay.findings.connection import Connection
+from crowdassay.findings.copies import Pair
+from crowdassay.findings.verdicts import ADVERSARY
+from crowdassay.labels.values import counted
+
+ABOUT_WORKERS = ("Workers to look at:", "Likely copies:")  # how notes begin that tables say in full
+ADVERSARIES_SHARE = 0.2  # share of the labels given by adversaries from which the classes may be swapped
+
+
+def write_notes(
+    n_labels: IntArray,
+    connection: Connection,
+    advice: Advice,
+    copies: Sequence[Pair],
+    *,
+    chance: bool,
+    gold: bool,
+) -> tuple[str, ...]:
+    """Return notes on what cannot be identified, groups apart, chance, swapped classes, workers to look at and copies.
+
+    ``n_labels`` (n_workers,) counts each worker's labels; ``gold`` says whether the class of any item is known.
+    """
+    return (
+        *_unidentified(connection),
+        *_groups(connection),
+        *([CHANCE] if chance else _flagged(n_labels, advice, gold=gold)),
+        *_copies(copies),
+    )
+
+
+CHANCE = (
+    "The labels agree no better than chance: the classes found may mean nothing, or be swapped. Check the question, "
+    "or give some items of known class (--gold)."
+)
+
+
+def _unidentified(connection: Connection) -> list[str]:
+    alone = ~connection.identified
+    if not alone.any():
+        return []
+    if alone.all():
+        who = "There is only one worker" if len(connection.worker) == 1 else "No item has labels by two workers"
+        return [
+            f"{who}, so nothing shows who is right: probabilities are unidentifiable and rest on the method's assumptions, and "
+            "worker quality is not estimable. Let others label some of the items, or give items of known class (--gold)."
+        ]
+    items = int(connection.items[alone].sum())
+    workers = int(alone[connection.worker[connection.worker >= 0]].sum())
+    return [
+        f"{counted(items, 'item')} and {counted(workers, 'worker')} share nothing with the others: the items' probabilities "
+        "are unidentifiable and the workers' quality is not estimable."
+    ]
+
+
+def _groups(connection: Connection) -> list[str]:
+    n_groups = len(connection.sizes)
+    if n_groups < 2:
+        return []
+    sizes = ", ".join(f"{size:,}" for size in connection.sizes[:4]) + (", ..." if n_groups > 4 else "")
+    return [
+        f"The labels fall into {n_groups:,} groups that share neither items nor workers ({sizes} labels): "
+        "workers of different groups cannot be compared."
+    ]
+
+
+def _flagged(n_labels: IntArray, advice: Advice, *, gold: bool) -> list[str]:
+    actions, verdicts = (np.asarray(names, dtype=object) for names in (advice.actions, advice.verdicts))
+    chosen = {action: actions == action for action in ORDER[: ORDER.index(KEEP)]}
+    parts = [
+        f"{action} {counted(int(which.sum()), 'worker')} with {counted(int(n_labels[which].sum()), 'label')}"
+        for action, which in chosen.items()
+        if which.any()
+    ]
+    notes = []
+    if parts:
+        notes.append(f"Workers to look at: {', '.join(parts)}. The workers table says whom, and why.")
+    adversaries = verdicts == ADVERSARY
+    if n_labels[adversaries].sum() >= ADVERSARIES_SHARE * n_labels.sum() and adversaries.any() and not gold:
+        notes.append(
+            "So many labels contradict the others that the classes may be swapped: if those workers are right, the others are "
+            "wrong. A few items of known class (--gold) would settle it."
+        )
+    return notes
+
+
+def _copies(copies: Sequence[Pair]) -> list[str]:
+    if not copies:
+        return []
+    workers = {code for pair in copies for code in (pair.worker, pair.other)}
+    return [
+        f"Likely copies: {len(workers):,} workers; {len(copies):,} {'pair agrees' if len(copies) == 1 else 'pairs agree'} "
+        "more often than their reliability explains (column looks_like)."
+    ]

@@ -1,1 +1,0 @@
-"""One way from labels to results, wherever the labels are."""

@@ -1,1 +1,0 @@
-"""Files, frames and arrays to `Labels`, and results to files."""

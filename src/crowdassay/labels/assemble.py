@@ -1,0 +1,166 @@
+"""From rows, wherever they came from, to `Labels`: what the options say of weights, names, missing labels and repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crowdassay.arrays import FloatArray
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.bins import binned
+from crowdassay.labels.encode import ROLES, check_options, encode
+from crowdassay.labels.extras import Times, find_durations, find_times, read_times, read_weights
+from crowdassay.labels.formats.pseudonyms import pseudonymise
+from crowdassay.labels.formats.record import Import
+from crowdassay.labels.kinds import DELIMITED, kind_of
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.raw import line_of_nul
+from crowdassay.labels.reader import TIMED
+from crowdassay.labels.truth import take_gold
+from crowdassay.labels.values import is_text, shown, shown_file, without
+from crowdassay.read_options import ReadOptions
+
+GUESSED = frozenset({"plain", "wide"})  # formats in which a column is taken for the item because of its name
+
+
+def check(options: ReadOptions) -> None:
+    """Refuse options that make no sense before any file is read."""
+    check_options(options.classes, options.repeats)
+    if options.salt is not None and not options.pseudonymise:
+        raise ParameterError("A salt goes with --pseudonymise.")
+    if options.options not in {None, "each", "set"}:
+        raise ParameterError(f"--options is 'each' or 'set', not {shown(options.options)}.")
+    if options.bins and options.classes is not None:
+        raise ParameterError("--bins makes the classes; leave out --classes.")
+
+
+def assemble(
+    rows: Import, options: ReadOptions, *, source: str, name: str = "plain", frame: str = "pyarrow", paths: Sequence[Path] = ()
+) -> Labels:
+    """Make `Labels` of rows as the options say; the report tells what happened.
+
+    Parameters
+    ----------
+    rows : Import
+    options : ReadOptions
+    source, name, frame
+        What the rows came from, in which format, and the kind of frame to hand results back in.
+    paths : sequence of Path
+        The files, to say in which line something is.
+    """
+    notes = list(rows.notes)
+    if rows.weight is not None:
+        rows = _without_zero_weights(rows, source)
+    if options.pseudonymise:
+        worker, note = pseudonymise(rows.worker, options.salt, keep_models=options.predictions)
+        rows = replace(rows, worker=worker)
+        notes.append(note)
+    rows = replace(rows, label=without(rows.label, options.missing))
+    classes: Any = options.classes
+    if options.bins:
+        label, classes = binned(rows.label, options.bins)
+        rows = replace(rows, label=label)
+    if not len(rows.item) and rows.dropped:
+        why = ", ".join(f"{reason}: {count}" for reason, count in rows.dropped.items())
+        raise DataError(f"No labels found in {shown_file(source)}: every judgement was left out ({why}).")
+    times, beside = _extras(rows, options, source, notes)
+    labels = encode(
+        rows.item,
+        rows.worker,
+        rows.label,
+        classes=classes,
+        repeats=options.repeats,
+        allow_drops=options.allow_drops or bool(options.missing),  # whoever says what is missing knows that much is
+        time=None if times is None else times.order,
+        extras=beside,
+        text=rows.text,
+        source=source,
+        columns=rows.columns,
+        frame=frame,
+    )
+    refuse_nul(labels, rows, paths)
+    if name in GUESSED and options.item_column is None and 2 * labels.report.repeats > len(rows.item):
+        notes.insert(
+            0,
+            f"More than half of the labels repeat a worker and an item; if {shown(rows.columns.get('item', 'item'))} is not "
+            "what tells items apart, name the column that does with --item-column.",
+        )
+    return _with_report(labels, name, rows, notes, use_gold=options.use_gold)
+
+
+def refuse_nul(labels: Labels, rows: Import, paths: Sequence[Path]) -> None:
+    """Refuse names and labels with NUL bytes, which many programs take for their end."""
+    for role, vocabulary in zip(ROLES, (labels.items, labels.workers, labels.classes), strict=True):
+        if is_text(vocabulary.type) and pc.any(pc.match_substring(vocabulary, "\0")).as_py():
+            column = getattr(rows, role)
+            place = pc.index(pc.match_substring(column.cast(pa.string()), "\0"), True).as_py()
+            line = line_of_nul(paths[0]) if len(paths) == 1 and kind_of(paths[0]) in DELIMITED else None
+            where = f"data row {place + 1}" if line is None else f"line {line}"
+            raise DataError(
+                f"The {role} in {where} of {shown_file(labels.report.source)} holds a NUL byte "
+                f"({shown(column[place].as_py())}); remove it or re-save the file as UTF-8."
+            )
+
+
+def _extras(rows: Import, options: ReadOptions, source: str, notes: list[str]) -> tuple[Times | None, dict[str, FloatArray]]:
+    """Read times and durations: what was asked for must be readable, what was only found may be left aside."""
+    beside: dict[str, FloatArray] = {}
+    times = None
+    if rows.time is not None:
+        if options.repeats in TIMED or options.time_column is not None:
+            times = read_times(rows.time, source)
+            beside["time"] = times.seconds
+        elif (seconds := find_times(rows.time)) is not None:
+            beside["time"] = seconds
+        elif rows.time.null_count < len(rows.time):
+            notes.append(f"The times in {shown(rows.columns.get('time', 'the export'))} could not be read and were left aside.")
+    if rows.duration is not None:
+        if (durations := find_durations(rows.duration)) is not None:
+            beside["duration"] = durations
+        elif options.duration_column is not None:
+            raise DataError(f"The column {shown(options.duration_column)} does not hold numbers of seconds.")
+    return times if options.repeats in TIMED else None, beside
+
+
+def _without_zero_weights(rows: Import, source: str) -> Import:
+    assert rows.weight is not None
+    counts = read_weights(rows.weight, source)
+    if counts.all():
+        return rows
+    columns = {name: getattr(rows, name) for name in (*ROLES, "time", "duration", "text")}
+    kept: dict[str, Any] = {
+        name: None if column is None else column.filter(pa.array(counts)) for name, column in columns.items()
+    }
+    return replace(rows, **kept, dropped={**rows.dropped, "zero weight": int((~counts).sum())})
+
+
+def _with_report(labels: Labels, name: str, rows: Import, notes: list[str], *, use_gold: bool) -> Labels:
+    """Add to the report what happened before encoding, and to the labels the gold when it is wanted."""
+    dropped = {**rows.dropped}
+    for reason, count in labels.report.dropped.items():
+        dropped[reason] = dropped.get(reason, 0) + count
+    n_gold = 0 if rows.gold is None else pc.count_distinct(rows.gold["item"]).as_py()
+    if use_gold:
+        if rows.gold is None:
+            raise DataError(
+                f"There is no gold in {shown_file(labels.report.source)}: it does not know any item's class; leave out "
+                "--use-gold or --gold-out."
+            )
+        labels = take_gold(labels, rows.gold)
+    elif n_gold:
+        notes.append("Gold in the export was counted and not used; --use-gold keeps its classes, whatever workers say.")
+    report = replace(
+        labels.report,
+        format=name,
+        question=rows.question,
+        gold=n_gold,
+        rows_read=labels.report.rows_read + sum(rows.dropped.values()),
+        dropped=dropped,
+        notes=(*notes, *labels.report.notes),
+    )
+    return replace(labels, report=report)

@@ -1,0 +1,153 @@
+"""Fetch a public dataset: download, convert, verify, keep."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import Request, urlopen
+
+import pyarrow as pa
+
+from crowdassay.errors import DataError, FileError, ParameterError
+from crowdassay.labels.datasets.convert import Converted, checksum, convert
+from crowdassay.labels.datasets.folders import cached, user_folder
+from crowdassay.labels.datasets.registry import Entry, Raw, entry
+from crowdassay.labels.write import check_writable, write_json, write_table
+
+RAW_FILES = "https://raw.githubusercontent.com"
+VARIABLE = "CROWDASSAY_DATASETS_URL"
+MAX_BYTES = 32 << 20  # the largest raw file has 2.3 MB
+TIMEOUT = 30.0  # seconds without an answer
+BYTES_AT_A_TIME = 1 << 16
+
+
+def fetch(
+    name: str,
+    *,
+    base_url: str | None = None,
+    cache: Path | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> Path:
+    """Fetch a dataset, unless it is already here, and return the folder that holds it.
+
+    The raw files come from the public repository at a pinned commit. What they convert to must match the checksums in the
+    registry; otherwise nothing is kept.
+
+    Parameters
+    ----------
+    name : str
+        A name in the registry.
+    base_url : str, optional
+        A server that gives raw files at ``owner/name/commit/path``; by default CROWDASSAY_DATASETS_URL, then the code host's.
+    cache : Path, optional
+        Folder to keep datasets in; by default the user's data folder.
+    announce : callable, optional
+        Called with one line for each file.
+
+    Returns
+    -------
+    Path
+        Folder with ``labels.csv``, ``truth.csv`` and ``meta.json``.
+    """
+    facts = entry(name)
+    if here := cached(name, cache):
+        return here
+    if facts.raw is None:
+        raise DataError(
+            f"The source of {name} has no file that we know how to convert; look at {facts.source}, and put labels.csv and "
+            f"truth.csv into a folder {name} inside the one that CROWDASSAY_DATA names."
+        )
+    target = (cache or user_folder()) / name
+    check_writable(target)
+    texts = []
+    for path in facts.raw.files:
+        url = file_url(facts.raw, path, base_url)
+        if announce is not None:
+            announce(f"Downloading {url}")
+        texts.append(_download(url, path))
+    return _keep(facts, _verified(name, facts.raw, texts), target)
+
+
+def file_url(raw: Raw, path: str, base_url: str | None = None) -> str:
+    """Return the address of one raw file."""
+    base = base_url or os.environ.get(VARIABLE) or RAW_FILES
+    if urlsplit(base).scheme not in {"http", "https"}:
+        raise ParameterError(
+            f"The address of the raw files must begin with https:// or http://, not '{base}'; check {VARIABLE}."
+        )
+    return f"{base.rstrip('/')}/{raw.repository}/{raw.commit}/{quote(path)}"
+
+
+def _download(url: str, path: str) -> str:
+    try:
+        with urlopen(Request(url), timeout=TIMEOUT) as answer:  # noqa: S310  `file_url` checks the scheme  # nosec B310
+            expected = answer.headers.get("Content-Length")
+            content = bytearray()
+            while len(content) <= MAX_BYTES and (chunk := answer.read(BYTES_AT_A_TIME)):
+                content += chunk
+    except HTTPError as error:
+        with error:
+            raise FileError(
+                f"{url} answered {error.code} ({error.reason}); try again later, or set {VARIABLE} to a server that has it."
+            ) from None
+    except (URLError, HTTPException, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise FileError(
+            f"{url} cannot be reached ({reason}); check the connection, or set {VARIABLE} to a server that has it."
+        ) from None
+    if len(content) > MAX_BYTES:
+        raise FileError(f"{url} is larger than {MAX_BYTES >> 20} MiB and so is not the file meant; check {VARIABLE}.")
+    if expected is not None and len(content) < int(expected):
+        raise FileError(f"{url} stopped after {len(content):,} of {int(expected):,} bytes; try again.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text and so is not the file meant; check {VARIABLE}, or try again.") from None
+
+
+def _verified(name: str, raw: Raw, texts: list[str]) -> Converted:
+    remedy = f"nothing was kept; check {VARIABLE}, or try again."
+    try:
+        rows = convert(raw, texts)
+    except DataError as error:
+        raise DataError(f"The files of {name} are not as expected: {str(error).rstrip('.')}; {remedy}") from None
+    for what, actual, expected in (
+        ("labels", checksum(rows.labels), raw.labels_sha256),
+        ("truth", checksum(rows.truth), raw.truth_sha256),
+    ):
+        if actual != expected:
+            raise DataError(
+                f"The {what} of {name} do not match the checksum in the registry (SHA-256 {actual[:12]}… instead of "
+                f"{expected[:12]}…); {remedy}"
+            )
+    return rows
+
+
+def _keep(facts: Entry, rows: Converted, target: Path) -> Path:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{facts.name}-", dir=target.parent))
+    except OSError as error:
+        raise FileError(f"Nothing can be written to '{target.parent}' ({error.strerror}); name another folder.") from None
+    try:
+        for file, header, body in (
+            ("labels.csv", ("item", "worker", "label"), rows.labels),
+            ("truth.csv", ("item", "label"), rows.truth),
+        ):
+            columns = dict(zip(header, map(pa.array, zip(*body, strict=True)), strict=True))
+            write_table(pa.table(columns), temporary / file, raw=True)  # ids stay as published
+        write_json(facts.record(), temporary / "meta.json")
+        temporary.chmod(0o755)  # mkdtemp lets nobody else in
+        shutil.rmtree(target, ignore_errors=True)  # what is there lacks a file, or `cached` would have found it
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"'{target}' could not be written ({error}); free some space or name another folder.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return target

@@ -1,0 +1,121 @@
+"""Files of tools that are known but not read: refused by name, with what to export instead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from crowdassay.errors import DataError
+from crowdassay.labels.columns import WORDS
+from crowdassay.labels.formats.forms import is_survey
+from crowdassay.labels.formats.matrices import is_map
+from crowdassay.labels.kinds import kind_of
+from crowdassay.labels.look import Look, is_named
+from crowdassay.labels.raw import opened
+from crowdassay.labels.values import mapping, shown, shown_file
+
+TABLE = "a table with one row per judgement: item, worker, label"
+START = 1 << 12  # bytes of other files that are looked at
+SPANS = "it marks parts of texts or pictures, which are no classes"
+
+
+def refuse_foreign(seen: Look) -> None:
+    """Raise `DataError` if a file is one that a known tool writes and that we do not read."""
+    tool = _table(seen) if seen.header else _records(seen)
+    if tool is not None:
+        raise DataError(f"{shown_file(seen.path.name)} is {tool[0]}; {tool[1]}.")
+
+
+def refuse_other(path: Path) -> None:
+    """Raise `DataError` if a file's extension is one that a known tool uses and that we do not read."""
+    if tool := _other(path):
+        raise DataError(f"{shown_file(path.name)} is {tool[0]}; {tool[1]}.")
+
+
+def _records(seen: Look) -> tuple[str, str] | None:
+    keys = seen.keys
+    if {"images", "annotations", "categories"} <= keys:
+        return "a COCO file", f"{SPANS}. Give {TABLE}"
+    if {"categories", "items", "info"} <= keys or {"version", "tags", "shapes", "tracks"} <= keys:
+        return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"
+    if {"%TYPES", "%FEATURE_STRUCTURES"} & keys or {"%VIEWS"} & keys:
+        return "an export of INCEpTION (UIMA CAS)", f"{SPANS}. For document labels, write {TABLE}"
+    if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(seen)):
+        return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {TABLE}"
+    return _unnamed(seen.first)
+
+
+def _unnamed(first: Any) -> tuple[str, str] | None:
+    """Say what is missing where labels are there but not whose they are."""
+    if is_map(first):
+        return "an object of objects with names and labels", (
+            "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"
+        )
+    if (named := _maps_labels(mapping(first))) is not None:
+        return f"a file whose {shown(named)} give a label for each of several names", (
+            f"say --from nested if these names are workers; otherwise give {TABLE}"
+        )
+    if (named := _lists_labels(mapping(first))) is not None:
+        return f"a file whose {shown(named)} list labels without saying who gave which", f"give {TABLE}"
+    return None
+
+
+def _maps_labels(record: dict[str, Any]) -> str | None:
+    """Return the key of an object that may be labels by worker, or answers by question.
+
+    >>> _maps_labels({"id": "1", "votes": {"ann": "a", "bob": "b"}}), _maps_labels({"worker": "ann", "votes": {"q1": "a"}})
+    ('votes', None)
+    """
+    if any(is_named(name, "worker") for name in record):
+        return None
+    return next(
+        (name for name, value in record.items() if is_named(name.removesuffix("s"), "label") and is_map({"": value})), None
+    )
+
+
+def _lists_labels(record: dict[str, Any]) -> str | None:
+    """Return the key of several labels whose workers are not known.
+
+    >>> _lists_labels({"id": "1", "annotator_labels": ["yes", "no"]}), _lists_labels({"user": "ann", "labels": ["a", "b"]})
+    ('annotator_labels', None)
+    """
+    if any(is_named(name, "worker") for name in record):
+        return None
+    plurals = tuple(f"{word}s" for word in WORDS["label"])
+    for name, value in record.items():
+        several = isinstance(value, list) and len(value) > 1 and not any(isinstance(one, list | dict) for one in value)
+        if several and name.lower().endswith(plurals):
+            return name
+    return None
+
+
+def _holds_responses(seen: Look) -> bool:
+    responses = mapping(seen.first).get("responses")
+    return isinstance(responses, list) and bool(responses) and "responseId" in mapping(responses[0])
+
+
+def _table(seen: Look) -> tuple[str, str] | None:
+    if is_survey(seen):
+        return (
+            "a survey of Qualtrics, with a row per person and a column per question",
+            "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
+        )
+    if seen.header and seen.header[0].startswith("#FORMAT=WebAnno"):
+        return "a WebAnno TSV of INCEpTION or WebAnno", f"{SPANS}. For document labels, write {TABLE}"
+    return None
+
+
+def _other(path: Path) -> tuple[str, str] | None:
+    suffix = kind_of(path)
+    if suffix == ".ann":
+        return "a brat annotation file", f"{SPANS}. Give {TABLE}"
+    if suffix not in {".xml", ".xmi"}:
+        return None
+    with opened(path) as stream:
+        start = stream.read(START).decode("utf-8", errors="replace")
+    if re.search(r"<annotations>\s*<version>", start):
+        return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"
+    if "http://www.omg.org/XMI" in start:
+        return "an export of INCEpTION (UIMA XMI)", f"{SPANS}. For document labels, write {TABLE}"
+    return "an XML file", f"give {TABLE}, as CSV, JSON or Parquet"

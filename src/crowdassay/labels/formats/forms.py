@@ -1,0 +1,117 @@
+"""Forms and surveys: a row for each person and a column for each item, as Google Forms and Qualtrics write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.columns import SUFFIXES, WORDS, _best, plain_name
+from crowdassay.labels.formats.matrices import ROWS_LOOKED_AT, Wide, as_import, cells_of, is_nothing
+from crowdassay.labels.formats.record import Import
+from crowdassay.labels.look import Look
+from crowdassay.labels.values import listed, shown, shown_file
+from crowdassay.read_options import ReadOptions
+
+PERSON = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
+GOOGLE = "Timestamp"  # the first column of Google Forms
+# What forms write down about a person that is no answer.
+ABOUT = frozenset(
+    {*WORDS["time"], *WORDS["duration"], "startdate", "enddate", "status", "ipaddress", "progress", "finished", "recordeddate",
+     "durationinseconds", "duration(inseconds)", "locationlatitude", "locationlongitude", "distributionchannel", "userlanguage",
+     "recipientlastname", "recipientfirstname", "recipientemail", "externalreference", "externaldatareference"}
+)  # fmt: skip
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether every row is another person's, and all other columns are answered in the same few words."""
+    if seen.kind != "delimited" or len(seen.header) < 3 or any(_best(role, seen.header) for role in ("item", "label")):
+        return False
+    if is_survey(seen):
+        return False
+    rows = cells_of(seen, limit=ROWS_LOOKED_AT)
+    if len(rows) < 3 or any(len(row) != len(seen.header) for row in rows):
+        return False
+    person = _person(seen.header)
+    if person is None and seen.header[0] != GOOGLE:
+        return False
+    if person is not None and len({row[person] for row in rows[1:]}) < len(rows) - 1:
+        return False
+    asked = _asked(seen.header, person)
+    columns = [[row[n].strip() for row in rows[1:]] for n in asked]
+    given = [cell for column in columns for cell in column if not is_nothing(cell)]
+    return len(asked) > 1 and len(set(given)) <= len(given) / 2 and len(_alike(columns)) == 1
+
+
+def is_survey(seen: Look) -> bool:
+    """Tell whether Qualtrics wrote it, whose surveys ask all sorts of things: only the user knows which columns are items."""
+    return seen.has("ResponseId", "StartDate") or seen.has("Response ID", "Start Date")
+
+
+def read(seen: Look, wanted: ReadOptions) -> Import:
+    """Read an answer from each cell of the columns that are items."""
+    rows, source = cells_of(seen), shown_file(seen.path.name)
+    header, body = [name.strip() for name in rows[0]], _responses(rows[1:])
+    if not body:
+        raise DataError(f"No labels found: {source} holds a header only.")
+    if wanted.worker_column is not None and wanted.worker_column not in header:
+        raise ColumnError(f"There is no column {shown(wanted.worker_column)} for the worker; the columns are {listed(header)}.")
+    person = _person(header) if wanted.worker_column is None else header.index(wanted.worker_column)
+    asked = _asked(header, person)
+    if wanted.item_column is not None:
+        asked = [n for n in range(len(header)) if n != person and fnmatchcase(header[n], wanted.item_column)]
+    groups = _alike([[row[n].strip() for row in body] for n in asked])
+    if not asked or (len(groups) > 1 and wanted.item_column is None):
+        kinds = "; ".join(listed([header[asked[n]] for n in group]) for group in groups)
+        raise ColumnError(
+            f"The columns of {source} are not all answered alike ({kinds}); name the person's with --worker-column, or "
+            "those that are items with --item-column, a pattern such as 'Q*'."
+        )
+    notes = [f"Each row is a person's, and the items are {len(asked)} columns: {listed([header[n] for n in asked])}."]
+    if person is None:
+        notes.append("No column names the person: workers are numbered by row, from 0.")
+    workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
+    imported = as_import(Wide(workers, [header[n] for n in asked], [[row[n] for n in asked] for row in body]), seen, wanted)
+    columns = {
+        "item": wanted.item_column or "column",
+        "worker": "row" if person is None else header[person] or "name",
+        "label": "cell",
+    }
+    return replace(imported, item=imported.worker, worker=imported.item, columns=columns, notes=tuple(notes))
+
+
+def _person(header: Sequence[str]) -> int | None:
+    """Return the column that names the person."""
+    spellings = [word + ending for word in WORDS["worker"] for ending in ("", "id", *SUFFIXES["worker"])]
+    for spelling in (*spellings, *PERSON):
+        for n, name in enumerate(header):
+            if plain_name(name) == spelling:
+                return n
+    return None
+
+
+def _asked(header: Sequence[str], person: int | None) -> list[int]:
+    return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT]
+
+
+def _responses(rows: Sequence[list[str]]) -> list[list[str]]:
+    """Leave out what Qualtrics writes below the header: the questions' texts, and their ids in JSON."""
+    told = [n for n, row in enumerate(rows[:2]) if any(cell.startswith('{"ImportId"') for cell in row)]
+    width = max((len(row) for row in rows), default=0)
+    return [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 0 :]]
+
+
+def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Put columns together that are answered in the same words, directly or by way of others.
+
+    >>> _alike([["yes", "no"], ["no", "no"], ["31", "45"]])
+    [[0, 1], [2]]
+    """
+    groups: list[tuple[list[int], set[str]]] = []
+    for n, column in enumerate(columns):
+        words = {cell for cell in column if not is_nothing(cell)}
+        near = [group for group in groups if group[1] & words]
+        groups = [group for group in groups if group not in near]
+        groups.append((sorted([n, *(m for group in near for m in group[0])]), words.union(*(group[1] for group in near))))
+    return sorted(group for group, words in groups if words)

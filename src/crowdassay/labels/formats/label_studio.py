@@ -1,0 +1,171 @@
+"""Label Studio: JSON, JSON_MIN, CSV and TSV exports."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.formats.answers import parsed
+from crowdassay.labels.formats.record import Rows, as_list, as_name, choose_question, file_stem, mapping, objects
+from crowdassay.labels.formats.table import each_row, read_columns
+from crowdassay.labels.look import Look, records
+from crowdassay.labels.values import shown, shown_file
+from crowdassay.read_options import ReadOptions
+
+CLASSES = (
+    "choices",
+    "rating",
+    "number",
+    "taxonomy",
+    "selected",
+)  # kinds of answer that can be classes; text only when asked for
+REGION = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  # an answer about a part of the item
+MIN_COLUMNS = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
+SHOWN_DATA = ("text", "image", "url", "audio", "video")  # data that people see
+OWN = frozenset({*MIN_COLUMNS, "id", "created_at", "updated_at", "agreement", "history"})
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether tasks hold annotations, or rows Label Studio's own columns."""
+    if seen.has(*MIN_COLUMNS):
+        return True
+    if not isinstance(seen.first, dict) or not all(name.endswith(".json") for name in seen.names):
+        return False
+    first = next(_tasks(seen.first), {})
+    tasks = "data" in first and any(isinstance(first.get(name), list) for name in ("annotations", "completions"))
+    return tasks or (seen.has("result", "completed_by") and isinstance(seen.first.get("task"), dict))
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the answers to all control tags; skipped annotations and drafts are left out."""
+    if seen.has(*MIN_COLUMNS):
+        return _read_small(seen, wanted)
+    by_file = wanted.worker_from_filename  # everybody is number 1 where each has a Label Studio of their own
+    rows = Rows({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
+    for name, record in ((name, task) for name, outer in records(seen) for task in _tasks(outer)):
+        task, annotations = record, record.get("annotations", record.get("completions"))
+        if annotations is None and isinstance(record.get("task"), dict):  # one annotation per file, its task inside
+            task, annotations = record["task"], [record]
+        item = _item(task, wanted.item_column)
+        shows = mapping(task.get("data"))
+        rows.add_text(item, next((shows[name] for name in SHOWN_DATA if name in shows), None))
+        for annotation in objects(annotations):
+            if annotation.get("was_cancelled") or annotation.get("skipped"):
+                rows.drop("skipped")
+                continue
+            answers = _answers(annotation, wanted.question)
+            times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
+            worker = annotator_of(annotation.get("completed_by", annotation.get("created_username")))
+            rows.add(item, file_stem(name) if by_file else worker, answers, **times)
+            if annotation.get("ground_truth"):
+                rows.add_gold(item, answers)
+        rows.drop("draft", len(objects(task.get("drafts"))))
+        for prediction in objects(task.get("predictions")):
+            rows.add_prediction(item, prediction.get("model_version"), _answers(prediction, wanted.question))
+    return rows
+
+
+def _tasks(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a task as it is, or the tasks of a project or of several.
+
+    >>> list(_tasks({"projects": [{"tasks": [{"id": 1}, {"id": 2}]}]}))
+    [{'id': 1}, {'id': 2}]
+    """
+    inside = objects(record.get("projects")) or objects(record.get("tasks"))
+    if not inside:
+        yield record
+    for one in inside:
+        yield from _tasks(one)
+
+
+def choices(value: Any) -> list[Any]:
+    """List what an answer's value holds, whichever kind of control tag it comes from.
+
+    >>> choices({"choices": ["a", "b"]}), choices({"taxonomy": [["animal", "cat"]]}), choices("a")
+    (['a', 'b'], ['animal / cat'], ['a'])
+    """
+    if isinstance(value, list):
+        return [choice for part in value for choice in choices(part)]
+    if not isinstance(value, dict):
+        return as_list(value)
+    for kind in (*CLASSES, "text"):
+        if kind in value:
+            chosen = as_list(value[kind])
+            paths = kind == "taxonomy"
+            return [" / ".join(map(str, path)) if paths and isinstance(path, list) else path for path in chosen]
+    return []
+
+
+def _answers(annotation: dict[str, Any], question: str | None) -> dict[str, list[Any]]:
+    answers: dict[str, list[Any]] = {}
+    for entry in objects(annotation.get("result")):
+        value, name = entry.get("value"), str(entry.get("from_name"))
+        if not isinstance(value, dict) or REGION & value.keys():
+            continue
+        if any(kind in value for kind in CLASSES) or ("text" in value and name == question):
+            answers.setdefault(name, []).extend(choices(value))
+    return answers
+
+
+def annotator_of(completed_by: Any) -> Any:
+    """Return who annotated: the email if it is there, else the id."""
+    if isinstance(completed_by, dict):
+        return completed_by.get("email") or completed_by.get("id")
+    return completed_by
+
+
+def _item(task: dict[str, Any], field: str | None) -> Any:
+    data = mapping(task.get("data"))
+    if field is not None:
+        name = field.removeprefix("data.")
+        return data[name] if name in data else task.get(name)
+    if task.get("id") is not None:
+        return task["id"]
+    return next(iter(data.values())) if len(data) == 1 else data or None
+
+
+def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read JSON_MIN, CSV or TSV, which have a record for each annotation."""
+    if wanted.predictions:
+        raise DataError("CSV and JSON_MIN exports of Label Studio hold no predictions; export JSON for --predictions.")
+    item, source = wanted.item_column or "id", seen.path.name
+    by_file = wanted.worker_from_filename
+    rows = Rows({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
+    tasks: list[dict[str, Any]]
+    if seen.kind == "delimited":
+        keys = seen.header
+        if item not in keys:
+            raise ColumnError(
+                f"There is no column {shown(item)} for the item in {shown_file(source)}; name one with --item-column."
+            )
+        names = [name for name in keys if name not in OWN - {"created_at", "lead_time", "id"}]
+        tasks = list(each_row(read_columns(seen, [item, "annotator", *names], [item, "annotator"], rows)))
+    else:
+        tasks = [record for _, record in records(seen)]
+        keys = list(dict.fromkeys(key for record in tasks for key in record))
+    tags = [name for name in keys if name not in OWN and name != item and not name.startswith("_data_")]
+    if wanted.question is not None:
+        tags = [choose_question(tags, wanted.question, source)]
+    elif len(tags) > 1:
+        tags = _varying(tasks, item, tags) or tags
+    for record in tasks:
+        if as_name(record.get("annotator")) in {None, ""}:
+            rows.drop("no annotation")
+            continue
+        answers = {name: choices(parsed(record.get(name))) for name in tags}
+        times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
+        rows.add(record.get(item), file_stem(source) if by_file else annotator_of(record["annotator"]), answers, **times)
+    return rows
+
+
+def _varying(tasks: list[dict[str, Any]], item: str, tags: list[str]) -> list[str]:
+    """Tell answers from data: only answers can differ between the annotations of one task."""
+    different: dict[tuple[str, Any], set[str | None]] = defaultdict(set)
+    for record in tasks:
+        for name in tags:
+            if (cell := as_name(record.get(name))) not in {None, ""}:
+                different[name, as_name(record.get(item))].add(cell)
+    varying = {name for (name, _), cells in different.items() if len(cells) > 1}
+    return [name for name in tags if name in varying]

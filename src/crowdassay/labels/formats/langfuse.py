@@ -1,0 +1,76 @@
+"""Langfuse: scores, as CSV, JSON or JSONL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from crowdassay.labels.formats.record import Rows, as_name, mapping, objects
+from crowdassay.labels.formats.table import each_row, read_columns
+from crowdassay.labels.look import Look, records
+from crowdassay.labels.values import counted
+from crowdassay.read_options import ReadOptions
+
+FIELDS = {
+    "trace": ("traceId", "trace_id"),
+    "observation": ("observationId", "observation_id"),
+    "session": ("sessionId", "session_id"),
+    "run": ("datasetRunId", "dataset_run_id"),
+    "kind": ("dataType", "data_type"),
+    "author": ("authorUserId", "author_user_id", "authorUserName"),
+    "text": ("stringValue", "string_value"),
+    "time": ("timestamp", "createdAt", "created_at"),
+}
+NEEDED = ("name", "value", "source")
+TEXTS = frozenset({"CORRECTION", "TEXT"})  # kinds of score that hold an answer, not a verdict
+PEOPLE = "ANNOTATION"
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether records are scores of traces."""
+    names = _names(seen)
+    return names.issuperset(NEEDED) and any(name in names for name in FIELDS["trace"])
+
+
+def _names(seen: Look) -> set[str]:
+    """Return the names in a score, also where the interface gives scores in pages."""
+    page = objects(mapping(seen.first).get("data"))
+    return set(page[0]) if page and "name" not in seen.keys else seen.keys
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read scores: an item is a trace, observation or session; a worker is who scored it; a question is a score's name."""
+    rows = Rows({"item": wanted.item_column or "traceId", "worker": "authorUserId or source", "label": "*"})
+    scores: Iterable[dict[str, Any]]
+    if seen.kind == "delimited":
+        known = [name for names in FIELDS.values() for name in names if name in seen.header]
+        chosen = [wanted.item_column] if wanted.item_column in seen.header else []
+        scores = each_row(read_columns(seen, [*NEEDED, *known, *chosen], NEEDED, rows))
+    else:
+        scores = (one for _, record in records(seen) for one in (objects(record.get("data")) or [record]))
+    unnamed = 0
+    for record in scores:
+        if str(_first(record, "kind")).upper() in TEXTS:
+            rows.drop("a text, no score")
+            continue
+        trace = _first(record, "trace") or _first(record, "session") or _first(record, "run")
+        observation = _first(record, "observation")
+        item = f"{trace} / {observation}" if observation else trace
+        if wanted.item_column:
+            item = record.get(wanted.item_column)
+        text, value = _first(record, "text"), record.get("value")
+        label = text if as_name(text) not in {None, ""} else value
+        author, source = _first(record, "author"), record.get("source")
+        unnamed += author is None and source == PEOPLE
+        answers = [] if as_name(label) in {None, ""} else [label]
+        rows.add(item, author or source, {str(record.get("name")): answers}, time=_first(record, "time"))
+    if unnamed:
+        rows.note(
+            f"{counted(unnamed, 'score')} by people do not say by whom, so that these people are one worker, {PEOPLE}; export "
+            "the author as well, if you can."
+        )
+    return rows
+
+
+def _first(record: dict[str, Any], field: str) -> Any:
+    return next((record[name] for name in FIELDS[field] if record.get(name) not in {None, ""}), None)

@@ -1,0 +1,67 @@
+"""MLflow: evaluation tables and traces with assessments, as JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from crowdassay.labels.formats.answers import parsed
+from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
+from crowdassay.labels.look import Look, records
+from crowdassay.read_options import ReadOptions
+
+VERSION = re.compile(r"/v\d+$")
+VALUES = {"/score": "/justification", "/value": "/rationale"}  # of MLflow 2 and 3, and the reason that goes with each
+IDS = ("request_id", "trace_id", "client_request_id", "id")
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether rows have scores as MLflow names them, or assessments with a source."""
+    return any(_metric(name, seen.keys) for name in seen.keys) or bool(_assessments(mapping(seen.first)))
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read scores: an item is a row or trace; a worker is a metric, or the source of an assessment."""
+    rows = Rows({"item": wanted.item_column or "row", "worker": "metric", "label": "score"})
+    for number, (_, record) in enumerate(records(seen)):
+        name = wanted.item_column or next((key for key in IDS if record.get(key) is not None), None)
+        item = record.get(name) if name else mapping(record.get("info")).get("trace_id", str(number))
+        assessments = _assessments(record)
+        for key, value in record.items():
+            if not assessments and (metric := _metric(key, set(record))):
+                rows.add(item, metric, {"score": as_list(value)})
+        for given in assessments:
+            rows.columns |= {"worker": "assessment source", "label": "*"}
+            _add(rows, item, given)
+        rows.columns["item"] = name or rows.columns["item"]
+    return rows
+
+
+def _metric(name: str, names: set[str]) -> str | None:
+    """Return the metric whose score a column is: ``similarity/v1/score``, ``safety/value`` beside ``safety/rationale``."""
+    for ending, reason in VALUES.items():
+        if name.endswith(ending):
+            stem = name.removesuffix(ending)
+            if VERSION.search(stem) or stem + reason in names:
+                return VERSION.sub("", stem)
+    return None
+
+
+def _add(rows: Rows, item: Any, given: dict[str, Any]) -> None:
+    """Add what one assessment says; those that failed, or that another one has replaced, are counted."""
+    source, feedback = mapping(given.get("source")), mapping(given.get("feedback", given.get("expectation")))
+    if given.get("valid") is False:
+        rows.drop("replaced by a later assessment")
+        return
+    if feedback.get("error") is not None or given.get("error") is not None:
+        rows.drop("error")
+        return
+    worker = source.get("source_id") or source.get("sourceId") or source.get("source_type")
+    question = str(given.get("assessment_name", given.get("name")))
+    value = feedback.get("value", given.get("value"))
+    rows.add(item, worker, {question: as_list(value)}, time=as_name(given.get("create_time")))
+
+
+def _assessments(record: dict[str, Any]) -> list[dict[str, Any]]:
+    assessments = record.get("assessments", mapping(record.get("info")).get("assessments"))
+    return [one for one in objects(parsed(assessments)) if isinstance(one.get("source"), dict)]

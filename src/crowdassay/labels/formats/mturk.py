@@ -1,0 +1,230 @@
+"""Amazon Mechanical Turk: the batch results CSV; Turkle writes the same."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.formats import mturk_api
+from crowdassay.labels.formats.answers import answers_in, parsed
+from crowdassay.labels.formats.record import Rows
+from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.look import Look
+from crowdassay.labels.values import listed, shown_file
+from crowdassay.read_options import ReadOptions
+
+INPUT, ANSWER, JSON = "Input.", "Answer.", "taskAnswers"
+NUMBER = re.compile(r"\d+")
+BOOLEANS = {"true": True, "false": False, "": False, "on": True}
+NO_ANSWER = frozenset({"", "{}", "[]"})  # how a question without an answer may look
+BUTTONS = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
+IDS = frozenset({"workerid", "hitid", "assignmentid"})  # which some forms send back with the answers
+SHARED = 0.1  # part of the judgements that may repeat before an input is not what tells items apart
+# What else is read, by the names that the web site and the command line tools give it, in lower case.
+MORE = {
+    "status": ("assignmentstatus",),
+    "reject": ("reject",),
+    "time": ("assignmentsubmittime", "submittime"),
+    "duration": ("worktimeinseconds",),
+}
+TIME = re.compile(r"\w{3} (\w{3}) (\d{1,2}) (\d\d:\d\d:\d\d) (\w+) (\d{4})")
+ISO = re.compile(r"\d{4}-\d\d-\d\dT")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+ZONES = {"PST": "-08:00", "PDT": "-07:00"}  # whatever else it writes is UTC
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether the header has HITs, workers and answers."""
+    named = {name.lower() for name in seen.header}  # the command line tools wrote them in lower case
+    batch = {"hitid", "workerid"} <= named and any(name.startswith(ANSWER) for name in seen.header)
+    return batch or mturk_api.recognise(seen)
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the answers to all questions; rejected assignments are left out."""
+    if mturk_api.recognise(seen):
+        return mturk_api.read(seen, wanted)
+    if seen.kind == "records":
+        raise DataError(
+            f"{shown_file(seen.path.name)} holds no assignments of Mechanical Turk with HITId, WorkerId and Answer."
+        )
+    answer_names = [name for name in seen.header if name.startswith(ANSWER)]
+    input_names = [name for name in seen.header if name.startswith(INPUT)]
+    named = {name.lower(): name for name in reversed(seen.header)}
+    hit, who = named["hitid"], named["workerid"]
+    # A wanted item may be the stem of numbered inputs, which is no column.
+    stem = None if wanted.item_column is None else wanted.item_column.removeprefix(INPUT)
+    numbered = _numbered(name.removeprefix(INPUT) for name in input_names)
+    one_item = None if stem in numbered else item_column(seen, wanted.item_column, INPUT, hit)
+    extra = {known: named[name] for known, names in MORE.items() for name in names if name in named}
+    rows = Rows({"item": one_item or hit, "worker": who, "label": f"{ANSWER}*"})
+    answer_names = _asked(answer_names, wanted.question)
+    parts = {name for columns in numbered.values() for name in columns.values()}
+    several = [
+        name for name in input_names if name.removeprefix(INPUT) in parts and (one_item is None or wanted.item_column is None)
+    ]
+    names = list(dict.fromkeys([hit, who, *extra.values(), *([one_item] if one_item else []), *several, *answer_names]))
+    columns = read_columns(seen, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
+    rows_read = list(each_row(columns))
+    if wanted.item_column is None and one_item not in {None, hit} and _is_shared(rows_read, str(one_item), hit, who):
+        rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
+        one_item = rows.columns["item"] = hit
+    if wanted.question is None:
+        answer_names = [name for name in answer_names if name.removeprefix(ANSWER).lower() not in IDS] or answer_names
+        answer_names = [name for name in answer_names if not _is_button(name, columns[name])] or answer_names
+    radios = _radios(columns, answer_names)
+    flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in rows_read]
+    unpivoted: dict[str, tuple[str, dict[str, str]]] = {}
+    questions = {question for answers in flat for question in answers}
+    if stem in numbered or (wanted.item_column is None and (wanted.question or "").removeprefix(ANSWER) not in questions):
+        stem, unpivoted = _unpivot(numbered, _numbered(questions), stem, seen)
+    for row, answers in zip(rows_read, flat, strict=True):
+        known = {name: row[column] for name, column in extra.items()}
+        facts = {"time": _time(known.get("time")), "duration": known.get("duration")}
+        if _rejected(known):
+            rows.drop("rejected")
+        elif unpivoted:
+            for item_name, asked in unpivoted.values():
+                item, given = row[INPUT + item_name], {kind: answers.get(name, []) for kind, name in asked.items()}
+                if item is None and not any(given.values()):
+                    continue  # the last HIT of a batch may be half full
+                rows.add(item, row[who], given, **facts)
+        else:
+            rows.add(row[one_item or hit], row[who], answers, **facts)
+    if unpivoted:
+        first = next(iter(unpivoted.values()))[0]
+        rows.columns["item"] = INPUT + (str(stem) if "*" in str(stem) else f"{first}...")  # a pattern, or the first
+        rows.note("Every HIT asks about several items: inputs and answers of the same number were taken together.")
+    elif one_item == hit and len(input_names) > 1 and wanted.item_column is None:
+        rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(input_names)}.")
+    return rows
+
+
+def _asked(names: list[str], question: str | None) -> list[str]:
+    """Return the columns that can hold the answers to a question; no others are read."""
+    if question is None:
+        return names
+    start = ANSWER + question.removeprefix(ANSWER)
+    return [name for name in names if name.startswith(start) or name == ANSWER + JSON] or names
+
+
+def _is_shared(rows: Sequence[Mapping[str, str | None]], item: str, hit: str, who: str) -> bool:
+    """Tell whether one input stands for many HITs, so that taking it for the item would make workers repeat themselves."""
+    by_input, by_hit = ({(row[name], row[who]) for row in rows} for name in (item, hit))
+    again = len(by_hit) - len(by_input)
+    never_differs = len({row[item] for row in rows}) == 1
+    return again > (0 if never_differs else SHARED * len(rows))
+
+
+def _is_button(name: str, cells: Sequence[str | None]) -> bool:
+    """Tell whether a column is what a form's button sends, and so asks nothing.
+
+    >>> _is_button("Answer.submit", ["Submit", "Submit"]), _is_button("Answer.submit", ["A", "B"])
+    (True, False)
+    """
+    return name.removeprefix(ANSWER).lower() in BUTTONS and len({(cell or "").strip() for cell in cells} - NO_ANSWER) < 2
+
+
+def _radios(columns: Mapping[str, Sequence[str | None]], names: Sequence[str]) -> frozenset[str]:
+    """Return the questions that are spread over columns ``question.choice`` of booleans."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        groups[name.removeprefix(ANSWER).rpartition(".")[0]].append(name)
+    return frozenset(
+        question
+        for question, spread in groups.items()
+        if question
+        and len(spread) > 1
+        and all((cell or "").strip().lower() in BOOLEANS for name in spread for cell in columns[name])
+    )
+
+
+def _answers(cells: Sequence[tuple[str, str]], radios: frozenset[str]) -> dict[str, list[Any]]:
+    """Return what one row answers to each question; one radio may be spread over columns ``question.choice``."""
+    answers: dict[str, list[Any]] = {}
+    for name, cell in cells:
+        question, _, choice = name.rpartition(".")
+        if name == JSON:
+            answers.update(answers_in(parsed(cell)) if cell else {})
+        elif question in radios:
+            chosen = answers.setdefault(question, [])
+            if BOOLEANS[cell.strip().lower()]:
+                chosen.append(choice)
+        else:
+            answers[name] = _choices(cell)
+    return answers
+
+
+def _choices(cell: str) -> list[str]:
+    """Split what check boxes send, ``a|b``.
+
+    >>> _choices("a|b"), _choices("{}"), _choices("a | b"), _choices("a")
+    (['a', 'b'], [], ['a | b'], ['a'])
+    """
+    if cell.strip() in NO_ANSWER:
+        return []
+    parts = cell.split("|")
+    return parts if all(part and part == part.strip() for part in parts) else [cell]
+
+
+def _rejected(known: Mapping[str, str | None]) -> bool:
+    return (known.get("status") or "").strip().lower() == "rejected" or is_filled(known.get("reject"))
+
+
+def _time(text: str | None) -> str | None:
+    """Write Mechanical Turk's times as ISO 8601.
+
+    >>> _time("Mon Mar 04 11:26:13 PST 2019")
+    '2019-03-04T11:26:13-08:00'
+    """
+    if ISO.match(text or ""):  # as programs write that fetch assignments themselves
+        return text
+    match = TIME.fullmatch((text or "").strip())
+    if match is None or match[1] not in MONTHS:
+        return None
+    return f"{match[5]}-{MONTHS.index(match[1]) + 1:02}-{int(match[2]):02}T{match[3]}{ZONES.get(match[4], '+00:00')}"
+
+
+def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Group names that differ in one number: by what they have in common, each name by its number.
+
+    >>> _numbered(["q01", "q02", "note", "field_1_1", "field_2_1"])
+    {'q': {'1': 'q01', '2': 'q02'}, 'field_*_1': {'1': 'field_1_1', '2': 'field_2_1'}}
+    """
+    groups: dict[str, dict[str, str]] = defaultdict(dict)
+    for name in names:
+        for match in NUMBER.finditer(name):
+            rest = name[match.end() :]
+            groups[name[: match.start()] + (f"*{rest}" if rest else "")].setdefault(str(int(match.group())), name)
+    return {common: columns for common, columns in groups.items() if len(columns) > 1}
+
+
+def _unpivot(
+    inputs: Mapping[str, Mapping[str, str]], answers: Mapping[str, Mapping[str, str]], wanted: str | None, seen: Look
+) -> tuple[str | None, dict[str, tuple[str, dict[str, str]]]]:
+    """Find inputs ``x1, x2...`` whose numbers are those of answers ``q1, q2...``: several items in one HIT.
+
+    Returns
+    -------
+    stem : str
+        What the inputs have in common.
+    items : dict
+        By number, the input that tells the item, and the columns of its answers by question; none if a HIT is one item.
+    """
+    numbers = [columns.keys() for columns in answers.values()]
+    stems = [stem for stem, columns in inputs.items() if columns.keys() in numbers and wanted in {None, stem}]
+    if len(stems) > 1:
+        raise ParameterError(
+            f"The inputs and answers in {shown_file(seen.path.name)} are numbered. If a HIT asks about one item, say "
+            f"--item-column HITId; if it asks about several, name what tells them with --item-column: {listed(stems)}."
+        )
+    if not stems:
+        return wanted, {}
+    asked = {
+        number: (name, {kind: columns[number] for kind, columns in answers.items() if number in columns})
+        for number, name in sorted(inputs[stems[0]].items(), key=lambda pair: int(pair[0]))
+    }
+    return stems[0], asked

@@ -1,0 +1,73 @@
+"""Mechanical Turk's assignments as its programming interface gives them: the answers of a worker as one XML text."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from crowdassay.labels.formats.answers import answers_in, parsed
+from crowdassay.labels.formats.record import Rows, mapping, objects
+from crowdassay.labels.formats.table import each_row, read_columns
+from crowdassay.labels.look import Look, records
+from crowdassay.read_options import ReadOptions
+
+HIT, WORKER, ANSWER, STATUS, TIME = "HITId", "WorkerId", "Answer", "AssignmentStatus", "SubmitTime"
+XML = "QuestionFormAnswers"
+LIST = "Assignments"  # which holds them in what the interface returns
+FORM = "taskAnswers"  # the answers of a form, as JSON
+# Only these few elements matter, and no entity is ever expanded but the five that stand for characters.
+ONE = re.compile(r"<Answer>(.*?)</Answer>", re.DOTALL)
+QUESTION = re.compile(r"<QuestionIdentifier>(.*?)</QuestionIdentifier>", re.DOTALL)
+GIVEN = re.compile(r"<(?:FreeText|SelectionIdentifier|OtherSelectionText)>(.*?)</", re.DOTALL)
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether rows or records are assignments with their answers in XML."""
+    if seen.kind == "delimited":
+        return {HIT, WORKER, ANSWER} <= set(seen.header) and XML.encode() in (seen.start or seen.data or b"")
+    first = next(iter(objects(mapping(seen.first).get(LIST))), mapping(seen.first))
+    return {HIT, WORKER, ANSWER} <= first.keys() and XML in str(first[ANSWER])
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the answers to all questions; rejected assignments are left out."""
+    rows = Rows({"item": wanted.item_column or HIT, "worker": WORKER, "label": f"{ANSWER}.*"})
+    for row in _assignments(seen, rows, rows.columns["item"]):
+        if str(row.get(STATUS)).strip().lower() == "rejected":
+            rows.drop("rejected")
+        else:
+            time = row.get(TIME)
+            rows.add(row.get(rows.columns["item"]), row.get(WORKER), answers_in_xml(str(row.get(ANSWER) or "")), time=time)
+    return rows
+
+
+def answers_in_xml(text: str) -> dict[str, list[Any]]:
+    """Return what was answered to each question.
+
+    >>> answers_in_xml("<Answer><QuestionIdentifier>tone</QuestionIdentifier><FreeText>R&amp;B</FreeText></Answer>")
+    {'tone': ['R&B']}
+    """
+    answers: dict[str, list[Any]] = {}
+    for one in ONE.findall(text):
+        question = QUESTION.search(one)
+        given = [html.unescape(value).strip() for value in GIVEN.findall(one)]
+        if question is None:
+            continue
+        if question[1] == FORM and given:
+            answers.update(answers_in(parsed(given[0])))
+        else:
+            answers[html.unescape(question[1])] = [value for value in given if value]
+    return answers
+
+
+def _assignments(seen: Look, rows: Rows, item: str) -> Iterator[dict[str, Any]]:
+    if seen.kind == "delimited":
+        more = [name for name in (STATUS, TIME) if name in seen.header]
+        yield from each_row(
+            read_columns(seen, list(dict.fromkeys([item, WORKER, ANSWER, *more])), [item, WORKER, ANSWER], rows)
+        )
+        return
+    for _, record in records(seen):
+        yield from objects(record[LIST]) if LIST in record else [record]

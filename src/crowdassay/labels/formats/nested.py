@@ -1,0 +1,152 @@
+"""JSON with an object per item that holds its judgements: a list of them, one list of workers and one of labels, or a map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from crowdassay.errors import ColumnError
+from crowdassay.labels.columns import LAST, WORDS, _best, plain_name
+from crowdassay.labels.formats.matrices import NUMBERED, is_map
+from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
+from crowdassay.labels.look import Look, records
+from crowdassay.labels.values import listed, shown, shown_file
+from crowdassay.read_options import ReadOptions
+
+KEY = "key"  # what tells items in an object of objects
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether the first object, or the first of an object of objects, holds judgements with their workers."""
+    return seen.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(seen.first)))
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read every judgement of every item."""
+    told = wanted.format == "nested"
+    pairs = [pair for _, outer in records(seen) for pair in _within(outer)]
+    item = _item(pairs, wanted, seen)
+    where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (KEY,))
+    rows = Rows({"item": item, "worker": where[0], "label": "*"})
+    for key, record in pairs:
+        name = key if item == KEY else record.get(item)
+        rows.add_text(name, record.get("text"))
+        for worker, answers in _judgements(record, wanted.question, told=told):
+            rows.add(name, worker, answers)
+    return rows
+
+
+def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Yield an object by itself, or the objects that it holds, with their keys, where it holds nothing else.
+
+    >>> list(_within({"annotator": "ann", "date": "today", "votes": {"i1": "a"}}))
+    [('i1', {'judgements': [{'annotator': 'ann', 'label': 'a'}]})]
+    """
+    lists = [value for value in outer.values() if isinstance(value, list)]
+    maps = [value for name, value in outer.items() if isinstance(value, dict) and _is(name, "label", "s")]
+    if (who := _worker(outer)) is not None and len(maps) == 1:  # all that one worker said, by item
+        for item, said in maps[0].items():
+            only = next(iter(said.values())) if isinstance(said, dict) and len(said) == 1 else said
+            yield item, {"judgements": [{who: outer[who], **(only if isinstance(only, dict) else {"label": only})}]}
+    elif outer and all(isinstance(value, dict) for value in outer.values()):
+        yield from outer.items()
+    elif _where(outer) is None and len(lists) == 1 and any(map(_where, objects(lists[0]))):  # with facts about the whole
+        yield from ((None, record) for record in objects(lists[0]))
+    else:
+        yield None, outer
+
+
+def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] | None:
+    """Return the key of the list or map of judgements, or the keys of the lists of workers and labels; None if there are none.
+
+    Of a map only the user can say that its names are workers (``told``), unless they say so themselves.
+
+    >>> _where({"id": 1, "votes": [{"rater": "ann", "score": 3}]})
+    ('votes',)
+    >>> _where({"annotators": "Ann1,Ann2", "annotations": "0,1"})
+    ('annotators', 'annotations')
+    >>> _where({"id": 1, "votes": {"annotator1": "a", "annotator2": "b"}}), _where({"id": 1, "votes": {"tone": "a"}})
+    (('votes',), None)
+    """
+    for name, value in record.items():
+        inside = objects(value)
+        if inside and _worker(inside[0]) and _questions(inside, None):
+            return (name,)
+    for name, value in record.items():
+        if is_map({"": value}) and (_is(name, "worker", "s") or all(map(NUMBERED.fullmatch, value))):
+            return (name,)
+        if told and is_map({"": value}) and _is(name, "label", "s"):
+            return (name,)
+    workers = [name for name in record if _is(name, "worker", "s")]
+    labels = [name for name in record if _is(name, "label", "s")]
+    if len(workers) == len(labels) == 1 and (given := _parts(record[workers[0]])) and not isinstance(given[0], dict | list):
+        return (workers[0], labels[0]) if len(given) == len(_parts(record[labels[0]])) else None
+    return None
+
+
+def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
+    where = _where(record, told=told)
+    if where is not None and isinstance(record[where[0]], dict):
+        for worker, label in record[where[0]].items():
+            yield worker, {where[0]: as_list(label)}
+    elif where is not None and len(where) == 1:
+        inside = objects(record[where[0]])
+        asked = _questions(inside, question)
+        for judgement in inside:
+            worker = _worker(judgement)
+            yield (judgement[worker] if worker else None), {name: as_list(judgement.get(name)) for name in asked}
+    elif where is not None:
+        workers, labels = (_parts(record[name]) for name in where)
+        for worker, label in zip(workers, labels, strict=True):
+            yield worker, {where[1]: as_list(label)}
+
+
+def _questions(inside: Sequence[Mapping[str, Any]], wanted: str | None) -> list[str]:
+    """Return the keys that hold labels: the one that was asked for, else those that are named like labels."""
+    keys = list(dict.fromkeys(key for judgement in inside for key in judgement))
+    if wanted in keys:
+        return [wanted]
+    return [key for key in keys if _is(key, "label")] or [key for key in keys if _is(key, "label", last=True)]
+
+
+def _worker(judgement: Mapping[str, Any]) -> str | None:
+    named = (name for ending in ("", "id", "name", "email") for name in judgement if _is(name, "worker", ending))
+    return next((name for name in named if not isinstance(judgement[name], dict | list)), None)
+
+
+def _is(name: str, role: str, ending: str = "", *, last: bool = False) -> bool:
+    plain = plain_name(name)
+    return plain.endswith(ending) and plain.removesuffix(ending) in (LAST if last else WORDS)[role]
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return a list, or what commas separate.
+
+    >>> _parts("0,1"), _parts(["a"]), _parts(None)
+    (['0', '1'], ['a'], [])
+    """
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else as_list(value)
+
+
+def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, seen: Look) -> str:
+    keys = list(dict.fromkeys(key for _, record in pairs for key in record))
+    if wanted.item_column is not None:
+        if wanted.item_column not in keys and wanted.item_column != KEY:
+            raise ColumnError(
+                f"{shown_file(seen.path.name)} has no key {shown(wanted.item_column)} for the item, only {listed(keys)}."
+            )
+        return wanted.item_column
+    if pairs and pairs[0][0] is not None:
+        return KEY
+    # Every object is an item of its own, so that only what is different in all of them can tell items.
+    every = [key for key in keys if len({_told(record.get(key)) for _, record in pairs} - {None}) == len(pairs)]
+    ids = [key for key in every if key.lower().endswith("id")]
+    if named := ids[:1] or _best("item", every):
+        return named[0]
+    raise ColumnError(
+        f"Nothing among the keys {listed(keys)} of {shown_file(seen.path.name)} tells items apart; name one with --item-column."
+    )
+
+
+def _told(value: Any) -> Any:
+    return None if isinstance(value, dict | list) else value

@@ -1,0 +1,68 @@
+"""Tables with a row per item and a pair of columns for each judgement: ``Worker1, Answer1, Worker2, Answer2``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from crowdassay.errors import ColumnError
+from crowdassay.labels.columns import WORDS
+from crowdassay.labels.formats.record import Rows
+from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.look import Look, is_named
+from crowdassay.labels.values import listed, shown_file
+from crowdassay.read_options import ReadOptions
+
+BETWEEN = r"[\s_\-.]*"
+IDS = frozenset({"", "id", "index", "unnamed: 0"})
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether numbered columns of workers stand beside columns of labels with the same numbers."""
+    return seen.kind == "delimited" and len(_pairs(seen.header)[0]) > 1
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read a judgement from each pair of columns that is filled."""
+    workers, labels = _pairs(seen.header)
+    item = _item(seen, wanted)
+    rows = Rows({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
+    used = [item, *workers.values(), *(name for columns in labels.values() for name in columns.values())]
+    for row in each_row(read_columns(seen, list(dict.fromkeys(used)), [item], rows)):
+        for number, column in workers.items():
+            given = {stem: columns[number] for stem, columns in labels.items()}
+            answers = {stem: [row[name]] if is_filled(row[name]) else [] for stem, name in given.items()}
+            if is_filled(row[column]) or any(answers.values()):  # an item may have fewer judgements than others
+                rows.add(row[item], row[column], answers)
+    rows.note(f"Each judgement is a pair of columns: {listed(list(workers.values()))} hold the workers.")
+    return rows
+
+
+def _item(seen: Look, wanted: ReadOptions) -> str:
+    named = [name for name in seen.header if is_named(name, "item")]
+    named += [name for name in seen.header if name.lower() in IDS]
+    if not named and wanted.item_column is None:
+        raise ColumnError(
+            f"No item column found among {listed(seen.header)} in {shown_file(seen.path.name)}; name it with --item-column."
+        )
+    return item_column(seen, wanted.item_column, "", named[0] if named else "")
+
+
+def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the workers' columns by number, and for each stem of labels the columns of the same numbers.
+
+    >>> _pairs(["HITID", "Worker1", "Answer1", "Worker2", "Answer2", "Answer"])
+    ({'1': 'Worker1', '2': 'Worker2'}, {'Answer': {'1': 'Answer1', '2': 'Answer2'}})
+    >>> _pairs(["text", "annotator1", "annotator2", "label"])
+    ({}, {})
+    """
+    workers: dict[str, str] = {}
+    labels: dict[str, dict[str, str]] = {}
+    words = {role: "|".join(WORDS[role]) for role in ("worker", "label")}
+    for name in header:
+        if match := re.fullmatch(rf"(?:{words['worker']}){BETWEEN}(?:id)?{BETWEEN}(\d+){BETWEEN}(?:id)?", name, re.IGNORECASE):
+            workers.setdefault(match[1], name)
+        elif match := re.fullmatch(rf"({words['label']}){BETWEEN}(\d+)", name, re.IGNORECASE):
+            labels.setdefault(match[1], {})[match[2]] = name
+    labels = {stem: columns for stem, columns in labels.items() if columns.keys() == workers.keys()}
+    return (workers, labels) if labels else ({}, {})

@@ -1,0 +1,56 @@
+"""Replace worker ids by stable salted ones."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.errors import ParameterError
+from crowdassay.labels.coding import code_column
+from crowdassay.labels.native import Column
+from crowdassay.labels.values import as_text
+
+DIGITS = 16  # 64 bits: a million workers share one with a chance of 3 in a hundred million
+MODEL = "model:"
+REPLACED = "Worker ids were replaced by salted ones"  # how notes begin by which pseudonyms are known
+FORGOTTEN = f"{REPLACED} with a salt that was not kept"
+
+
+def pseudonym(worker: str, salt: str) -> str:
+    """Return the first digits of HMAC-SHA-256 of a worker id, keyed by the salt.
+
+    >>> pseudonym("ann@example.org", "pepper")
+    'ab650937c930feef'
+    """
+    return hmac.new(salt.encode(), worker.encode(), hashlib.sha256).hexdigest()[:DIGITS]
+
+
+def pseudonymise(workers: Column, salt: str | None, *, keep_models: bool) -> tuple[pa.Array, str]:
+    """Replace worker ids; the same id and salt give the same pseudonym in every file.
+
+    Parameters
+    ----------
+    workers : pyarrow.Array or pyarrow.ChunkedArray, length n
+    salt : str, optional
+        Drawn at random and forgotten when not given.
+    keep_models : bool
+        Whether to leave ``model:...``, which is nobody's name, as it is.
+
+    Returns
+    -------
+    workers : pyarrow.Array, length n
+    note : str
+        What to tell the user.
+    """
+    if salt == "":
+        raise ParameterError("The salt must not be empty; without one, everyone could compute the pseudonyms.")
+    key = secrets.token_hex(16) if salt is None else salt
+    codes, vocabulary = code_column(workers, "worker")
+    names = as_text(vocabulary).to_pylist()
+    renamed = [name if name is None or (keep_models and name.startswith(MODEL)) else pseudonym(name, key) for name in names]
+    note = f"{REPLACED}." if salt is not None else f"{FORGOTTEN}; give --salt to get the same ones again."
+    return pa.array(renamed, pa.string()).take(pa.array(codes, mask=np.asarray(codes < 0))), note

@@ -1,0 +1,318 @@
+"""What every reader of an export returns: judgements with their answers to every question, of which one is chosen."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.native import Column
+from crowdassay.labels.values import counted, listed, mapping, shown, shown_file, text_of
+from crowdassay.read_options import ReadOptions
+
+NO_ANSWER = "no answer"
+SEVERAL = "more than one choice"
+YES, NO = "yes", "no"
+JOINED = "|"  # between the choices of a set that is one class
+
+
+@dataclass(frozen=True)
+class Import:
+    """Rows taken from files, before they are encoded.
+
+    Attributes
+    ----------
+    item, worker, label : pyarrow.Array or pyarrow.ChunkedArray, length n_rows
+    columns : dict
+        Where each was found.
+    question : str, optional
+        The question whose answers the labels are.
+    dropped : dict
+        Number of judgements left out already, by reason.
+    gold : pyarrow.Table, optional
+        Columns ``item`` and ``label``: known classes that the export carries.
+    notes : tuple of str
+    time, duration, weight : pyarrow.Array or pyarrow.ChunkedArray, optional
+    text : pyarrow.Array or pyarrow.ChunkedArray, optional
+        What the item of each row shows: a text or an address.
+    """
+
+    item: Column
+    worker: Column
+    label: Column
+    columns: Mapping[str, str]
+    question: str | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    gold: pa.Table | None = None
+    notes: tuple[str, ...] = ()
+    time: Column | None = None
+    duration: Column | None = None
+    weight: Column | None = None
+    text: Column | None = None
+
+
+class Judgement(NamedTuple):
+    """One judgement with its answers, and when it was given and how many seconds it took where that is known."""
+
+    item: Any
+    worker: Any
+    answers: Mapping[str, Sequence[Any]]
+    time: Any = None
+    duration: Any = None
+
+
+class Rows:
+    """Gather judgements one by one, each with its answers to every question.
+
+    >>> rows = Rows({"item": "id", "worker": "who", "label": "answers.*"})
+    >>> rows.add("t1", "ann", {"tone": ["warm"], "topic": ["cats", "dogs"]})
+    >>> finish([rows], ReadOptions(question="tone"), "export.json").label.to_pylist()
+    ['warm']
+    """
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self.columns = dict(columns)
+        self.judgements: list[Judgement] = []
+        self.predictions: list[Judgement] = []
+        self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
+        self.dropped: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.tallies: Counter[tuple[str, str]] = Counter()
+        self.texts: dict[str | None, str] = {}
+
+    def add(
+        self, item: Any, worker: Any, answers: Mapping[str, Sequence[Any]], *, time: Any = None, duration: Any = None
+    ) -> None:
+        """Add one judgement: for each question the list of what was chosen."""
+        self.judgements.append(Judgement(item, worker, answers, time, duration))
+
+    def add_prediction(self, item: Any, version: Any, answers: Mapping[str, Sequence[Any]]) -> None:
+        """Add what a model said; it counts only on request."""
+        self.predictions.append(Judgement(item, f"model:{as_name(version) or 'unnamed'}", answers))
+
+    def add_gold(self, item: Any, answers: Mapping[str, Sequence[Any]]) -> None:
+        """Add known answers."""
+        self.gold.append((item, answers))
+
+    def add_text(self, item: Any, text: Any) -> None:
+        """Remember what an item shows."""
+        if isinstance(text, str) and text.strip():
+            self.texts.setdefault(as_name(item), text)
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count judgements left out."""
+        if count:
+            self.dropped[reason] += count
+
+    def note(self, sentence: str) -> None:
+        """Add what the user should know."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def tally(self, sentence: str, count: int, what: str) -> None:
+        """Add to a number of something that is told over all files; braces stand for it in the sentence."""
+        self.tallies[sentence, what] += count
+
+    def has_workers(self) -> bool:
+        """Tell whether any judgement says who gave it."""
+        return any(judgement.worker is not None for judgement in self.judgements)
+
+
+def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
+    """Choose the question, over all files of an export, and return its answers.
+
+    Judgements without an answer are counted as dropped. So are those with several, unless ``wanted.options`` says what to make
+    of them; where these are more than half, or all that an item or an option has, that is an error.
+    """
+    tallies: Counter[tuple[str, str]] = sum((part.tallies for part in parts), Counter())
+    notes = [sentence.format(counted(count, what)) for (sentence, what), count in tallies.items()]
+    notes += dict.fromkeys(note for part in parts for note in part.notes)
+    judgements = [judgement for part in parts for judgement in part.judgements]
+    predictions = [judgement for part in parts for judgement in part.predictions]
+    if wanted.predictions:
+        if not predictions:
+            raise DataError(f"There are no model predictions in {shown_file(source)}; leave out --predictions.")
+        judgements += predictions
+    elif predictions:
+        notes.append(f"Model predictions were left out: {len(predictions):,}; --predictions takes each model as a worker.")
+    asked = wanted.question
+    if asked is not None and asked not in _questions(judgements):  # as the column is named
+        asked = asked.removeprefix(parts[0].columns["label"].split("*")[0])
+    question = choose_question(_questions(judgements), asked, source)
+    dropped: Counter[str] = sum((part.dropped for part in parts), Counter())
+    chosen = [judgement.answers.get(question, ()) for judgement in judgements]
+    every = list(dict.fromkeys(as_name(choice) for choices in chosen for choice in choices if choice is not None))
+    if not wanted.options:
+        _refuse_losses(judgements, chosen, question, source, allow=wanted.allow_drops)
+    kept: list[tuple[Any, ...]] = []
+    for judgement, choices in zip(judgements, chosen, strict=True):
+        labels = labels_of(judgement.item, choices, wanted.options, every)
+        if not labels:
+            dropped[SEVERAL if choices else NO_ANSWER] += 1
+        kept += [(item, as_name(judgement.worker), label, judgement.time, judgement.duration) for item, label in labels]
+    if dropped[SEVERAL]:
+        notes.append(f"To keep answers with {SEVERAL}, say --options each, or --options set.")
+    known = [
+        pair
+        for part in parts
+        for item, answers in part.gold
+        for pair in labels_of(item, answers.get(question, ()), wanted.options, every)
+    ]
+    if wanted.options == "each":
+        notes.append(
+            f"Each of the {counted(len(every), 'option')} of {shown(question)} became a yes/no question: an item is named "
+            "after the item and the option."
+        )
+    item, worker, label, time, duration = (list(column) for column in zip(*kept, strict=True)) if kept else ([],) * 5
+    texts = {name: text for part in parts for name, text in part.texts.items()}
+    columns = {**parts[0].columns, "label": parts[0].columns["label"].replace("*", question)}
+    return Import(
+        text_column(item, source),
+        text_column(worker, source),
+        text_column(label, source),
+        columns,
+        question,
+        {reason: count for reason, count in dropped.items() if count},
+        gold_table(known, source),
+        tuple(notes),
+        time=_column(time, source),
+        duration=_column(duration, source),
+        text=_column([texts.get(name) for name in item] if texts and wanted.options != "each" else [], source),
+    )
+
+
+def labels_of(item: Any, choices: Sequence[Any], options: str | None, every: Sequence[str | None]) -> list[tuple[Any, Any]]:
+    """Return item and label of a judgement: of its only choice, of its set of choices, or yes or no for each option.
+
+    >>> labels_of("t", ["a", "b"], None, ["a", "b", "c"]), labels_of("t", ["b", "a"], "set", ["a", "b", "c"])
+    ([], [('t', 'a|b')])
+    >>> labels_of("t", ["a"], "each", ["a", "b"])
+    [('t / a', 'yes'), ('t / b', 'no')]
+    """
+    name, names = as_name(item), [as_name(choice) for choice in choices]
+    if not names:
+        return []
+    if options == "each":
+        return [(None if name is None else f"{name} / {one}", YES if one in names else NO) for one in every]
+    if options == "set":
+        return [(name, JOINED.join(sorted({one for one in names if one is not None})) or None)]
+    return [(name, names[0])] if len(names) == 1 else []
+
+
+def _questions(judgements: Sequence[Judgement]) -> list[str]:
+    """List the questions that somebody answered; all of them if nobody answered any."""
+    every = dict.fromkeys(question for judgement in judgements for question in judgement.answers)
+    answered = {question for judgement in judgements for question, chosen in judgement.answers.items() if chosen}
+    return [question for question in every if question in answered] or list(every)
+
+
+def _refuse_losses(
+    judgements: Sequence[Judgement], chosen: Sequence[Sequence[Any]], question: str, source: str, *, allow: bool
+) -> None:
+    """Stop where leaving out judgements with several choices would lose more than half of them, or an item or option whole."""
+    if allow:
+        return
+    several = [as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) > 1]
+    if not several:
+        return
+    single = {as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) == 1}
+    alone = {as_name(choices[0]) for choices in chosen if len(choices) == 1}
+    options = {as_name(choice) for choices in chosen if len(choices) > 1 for choice in choices} - alone
+    answered, gone = sum(bool(choices) for choices in chosen), set(several) - single
+    if len(several) * 2 <= answered and not gone and not options:
+        return
+    lost = [counted(len(names), what) for names, what in ((gone, "item"), (options, "option")) if names]
+    items = f", and {' and '.join(lost)} would be lost with them" if lost else ""
+    raise DataError(
+        f"In {shown_file(source)}, {len(several):,} of {counted(answered, 'answer')} to {shown(question)} name several choices"
+        f"{items}; --options each asks yes or no of each option, --options set takes the set as a class, and --allow-drops "
+        "leaves them out."
+    )
+
+
+def choose_question(questions: Sequence[str], wanted: str | None, source: str) -> str:
+    """Return the question that was asked for, or the only one there is."""
+    if not questions:
+        raise DataError(f"No labels found in {shown_file(source)}: it holds no answer to any question with classes.")
+    if wanted is None:
+        if len(questions) > 1:
+            raise ParameterError(
+                f"{shown_file(source)} holds several questions ({listed(questions)}); choose one with --question."
+            )
+        return questions[0]
+    if wanted not in questions:
+        near = difflib.get_close_matches(wanted, questions, 1)
+        hint = f"; did you mean {shown(near[0])}?" if near else "."
+        raise ParameterError(f"There is no question {shown(wanted)} in {shown_file(source)}, only {listed(questions)}{hint}")
+    return wanted
+
+
+def as_name(value: Any) -> str | None:
+    """Write an id or label as text; None for what is missing.
+
+    >>> as_name(7), as_name(True), as_name(["a"]), as_name(None)
+    ('7', 'true', '["a"]', None)
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, list | dict) else text_of(value)
+
+
+def file_stem(name: str) -> str:
+    """Return a file's name without folder and extension, as files are named after workers.
+
+    >>> file_stem("export/ann.b.json.gz")
+    'ann.b'
+    """
+    return PurePosixPath(name).name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return what was chosen as a list: a list as it is, nothing as an empty one."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None or value == "" else [value]
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list; none if it is no list."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def text_column(values: Iterable[str | None], source: str) -> pa.Array:
+    """Make an Arrow column of texts."""
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        raise DataError(
+            f"A text in {shown_file(source)} holds half of a surrogate pair; correct it, or export again."
+        ) from None
+
+
+def gold_table(pairs: Iterable[tuple[str | None, str | None]], source: str) -> pa.Table | None:
+    """Make a table of known classes, each pair once; None if there are none."""
+    pairs = [pair for pair in dict.fromkeys(pairs) if pair[0] is not None and pair[1] is not None]
+    if not pairs:
+        return None
+    items, labels = zip(*pairs, strict=True)
+    return pa.table({"item": text_column(items, source), "label": text_column(labels, source)})
+
+
+def _column(values: Sequence[Any], source: str) -> pa.Array | None:
+    """Make an Arrow column of texts; None where no value is known."""
+    if all(value is None for value in values):
+        return None
+    return text_column([as_name(value) for value in values], source)
+
+
+__all__ = [
+    "NO_ANSWER", "SEVERAL", "Import", "Rows", "as_list", "as_name", "choose_question", "file_stem", "finish", "gold_table",
+    "mapping", "objects", "text_column",
+]  # fmt: skip

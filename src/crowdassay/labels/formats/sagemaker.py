@@ -1,0 +1,85 @@
+"""SageMaker Ground Truth: the worker-response folder, or a custom job's manifest with all workers' annotations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from crowdassay.errors import DataError
+from crowdassay.labels.formats.answers import answers_in, parsed
+from crowdassay.labels.formats.record import Rows, mapping, objects
+from crowdassay.labels.look import Look, records
+from crowdassay.labels.values import shown_file
+from crowdassay.read_options import ReadOptions
+
+FOLDER, ALL = "worker-response", "annotationsFromAllWorkers"
+ITERATION = re.compile(r"iteration-\d+$")
+TIMED = re.compile(r"\d{4}-\d\d-\d\d[T_ ]")  # what the service names a response after
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether there are workers' responses, or a manifest."""
+    if seen.kind in {"zip", "folder"}:
+        return any(FOLDER in PurePosixPath(name).parts for name in seen.names) or bool(_responses(seen.first))
+    return _is_manifest(seen.first) or (seen.kind == "records" and bool(_responses(seen.first)))
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read what every worker answered; a manifest of consolidated labels is refused."""
+    archived = seen.kind in {"zip", "folder"}
+    if archived:
+        inside = [name for name in seen.names if FOLDER in PurePosixPath(name).parts]
+        seen = replace(seen, names=inside or seen.names)
+    by_folder = archived and _by_folder(seen.names)
+    where = "folder" if by_folder else "file name" if archived or _responses(seen.first) else "source-ref or source"
+    label = "content.*" if where.startswith("source") else "answerContent.*"
+    rows = Rows({"item": where if archived else wanted.item_column or where, "worker": "workerId", "label": label})
+    for name, record in records(seen):
+        place = PurePosixPath(name)
+        item = (place.parent.name or seen.path.name) if by_folder else place.stem
+        for response in _responses(record):
+            times = {"time": response.get("submissionTime"), "duration": response.get("timeSpentInSeconds")}
+            rows.add(item, response.get("workerId"), answers_in(parsed(response.get("answerContent"))), **times)
+        answers = _from_all(record)
+        for response in answers or []:
+            content = mapping(response.get("annotationData")).get("content")
+            source = record.get("source-ref", record.get("source"))
+            source = record.get(wanted.item_column) if wanted.item_column else source
+            rows.add(source, response.get("workerId"), answers_in(parsed(content)))
+        if answers is None and _is_manifest(record):
+            raise DataError(
+                f"{shown_file(seen.path.name)} holds one consolidated label per object and not who gave which; give the folder "
+                f"annotations/{FOLDER} of the same job instead."
+            )
+    return rows
+
+
+def _by_folder(names: list[str]) -> bool:
+    """Tell whether every data object has a folder, .../<iteration>/<object>/<time>.json, or a file of its own in one folder."""
+    places = [PurePosixPath(name) for name in names]
+    folders = {place.parent for place in places}
+    if len(places) == 1:
+        return str(places[0].parent) != "." or bool(TIMED.match(places[0].stem))
+    return len(folders) > 1 and not all(ITERATION.match(folder.name) for folder in folders)
+
+
+def _responses(record: Any) -> list[dict[str, Any]]:
+    if not isinstance(record, dict):
+        return []
+    several = record["answers"] if isinstance(record.get("answers"), list) else [record]
+    return [entry for entry in objects(several) if "workerId" in entry and "answerContent" in entry]
+
+
+def _from_all(record: dict[str, Any]) -> list[dict[str, Any]] | None:
+    for part in (record, *record.values()):
+        if isinstance(part, dict) and isinstance(part.get(ALL), list):
+            return objects(part[ALL])
+    return None
+
+
+def _is_manifest(record: Any) -> bool:
+    if not isinstance(record, dict) or not {"source", "source-ref"} & record.keys():
+        return False
+    return _from_all(record) is not None or any(name.endswith("-metadata") for name in record)

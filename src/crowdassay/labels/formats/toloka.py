@@ -1,0 +1,70 @@
+"""Toloka: the TSV of assignments."""
+
+from __future__ import annotations
+
+from crowdassay.errors import ColumnError
+from crowdassay.labels.formats.answers import parsed
+from crowdassay.labels.formats.record import Rows, as_list, choose_question
+from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.look import Look
+from crowdassay.labels.values import shown_file
+from crowdassay.read_options import ReadOptions
+
+INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
+WORKER, STATUS, HINT, TASK = "ASSIGNMENT:worker_id", "ASSIGNMENT:status", "HINT:text", "ASSIGNMENT:task_id"
+STARTED, SUBMITTED = "ASSIGNMENT:started", "ASSIGNMENT:submitted"
+LEFT_OUT = ("rejected", "skipped", "expired")
+BETWEEN = " | "  # inputs that tell an item together
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether the header has workers and outputs."""
+    return seen.has(WORKER) and any(name.startswith(OUTPUT) for name in seen.header)
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the outputs; rejected, skipped and expired assignments and training tasks are left out."""
+    outputs = [name.removeprefix(OUTPUT) for name in seen.header if name.startswith(OUTPUT)]
+    if wanted.question is not None:
+        outputs = [choose_question(outputs, wanted.question.removeprefix(OUTPUT), seen.path.name)]
+    items = _item_columns(seen, wanted.item_column)
+    rows = Rows({"item": ", ".join(items), "worker": WORKER, "label": f"{OUTPUT}*"})
+    golden = [GOLDEN + name for name in outputs if GOLDEN + name in seen.header]
+    optional = [name for name in (STATUS, HINT, SUBMITTED, *golden) if name in seen.header]
+    names = [*items, WORKER, *(OUTPUT + name for name in outputs), *optional]
+    columns = read_columns(seen, names, [*items, WORKER, OUTPUT + outputs[0]], rows)
+    for row in each_row(columns):
+        cells = [row[name] for name in items]
+        item = BETWEEN.join(cell or "" for cell in cells) if any(map(is_filled, cells)) else None
+        known = {name: _choices(row.get(GOLDEN + name)) for name in outputs}
+        if any(known.values()):
+            rows.add_gold(item, known)
+        status = (row.get(STATUS) or "").strip().lower()
+        if status in LEFT_OUT:
+            rows.drop(status)
+        elif is_filled(row.get(HINT)):
+            rows.drop("training task")
+        else:
+            rows.add(item, row[WORKER], {name: _choices(row[OUTPUT + name]) for name in outputs}, time=row.get(SUBMITTED))
+    return rows
+
+
+def _item_columns(seen: Look, wanted: str | None) -> list[str]:
+    """Return what tells an item: the only input, else the task's id, else all inputs together."""
+    item = item_column(seen, wanted, INPUT, TASK)
+    if item in seen.header:
+        return [item]
+    inputs = [name for name in seen.header if name.startswith(INPUT)]
+    if not inputs:
+        raise ColumnError(
+            f"{shown_file(seen.path.name)} has neither {TASK} nor {INPUT} columns; name the item's with --item-column."
+        )
+    return inputs
+
+
+def _choices(cell: str | None) -> list[str]:
+    """Return what a cell holds: a JSON list of several choices, or one."""
+    if not is_filled(cell):
+        return []
+    value = parsed(cell)
+    return [str(choice) for choice in as_list(value)] if isinstance(value, list) else [str(cell)]

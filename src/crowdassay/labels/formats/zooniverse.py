@@ -1,0 +1,54 @@
+"""Zooniverse: the classification export, a CSV with JSON inside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crowdassay.labels.formats.answers import parsed
+from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
+from crowdassay.labels.formats.table import each_row, item_column, read_columns
+from crowdassay.labels.look import Look
+from crowdassay.read_options import ReadOptions
+
+NAMES = ("user_name", "user_id")
+
+
+def recognise(seen: Look) -> bool:
+    """Tell whether the header has classifications with annotations of subjects."""
+    return seen.has("classification_id", "annotations") and bool({"subject_ids", "subject_data"} & seen.keys)
+
+
+def read(seen: Look, wanted: ReadOptions) -> Rows:
+    """Read the answers to all question tasks; drawings and texts are left out."""
+    item = item_column(seen, wanted.item_column, "", "subject_ids" if "subject_ids" in seen.header else "subject_data")
+    worker = next((name for name in NAMES if name in seen.header), "user_name")
+    rows = Rows({"item": item, "worker": worker, "label": "annotations.*"})
+    more = [name for name in ("created_at", "workflow_id") if name in seen.header]
+    rows_read = list(each_row(read_columns(seen, [item, worker, "annotations", *more], [item, worker, "annotations"], rows)))
+    several = len({row.get("workflow_id") for row in rows_read}) > 1  # tasks are numbered in each workflow anew
+    for row in rows_read:
+        before = f"{row['workflow_id']}." if several else ""
+        subject: Any = row[item]
+        if item == "subject_data":  # an object with the subject's id as its key
+            subject = next(iter(mapping(parsed(subject))), subject)
+        answers: dict[str, list[Any]] = {}
+        for given in _tasks(parsed(row["annotations"])):
+            value = given.get("value")
+            if value is None or not any(isinstance(part, dict) for part in as_list(value)):
+                answers[f"{before}{given.get('task')}"] = [part for part in as_list(value) if part is not None]
+            elif choices := [part["choice"] for part in objects(as_list(value)) if "choice" in part]:
+                answers[f"{before}{given.get('task')}"] = choices  # a survey: which animals are there
+        time = (row.get("created_at") or "").removesuffix(" UTC") or None
+        rows.add(subject, row[worker], answers, time=time)
+    return rows
+
+
+def _tasks(annotations: Any) -> list[dict[str, Any]]:
+    tasks = []
+    for given in objects(annotations):
+        inner = given.get("value")
+        if isinstance(inner, list) and inner and all(isinstance(part, dict) and "task" in part for part in inner):
+            tasks += _tasks(inner)  # several tasks on one page
+        else:
+            tasks.append(given)
+    return tasks

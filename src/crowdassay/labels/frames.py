@@ -1,0 +1,138 @@
+"""Take labels from frames, arrays or files, and hand results back in the caller's kind of frame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from crowdassay.errors import ColumnError, DataError, MissingExtraError, ParameterError
+from crowdassay.labels.assemble import assemble, check
+from crowdassay.labels.encode import ROLES
+from crowdassay.labels.files import read_files
+from crowdassay.labels.formats.record import Import
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.native import frame_columns, ordered_values, sequence_column
+from crowdassay.labels.told import warn_of
+from crowdassay.labels.values import is_text, shown
+from crowdassay.labels.wide import frame_cells, looks_wide, matrix_cells
+from crowdassay.read_options import ReadOptions, takes_reading_options
+
+BESIDE = ("time", "duration", "weight", "text")
+
+
+@takes_reading_options
+def as_labels(data: Any, **options: Any) -> Labels:
+    """Make `Labels` from a frame, a file or three sequences; `Labels` are returned as they are.
+
+    Parameters
+    ----------
+    data : frame, str, Path, Labels or tuple
+        A pandas, Polars, PyArrow, DuckDB or other frame that Narwhals knows, with one row per label; or a wide one, with a row
+        per item and a column per worker (``format="wide"`` where that does not show, ``worker_columns`` where others are beside
+        them); a matrix of items by workers; the path of a file or a list of paths; or a tuple (items, workers, labels) of
+        sequences of equal length. An ordered categorical label column gives the classes their order.
+    {options}
+
+    Warns
+    -----
+    CrowdassayWarning
+        Where rows were left out, a worker labelled an item again, or classes differ by case alone; `Labels.report` has all.
+
+    Examples
+    --------
+    >>> as_labels((["a", "a", "b"], ["ann", "bob", "ann"], [1, 0, 1]))
+    Labels(3 labels, 2 items, 2 workers, 2 classes: 0, 1)
+    """
+    labels = take_labels(data, ReadOptions.of(options))
+    if labels is not data:
+        warn_of(labels.report)
+    return labels
+
+
+def take_labels(data: Any, asked: ReadOptions) -> Labels:
+    """Make `Labels` as `as_labels` does, and leave it to the caller to say what happened on the way."""
+    if isinstance(data, Labels):
+        if asked.set():
+            raise ParameterError("These labels are encoded already; give columns, classes and repeats where they are read.")
+        return data
+    if isinstance(data, str | Path):
+        return read_files([data], asked)
+    if isinstance(data, list | tuple) and data and all(isinstance(one, Path) for one in data):
+        return read_files(list(data), asked)
+    if reason := asked.refusal("frame"):
+        raise ParameterError(reason)
+    check(asked)
+    rows, frame, source, name = _rows(data, asked)
+    classes = ordered_values(rows.label) if asked.classes is None and not asked.bins else asked.classes
+    scale = classes is not None and asked.classes is None
+    if scale:
+        asked = ReadOptions.of({**{name: getattr(asked, name) for name in asked.set()}, "classes": classes})
+    labels = assemble(rows, asked, source=source, frame=frame, name=name)
+    return replace(labels, report=replace(labels.report, order="scale")) if scale else labels
+
+
+def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
+    """Return the rows, the kind of frame they came in, what to call it, and its format."""
+    if getattr(data, "ndim", 1) == 2 and hasattr(data, "dtype"):
+        return matrix_cells(data).rows(asked), "pyarrow", "arrays", "wide"
+    if asked.worker_columns or asked.format == "wide":
+        return _wide(data, asked)
+    try:
+        taken = frame_columns(data, (*ROLES, *BESIDE), asked.columns)
+    except ColumnError:
+        if asked.format == "plain" or asked.worker_column or asked.label_column or not looks_wide(data):
+            raise
+        return _wide(data, asked)
+    if taken:
+        columns, names, frame = taken
+        by_name: dict[str, Any] = dict(zip(names, columns, strict=True))
+        if "text" in by_name and asked.text_column is None and not is_text(by_name["text"].type):
+            del by_name["text"], names["text"]  # only its name says that it is a text
+        return Import(**by_name, columns=names), frame, f"{frame} frame", "plain"
+    three = three_columns(data)
+    named = [name for name in asked.columns.values() if name is not None]
+    if named:
+        raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
+    item, worker, label = three
+    return Import(item, worker, label, {}), "pyarrow", "arrays", "plain"
+
+
+def _wide(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
+    taken = frame_cells(data, asked)
+    if taken is None:
+        raise ParameterError("--worker-columns needs a frame or a file.")
+    cells, frame = taken
+    return cells.rows(asked), frame, f"{frame} frame", "wide"
+
+
+def to_frame(table: pa.Table, frame: str) -> Any:
+    """Convert a table to a pandas or Polars data frame, or leave it as it is.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    frame : {'pandas', 'polars', 'pyarrow'}
+    """
+    if frame == "pyarrow":
+        return table
+    if frame not in {"pandas", "polars"}:
+        raise ParameterError(f"frame must be 'pandas', 'polars' or 'pyarrow', not {shown(frame)}.")
+    try:
+        library = import_module(frame)
+    except ImportError:
+        raise MissingExtraError(f"Results as a {frame} frame need {frame}; install it with: pip install {frame}") from None
+    return table.to_pandas() if frame == "pandas" else library.from_arrow(table)
+
+
+def three_columns(data: Any) -> list[pa.Array | pa.ChunkedArray]:
+    """Take three sequences of equal length, or say what may be given instead."""
+    if not isinstance(data, tuple | list) or len(data) != 3:
+        raise DataError(
+            f"Labels cannot be read from a {type(data).__name__}; give a frame, the path of a file, "
+            "or a tuple (items, workers, labels)."
+        )
+    return [sequence_column(values, role) for values, role in zip(data, ROLES, strict=True)]

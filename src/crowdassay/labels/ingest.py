@@ -1,0 +1,237 @@
+"""Encode files that are larger than memory: DuckDB numbers the ids and sorts the labels by item, into a spool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crowdassay.arrays import IntArray
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.assemble import check
+from crowdassay.labels.classes import arrange_classes, many_classes
+from crowdassay.labels.database import connect
+from crowdassay.labels.encode import ROLES, vanished_items
+from crowdassay.labels.formats.pseudonyms import pseudonymise
+from crowdassay.labels.ingest_blocks import Repeated, blocks_of
+from crowdassay.labels.ingest_rows import find_source, load_rows, name_kept, time_expression
+from crowdassay.labels.kinds import check_file
+from crowdassay.labels.known import read_truth
+from crowdassay.labels.labels import MAX_CLASSES, ImportReport, Labels
+from crowdassay.labels.similar import similar_workers
+from crowdassay.labels.spool import Spool, SpoolWriter, block_size
+from crowdassay.labels.transcode import utf8_copy
+from crowdassay.labels.truth import match_truth, take_gold
+from crowdassay.labels.values import is_text, shown
+from crowdassay.memory import shown_size
+from crowdassay.read_options import ReadOptions
+
+OURS = 350_000_000  # bytes that the interpreter and the libraries take before any label is read
+LEAST_MEMORY = 600_000_000  # bytes in all below which nothing can be promised
+DATABASE = "rows.duckdb"
+STREAM = 1 << 18  # rows handed over at a time
+
+
+def spool_files(
+    paths: Sequence[Path],
+    folder: Path,
+    options: ReadOptions,
+    *,
+    memory: int,
+    threads: int,
+    gold: Path | None = None,
+    truth: Path | None = None,
+) -> Spool:
+    """Encode files of labels into a spool, using about ``memory`` bytes.
+
+    Vocabularies, dropped rows, repeats and messages are those of `crowdassay.read_labels`; items come in order of appearance.
+    The names of the items, and whatever else has the size of the labels, stay on disk.
+    """
+    check(options)
+    if reason := options.refusal("files"):
+        raise ParameterError(reason)
+    if memory < LEAST_MEMORY:
+        raise ParameterError(
+            f"Encoding takes at least {shown_size(LEAST_MEMORY)} of memory, and {shown_size(memory)} are given or free."
+        )
+    paths, said = zip(*(utf8_copy(check_file(path)[0], folder) for path in paths), strict=True)
+    sources = [find_source(path, options) for path in paths]
+    source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+    # DuckDB takes somewhat more than its limit.
+    config = {"memory_limit": f"{(memory - OURS) * 2 // 3}B", "threads": threads, "temp_directory": str(folder / "sort")}
+    with connect(paths, database=str(folder / DATABASE), folder=folder, **config) as connection:
+        kinds = load_rows(connection, sources, options)
+        for one in sources:
+            one.seen.check_unchanged()
+        timed = "time" in kinds
+        name_kept(connection, kinds, time_expression(connection, source) if timed else None)
+        rows_read, dropped = _dropped(connection, source, allow=options.allow_drops or bool(options.missing))
+        workers, notes = _number_workers(connection, options)
+        classes, class_notes = _number_classes(connection, options.classes)
+        if sum(dropped.values()) * 2 > rows_read:
+            reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+            class_notes.insert(0, f"More than half of the rows were dropped ({reasons}); check the file and the column names.")
+        connection.execute("CREATE TABLE items AS SELECT item, min(row) AS first FROM kept GROUP BY item")
+        vanished = _vanished(connection) if dropped else 0
+        known, more, counts = _known(connection, classes, gold, truth)
+        writer, repeated = (
+            SpoolWriter(folder, len(workers), len(classes)),
+            Repeated(options.repeats, sources[0].columns if timed else {}),
+        )
+        for block in blocks_of(_sorted(connection), block_size(len(workers), len(classes)), len(workers), repeated):
+            codes = [_look_up(block.first, *known[what]) for what in ("gold", "truth")]
+            writer.add(block.n_labels, block.worker, block.label, *codes)
+        names = connection.sql("SELECT item FROM items ORDER BY first").to_arrow_reader(STREAM)
+        writer.name(_without_nul(names, "item"), names.schema.types[0])
+    (folder / DATABASE).unlink()  # what follows needs the space
+    spool = Spool(
+        folder, workers, classes, writer.worker_counts, writer.class_counts, np.array(writer.sizes), ImportReport(),
+        int(np.sum(known["gold"][1] >= 0)), counts,
+    )  # fmt: skip
+    notes = [*(note for part in said for note in part), *notes, *class_notes, *vanished_items(vanished)]
+    notes += similar_workers(workers)
+    notes += [*many_classes(classes, given=options.classes is not None), *repeated.notes(spool), *more]
+    if repeated.left_out:
+        dropped["repeated judgement"] = repeated.left_out
+    report = ImportReport(
+        source=source,
+        columns=sources[0].columns,
+        rows_read=rows_read,
+        rows_kept=spool.n_labels,
+        dropped=dropped,
+        repeats=repeated.count,
+        conflicts=repeated.conflicts,
+        repeats_policy=options.repeats,
+        notes=tuple(notes),
+        order=_order(classes, given=options.classes is not None),
+    )
+    return replace(spool, report=report)
+
+
+def _dropped(connection: Any, source: str, *, allow: bool) -> tuple[int, dict[str, int]]:
+    """Count the rows, and those that miss a value by the first that is missing."""
+    rows, *counts = connection.execute(
+        "SELECT count(*), count(*) FILTER (item IS NULL), count(*) FILTER (item IS NOT NULL AND worker IS NULL), "
+        "count(*) FILTER (item IS NOT NULL AND worker IS NOT NULL AND label IS NULL) FROM raw"
+    ).fetchall()[0]
+    dropped = {f"missing {role}": count for role, count in zip(ROLES, counts, strict=True) if count}
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+    if sum(counts) == rows:
+        why = f"all {rows} rows miss a value ({reasons})" if rows else "there are no rows"
+        raise DataError(f"No labels found in {source}: {why}; check the file and the column names.")
+    if sum(counts) * 2 > rows and not allow:
+        raise DataError(
+            f"More than half of the {rows} rows in {source} miss a value ({reasons}); check the file and the column names, "
+            "or say --allow-drops."
+        )
+    return rows, dropped
+
+
+def _vanished(connection: Any) -> int:
+    """Count the items that have rows but no label that counts."""
+    every = connection.execute("SELECT count(DISTINCT item) FROM raw").fetchall()[0][0]
+    left = connection.execute("SELECT count(*) FROM items").fetchall()[0][0]
+    return int(every - left)
+
+
+def _number_workers(connection: Any, options: ReadOptions) -> tuple[pa.Array, list[str]]:
+    """Number the workers; whatever is said of them from here on has their pseudonyms where these are asked for."""
+    connection.execute(
+        "CREATE TABLE workers AS SELECT worker, (row_number() OVER (ORDER BY first) - 1)::INTEGER AS code "
+        "FROM (SELECT worker, min(row) AS first FROM kept GROUP BY worker)"
+    )
+    names = connection.sql("SELECT worker FROM workers ORDER BY code").to_arrow_table()["worker"].combine_chunks()
+    notes = []
+    if options.pseudonymise:
+        names, note = pseudonymise(names, options.salt, keep_models=False)
+        notes.append(note)
+    return _checked(names, "worker"), notes
+
+
+def _number_classes(connection: Any, given: Sequence[str] | None) -> tuple[pa.Array, list[str]]:
+    counted = connection.sql(
+        f"SELECT label, count(*) AS n FROM kept GROUP BY label ORDER BY min(row) LIMIT {MAX_CLASSES + 1}"  # noqa: S608
+    ).to_arrow_table()
+    if len(counted) > MAX_CLASSES:
+        several = connection.execute("SELECT approx_count_distinct(label) FROM kept").fetchall()[0][0]
+        raise DataError(
+            f"The label column holds about {several} different values, more than {MAX_CLASSES} classes. "
+            "Is it free text or an id? Name the right column (--label-column)."
+        )
+    values = _checked(counted["label"].combine_chunks(), "label")
+    classes, codes, notes = arrange_classes(values, counted["n"].to_numpy(), given)
+    connection.register("coded", pa.table({"label": values, "code": pa.array(codes, pa.int16())}))
+    connection.execute("CREATE TABLE classes AS SELECT * FROM coded")
+    connection.unregister("coded")
+    return classes, notes
+
+
+def _known(
+    connection: Any, classes: pa.Array, gold: Path | None, truth: Path | None
+) -> tuple[Any, list[str], dict[str, int] | None]:
+    """Match gold and truth: for each the first rows of the items that have one, in order, and their classes."""
+    nothing = (np.empty(0, np.int64), np.empty(0, np.int32))
+    columns, notes, counts = {"gold": nothing, "truth": nothing}, [], None
+    for what, path in (("gold", gold), ("truth", truth)):
+        if path is None:
+            continue
+        table = read_truth(path)
+        connection.register("given", table)
+        matched = "SELECT item::VARCHAR AS item, first FROM items"
+        both = connection.sql(f"{matched} WHERE item::VARCHAR IN (SELECT item FROM given) ORDER BY first").to_arrow_table()  # noqa: S608
+        if not len(both):  # one of them, for the message
+            both = connection.sql(f"{matched} ORDER BY first LIMIT 1").to_arrow_table()
+        connection.unregister("given")
+        few = _items_only(both["item"].combine_chunks(), classes)
+        if what == "gold":
+            taken = take_gold(few, table)
+            codes, notes = taken.gold, list(taken.report.notes)
+        else:
+            codes, counts = match_truth(few, table, what="truth")
+        columns[what] = (both["first"].to_numpy(), codes)
+    return columns, notes, counts
+
+
+def _items_only(items: pa.Array, classes: pa.Array) -> Labels:
+    empty = np.zeros(0, np.int32)
+    starts, gold = np.zeros(len(items) + 1, np.int64), np.full(len(items), -1, np.int32)
+    return Labels(starts, empty, empty.astype(np.int16), items, pa.array([], pa.string()), classes, gold)
+
+
+def _order(classes: pa.Array, *, given: bool) -> str:
+    natural = not is_text(classes.type) or _items_only(pa.nulls(0), classes).numeric
+    return "given" if given else "natural" if natural else "alphabetical"
+
+
+def _look_up(first: IntArray, rows: IntArray, codes: Any) -> Any:
+    """Return the classes of items by their first rows, -1 where there is none."""
+    if not len(rows):
+        return np.full(len(first), -1)
+    where = np.minimum(np.searchsorted(rows, first), len(rows) - 1)
+    return np.where(rows[where] == first, codes[where], -1)
+
+
+def _sorted(connection: Any) -> Any:
+    return connection.sql(
+        "SELECT i.first, w.code, c.code, k.time FROM kept k JOIN workers w USING (worker) JOIN classes c USING (label) "
+        "JOIN items i USING (item) ORDER BY i.first, k.row"
+    ).to_arrow_reader(STREAM)
+
+
+def _without_nul(batches: Iterator[pa.RecordBatch] | Any, role: str) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        _checked(batch.column(0), role)
+        yield batch
+
+
+def _checked(column: pa.Array, role: str) -> pa.Array:
+    """Refuse names and labels with NUL bytes, which many programs take for their end."""
+    if is_text(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
+        bad = column.filter(pc.match_substring(column, "\0"))[0].as_py()
+        raise DataError(f"The {role} {shown(bad)} holds a NUL byte; remove it or re-save the file as UTF-8.")
+    return column

@@ -1,0 +1,288 @@
+"""`Labels`: who said what about which item, as frozen integer codes in item order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.errors import DataError
+
+SORTED_LABELS = 1 << 14  # labels up to which sorting takes less time than SciPy takes to load
+COMPILED_LABELS = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
+FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
+MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What happened between the source and the labels.
+
+    Attributes
+    ----------
+    source : str
+        File name, or kind of frame.
+    columns : dict
+        Which column was taken as ``item``, ``worker`` and ``label``.
+    rows_read, rows_kept : int
+    dropped : dict
+        Number of rows left out, by reason.
+    repeats, conflicts : int
+        Judgements beyond the first by the same worker on the same item; how many such pairs hold different labels.
+    notes : tuple of str
+        Whatever else the user should know, a sentence each.
+    format : str
+        The tool whose export it is, or ``plain``.
+    question : str, optional
+        The question that was taken from the export.
+    gold : int
+        Items whose class the export itself knows.
+    order : {'given', 'natural', 'alphabetical', 'scale'}
+        Where the order of the classes comes from; that of numbers, dates and truth values is natural, that of an ordered
+        categorical a scale.
+    """
+
+    source: str = "arrays"
+    columns: dict[str, str] = field(default_factory=dict)
+    rows_read: int = 0
+    rows_kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    repeats: int = 0
+    conflicts: int = 0
+    repeats_policy: str = "keep"
+    notes: tuple[str, ...] = ()
+    format: str = "plain"
+    question: str | None = None
+    gold: int = 0
+    order: str = "given"
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """What items, workers and labels are called in the caller's frame; empty where they came from elsewhere."""
+        return self.columns if self.source in FRAMES else {}
+
+    def again(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return those of the reading options by which more labels of this kind are read in the same way."""
+        alike = ("item_column", "worker_column", "label_column", "worker_columns", "missing", "format")
+        wide = {"format": "wide"} if self.format == "wide" and not options.get("worker_columns") else {}
+        return {name: value for name, value in options.items() if name in alike} | wide
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**self.__dict__, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A frozen, validated set of labels; the labels of item ``j`` are ``starts[j]:starts[j + 1]``.
+
+    Make one with `crowdassay.read_labels` (files), `crowdassay.as_labels` (frames, arrays) or `Labels.from_codes`.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_items + 1,)
+    worker : ndarray of int32, shape (n_labels,)
+    label : ndarray of int16, shape (n_labels,)
+        Codes into `workers` and `classes`.
+    items, workers, classes : pyarrow.Array
+        Vocabularies: text from files, the caller's own type from frames. Items and workers in order of appearance.
+    gold : ndarray of int32, shape (n_items,)
+        Known class of an item, -1 where unknown. Known classes are never overruled.
+    report : ImportReport
+    frame : {'pyarrow', 'pandas', 'polars'}
+        Kind of frame in which results are handed back.
+    time, duration : ndarray of float64, shape (n_labels,), optional
+        When each label was given, in seconds since 1970, and how many seconds it took; NaN where unknown, None where the
+        source says nothing.
+    item_text : pyarrow.Array, length n_items, optional
+        What each item shows: a text or an address.
+    """
+
+    starts: IntArray
+    worker: NDArray[np.int32]
+    label: NDArray[np.int16]
+    items: pa.Array
+    workers: pa.Array
+    classes: pa.Array
+    gold: NDArray[np.int32]
+    report: ImportReport = ImportReport()
+    frame: str = "pyarrow"
+    time: FloatArray | None = None
+    duration: FloatArray | None = None
+    item_text: pa.Array | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.starts) != len(self.items) + 1 or len(self.gold) != len(self.items):
+            raise DataError(f"There must be {len(self.items)} gold codes, one for each item, and one more place in starts.")
+        ends = len(self.worker), len(self.label), int(self.starts[-1])
+        if len(set(ends)) > 1 or self.starts[0] != 0 or np.any(self.starts[1:] < self.starts[:-1]):
+            raise DataError("starts must rise from 0 to the number of labels, with a worker and a class for each.")
+        _check_codes("worker", self.worker, len(self.workers))
+        _check_codes("label", self.label, len(self.classes))
+        _check_codes("gold", self.gold, len(self.classes), least=-1)
+        for name, column in (("times", self.time), ("durations", self.duration)):
+            if column is not None and len(column) != len(self.label):
+                raise DataError(f"There must be {len(self.label)} {name}, one for each label.")
+        if self.item_text is not None and len(self.item_text) != len(self.items):
+            raise DataError(f"There must be {len(self.items)} texts, one for each item.")
+        for array in (self.starts, self.worker, self.label, self.gold, self.time, self.duration):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_codes(
+        cls,
+        item: NDArray[np.integer[Any]],
+        worker: NDArray[np.integer[Any]],
+        label: NDArray[np.integer[Any]],
+        *,
+        items: pa.Array,
+        workers: pa.Array,
+        classes: pa.Array,
+        report: ImportReport | None = None,
+        frame: str = "pyarrow",
+        time: FloatArray | None = None,
+        duration: FloatArray | None = None,
+    ) -> Labels:
+        """Sort codes (one entry per label, each array of shape (n_labels,)) item-major and freeze them.
+
+        >>> text = [pa.array(words) for words in (["a", "b"], ["ann", "bob"], ["no", "yes"])]
+        >>> labels = Labels.from_codes(np.array([1, 0, 1]), np.array([0, 0, 1]), np.array([1, 0, 1]),
+        ...                            items=text[0], workers=text[1], classes=text[2])
+        >>> labels.starts.tolist(), labels.worker.tolist()
+        ([0, 1, 3], [0, 0, 1])
+        """
+        if not len(item) == len(worker) == len(label):
+            raise DataError(f"The codes differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
+        if len(item) == 0:
+            raise DataError("No labels found: every row was empty or dropped. Check the file and the column names.")
+        if len(classes) > MAX_CLASSES:
+            raise DataError(
+                f"The label column holds {len(classes)} different values, more than {MAX_CLASSES} classes. "
+                "Is it free text or an id? Name the right column (--label-column)."
+            )
+        for name, codes, size in (("item", item, len(items)), ("worker", worker, len(workers)), ("label", label, len(classes))):
+            _check_codes(name, codes, size)
+        ordered = not np.any(item[1:] < item[:-1])
+        # Copies where nothing is sorted: the arrays are frozen, and the caller's own must not be.
+        who, what = worker.astype(np.int32, copy=ordered), label.astype(np.int16, copy=ordered)
+        if ordered:
+            starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(items))))
+        else:
+            starts, who, what = _item_major(item, len(items), who, what)
+        when, took = (None if array is None else np.array(array, float) for array in (time, duration))
+        if not ordered and not (when is None and took is None):
+            order = np.argsort(item, kind="stable")
+            when, took = (None if array is None else array[order] for array in (when, took))
+        return cls(
+            starts,
+            who,
+            what,
+            items,
+            workers,
+            classes,
+            np.full(len(items), -1, np.int32),
+            report or ImportReport(rows_read=len(item), rows_kept=len(item)),
+            frame,
+            when,
+            took,
+        )
+
+    def with_gold(self, gold: NDArray[np.integer[Any]]) -> Labels:
+        """Return the same labels with known classes, codes of shape (n_items,), -1 where unknown."""
+        whole = isinstance(gold, np.ndarray) and gold.dtype.kind in "iu"
+        if not whole or gold.shape != (self.n_items,) or gold.min() < -1 or gold.max() >= self.n_classes:
+            raise DataError(f"Gold must hold one code for each of {self.n_items} items, -1 to {self.n_classes - 1}.")
+        return replace(self, gold=np.array(gold, np.int32))
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
+    def n_workers(self) -> int:
+        return len(self.workers)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.label)
+
+    @cached_property
+    def class_names(self) -> tuple[str, ...]:
+        """Classes as text, in order."""
+        return names_of(self.classes)
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether every class is a number, so that the classes stand in numeric order."""
+        return are_numbers(self.class_names)
+
+    @cached_property
+    def label_item(self) -> IntArray:
+        """Item code of every label, shape (n_labels,)."""
+        return np.repeat(np.arange(self.n_items), np.diff(self.starts))
+
+    def votes(self) -> NDArray[np.integer[Any]]:
+        """Count the labels of every item and class, shape (n_items, n_classes)."""
+        if self.n_labels >= COMPILED_LABELS:
+            from crowdassay.labels.long import count_votes  # noqa: PLC0415 - numba is slow to load
+
+            return count_votes(self.starts, self.label, self.n_classes)
+        cells = np.repeat(np.arange(self.n_items) * self.n_classes, np.diff(self.starts))
+        cells += self.label
+        return np.bincount(cells, minlength=self.n_items * self.n_classes).reshape(-1, self.n_classes)
+
+    def __repr__(self) -> str:
+        return (
+            f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
+            f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
+        )
+
+
+def names_of(classes: pa.Array) -> tuple[str, ...]:
+    """Return classes as text, in order."""
+    return tuple(str(value) for value in classes.to_pylist())
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Tell whether every class is a number, so that the classes stand in numeric order."""
+    try:  # Python reads digits of any script, and underscores between them, which are sorted as text
+        return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in names)
+    except ValueError:
+        return False
+
+
+def _check_codes(name: str, codes: NDArray[np.integer[Any]], size: int, least: int = 0) -> None:
+    """Refuse codes that kernels, which check nothing, would follow out of their tables."""
+    if not isinstance(codes, np.ndarray) or codes.dtype.kind not in "iu" or codes.ndim != 1:
+        raise DataError(f"The {name} codes must be a one-dimensional array of whole numbers.")
+    if len(codes) and (codes.min() < least or codes.max() >= size):
+        raise DataError(f"The {name} codes must lie between {least} and {size - 1}.")
+
+
+def _item_major(
+    item: NDArray[np.integer[Any]], n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
+) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
+    """Sort by item, keeping the order within each: turning rows with one entry each into columns is a counting sort."""
+    if len(item) >= COMPILED_LABELS:
+        from crowdassay.labels.long import sort_by_item  # noqa: PLC0415 - numba is slow to load
+
+        return sort_by_item(item, n_items, worker, label)
+    if len(item) <= SORTED_LABELS:
+        order = np.argsort(item, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=n_items))])
+        return starts, worker[order], label[order]
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load
+
+    by_item = csr_array((worker, item, np.arange(len(item) + 1, dtype=np.int32)), shape=(len(item), n_items)).tocsc()
+    return by_item.indptr.astype(np.int64), by_item.data, label[by_item.indices]

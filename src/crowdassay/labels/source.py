@@ -1,0 +1,274 @@
+"""Columns of one table: a query by which DuckDB reads them fast, and a slow way that says what is wrong.
+
+Labels in memory, on disk and on their way to Spark are all read through this, so that the same text means the same everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.columns import find_columns
+from crowdassay.labels.database import ask, quoted, text
+from crowdassay.labels.delimited import BATCH, FIRST_ROWS, SAMPLE, Lenient, first_rows, read_slowly
+from crowdassay.labels.jsontext import check_whole, explain
+from crowdassay.labels.kinds import LINES
+from crowdassay.labels.look import Look, parquet_file, records, values
+from crowdassay.labels.raw import is_gzipped
+from crowdassay.labels.values import mapping, shown, shown_file, text_of
+
+TEXT = "VARCHAR"
+QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
+
+
+@dataclass(frozen=True)
+class Source:
+    """Columns of one file.
+
+    Attributes
+    ----------
+    seen : Look
+    columns : dict
+        The file's own name of the column of each role.
+    query : str, optional
+        What selects the columns as text, named by role, with the path to be bound as ``$path``; None where only `slowly` can.
+    slowly : callable
+        Yields record batches of the columns, named by role; raises a sentence if the file is broken.
+    doubtful : bool
+        Whether DuckDB may lose rows without a word, so that an empty answer must be confirmed.
+    lenient : Lenient, optional
+        What was overlooked.
+    types : dict
+        The Arrow type of the column of each role; text where nothing else is said.
+    """
+
+    seen: Look
+    columns: dict[str, str]
+    query: str | None
+    slowly: Callable[[], Iterator[pa.RecordBatch]] = field(repr=False)
+    doubtful: bool = False
+    lenient: Lenient | None = None
+    types: dict[str, pa.DataType] = field(default_factory=lambda: defaultdict(pa.string))
+
+    def read(self) -> pa.Table:
+        """Read the columns into memory."""
+        table = None
+        if self.query is not None and not self._is_small():
+            table = ask(self.query, self.seen.path, lambda relation: relation.to_arrow_table())
+        if table is None or (self.doubtful and not table.num_rows):
+            table = pa.Table.from_batches(self.slowly())
+        return table
+
+    def _is_small(self) -> bool:
+        """Tell whether delimited text is read before DuckDB has loaded: all of it was seen, and both ways agree on it."""
+        return 0 < len(self.seen.start) < SAMPLE and not QUOTED_AND_BLANK.search(self.seen.start)
+
+
+def open_source(seen: Look, roles: Sequence[str], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
+    """Choose the columns of a table that was looked at.
+
+    Parameters
+    ----------
+    seen : Look
+        Of kind ``delimited``, ``records`` or ``parquet``.
+    roles, given
+        As for `find_columns`.
+    lenient : bool
+        Whether rows may end early, as annotation tools write them: what they lack is empty.
+    """
+    if seen.kind == "parquet":
+        return _parquet(seen, roles, given)
+    return _delimited(seen, roles, given, lenient) if seen.kind == "delimited" else _json(seen, roles, given)
+
+
+def open_columns(seen: Look, names: Sequence[str], required: Sequence[str]) -> Source:
+    """Choose the columns of an annotation tool's table by their names; rows may end after those that are ``required``."""
+    columns = {name: name for name in dict.fromkeys(names)}
+    if seen.kind == "delimited":
+        return _delimited(seen, list(columns), columns, lenient=True, required=required)
+    return open_source(seen, list(columns), columns)
+
+
+def _delimited(
+    seen: Look, roles: Sequence[str], given: Mapping[str, str | None], lenient: bool, required: Sequence[str] | None = None
+) -> Source:
+    dialect = seen.dialect
+    assert dialect is not None
+    columns = {role: role for role in roles}
+    if required is None:
+        columns = find_columns(dialect.header, roles, given, lambda: first_rows(seen.start or seen.data or b"", dialect))
+    positions = [dialect.header.index(name) for name in columns.values()]
+    reach = max((dialect.header.index(name) for name in required or columns.values()), default=0)
+    allowed = Lenient(reach) if lenient else None
+    # Columns are called c0, c1... here, so no name from the file ever enters the query.
+    types = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(dialect.header)))
+    chosen = ", ".join(f"c{position} AS {quoted(role)}" for position, role in zip(positions, columns, strict=True))
+    query = (
+        f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', quote='\"', "  # noqa: S608
+        f"escape='\"', columns={{{types}}}, compression='{_compression(seen)}', skip={dialect.skip}, hive_partitioning=false)"
+    )
+
+    def slowly() -> Iterator[pa.RecordBatch]:
+        for batch in read_slowly(seen.opened, seen.path, dialect, positions, lenient=allowed):
+            yield batch.rename_columns(list(columns))
+
+    # DuckDB may take blank lines for the header and lose rows, and keeps blanks after separators.
+    fast = None if seen.data is not None or dialect.starts_blank or dialect.spaced else query
+    return Source(seen, columns, fast, slowly, doubtful=True, lenient=allowed)
+
+
+def _json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> Source:
+    if seen.data is not None:
+        return _slow_json(seen, roles, given)
+    by_line = seen.suffix in LINES
+    if not by_line:
+        check_whole(seen.path)
+    # Records stay JSON, so that no key is overlooked, however late it comes, and whole numbers keep all their digits.
+    layout = "newline_delimited" if by_line else "auto"
+    objects = f"read_json_objects($path, format='{layout}', compression='{_compression(seen)}', hive_partitioning=false)"
+    facts = ask(
+        "SELECT count(*), count(*) FILTER (json_type(json) <> 'OBJECT'), "  # noqa: S608
+        "count(*) FILTER (len(json_keys(json)) > len(list_distinct(json_keys(json)))), "
+        f"list_sort(list_distinct(flatten(list(DISTINCT json_keys(json))))) FROM {objects}",
+        seen.path,
+        lambda relation: relation.fetchall(),
+    )
+    if facts is None:
+        return _slow_json(seen, roles, given)  # which says what is wrong, or reads what DuckDB cannot
+    rows, others, doubled, names = facts[0]
+    names = names or []
+    if doubled:
+        raise DataError(f"{shown_file(seen.path.name)} has records in which a key comes twice; correct them, or export again.")
+    names = [*(key for key in mapping(seen.first) if key in names), *(key for key in names if key not in mapping(seen.first))]
+    if others or not names:
+        raise DataError(f"No labels found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
+    if rows == 1 and not by_line:
+        return _slow_json(seen, roles, given)  # one object may be a whole frame
+    columns = find_columns(names, roles, given, lambda: _first_records(seen))
+    parts = {role: f"json -> {text(_pointer(name))}" for role, name in columns.items()}
+    nested = " OR ".join(f"json_type({part}) IN ('ARRAY', 'OBJECT')" for part in parts.values())
+    if ask(f"SELECT 1 FROM {objects} WHERE {nested} LIMIT 1", seen.path, lambda relation: relation.fetchall()):  # noqa: S608
+        return _slow_json(seen, roles, given)
+    chosen = ", ".join(f"json ->> {text(_pointer(name))} AS {quoted(role)}" for role, name in columns.items())
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        explain(seen.path, by_line)
+
+    return Source(seen, columns, f"SELECT {chosen} FROM {objects}", broken)  # noqa: S608
+
+
+def _slow_json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> Source:
+    """Read records one by one: those that DuckDB does not take, in a zip, a frame in one object, or with lists as values."""
+    records = [value for value in values(seen) if isinstance(value, dict)]
+    if not records:
+        raise DataError(f"No labels found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
+    names = list(dict.fromkeys(key for record in records for key in record))
+    if len(records) == 1 and seen.suffix not in LINES and (lists := [key for key in names if _holds_objects(records[0][key])]):
+        raise DataError(
+            f"{shown_file(seen.path.name)} is one JSON object with lists inside ({', '.join(map(shown, lists[:5]))}); write a "
+            "list with one object per label, with the item, the worker and the label."
+        )
+    columns = find_columns(names, roles, given, lambda: records[:FIRST_ROWS])
+
+    def slowly() -> Iterator[pa.RecordBatch]:
+        for first in range(0, len(records), BATCH):
+            part = records[first : first + BATCH]
+            cells = {
+                role: [_one_value(record.get(name), role, first + n, seen) for n, record in enumerate(part)]
+                for role, name in columns.items()
+            }
+            try:
+                yield pa.record_batch({role: pa.array(column, pa.string()) for role, column in cells.items()})
+            except UnicodeEncodeError:
+                explain(seen.path, seen.suffix in LINES, seen.data)
+
+    return Source(seen, columns, None, slowly)
+
+
+def _one_value(value: Any, role: str, row: int, seen: Look) -> str | None:
+    """Return a cell as text; a list of one is its only value, and any other list or object is refused."""
+    if isinstance(value, list) and len(value) <= 1:
+        value = value[0] if value else None
+    if isinstance(value, list | dict):
+        raise nested_value(role, row, seen, value)
+    return None if value is None else text_of(value)
+
+
+def nested_value(role: str, row: int, seen: Look, value: Any) -> DataError:
+    """Return what is said of a list or an object where one value belongs."""
+    what = "a list" if isinstance(value, list) else "an object"
+    return DataError(
+        f"The {role} in record {row + 1} of {shown_file(seen.path.name)} is {what} ({shown(value)}); it needs one text, number "
+        "or date."
+    )
+
+
+def _parquet(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> Source:
+    columns = find_columns(seen.header, roles, given, lambda: _first_records(seen))
+    with parquet_file(seen.path) as file:
+        fields = {role: file.schema_arrow.field(seen.header.index(name)) for role, name in columns.items()}
+    for role, one in fields.items():
+        _check_type(one.type, role, one.name, seen)
+    types = {role: _read_as(one.type) for role, one in fields.items()}
+
+    def slowly() -> Iterator[pa.RecordBatch]:
+        with parquet_file(seen.path) as file:
+            if not file.metadata.num_rows:
+                yield pa.record_batch([pa.array([], kind) for kind in types.values()], names=list(columns))
+            for batch in file.iter_batches(BATCH, columns=list(columns.values())):
+                cells = [_as_read(batch.column(columns[role]), kind, role, seen) for role, kind in types.items()]
+                yield pa.record_batch(cells, names=list(columns))
+
+    return Source(seen, columns, None, slowly, types=types)
+
+
+def _check_type(kind: pa.DataType, role: str, name: str, seen: Look) -> None:
+    if pa.types.is_nested(kind):
+        held = str(kind).split("<")[0].removeprefix("large_")
+        raise DataError(
+            f"The {role} column {shown(name)} of {shown_file(seen.path.name)} holds {held} values; it needs one text, number "
+            "or date per row."
+        )
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    """Return the type a column is read as: numbers and truth values as they are, all else as text."""
+    if pa.types.is_dictionary(kind):
+        return _read_as(kind.value_type)
+    return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) else pa.string()
+
+
+def _as_read(column: pa.Array, kind: pa.DataType, role: str, seen: Look) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        if isinstance(column.type, pa.BaseExtensionType):
+            return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+        return column.cast(kind)
+    except (pa.ArrowException, UnicodeDecodeError):
+        raise ColumnError(
+            f"The {role} column of {shown_file(seen.path.name)} holds bytes that are no text; write it as text or numbers."
+        ) from None
+
+
+def _first_records(seen: Look) -> list[dict[str, Any]]:
+    return [record for _, record in islice(records(seen), FIRST_ROWS)]
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict | list)
+
+
+def _pointer(name: str) -> str:
+    return "/" + name.replace("~", "~0").replace("/", "~1")
+
+
+def _compression(seen: Look) -> str:
+    return "gzip" if is_gzipped(seen.path) else "none"

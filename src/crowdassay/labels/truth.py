@@ -1,0 +1,124 @@
+"""Match known classes, truth or gold, to the items of `Labels`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from crowdassay.errors import DataError
+from crowdassay.labels.classes import class_coder
+from crowdassay.labels.coding import code_column
+from crowdassay.labels.known import read_truth
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.native import Column, frame_columns, sequence_column
+from crowdassay.labels.values import as_text, listed, shown
+
+
+def match_truth(
+    labels: Labels, truth: Any, *, what: Literal["truth", "gold"] = "truth"
+) -> tuple[NDArray[np.int32], dict[str, int]]:
+    """Return the known class of every item.
+
+    Ids and classes are compared as text, so numbers in a frame match those in a CSV file; classes equal as numbers match too.
+
+    Parameters
+    ----------
+    labels : Labels
+    truth : str, Path, frame or mapping
+        A file or frame with columns for item and label, or a mapping (or pandas Series) from item to label.
+    what : {'truth', 'gold'}
+        What to call it in messages.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n_items,)
+        -1 where unknown.
+    counts : dict
+        ``items`` matched, ``unknown_items`` that have no labels and, of gold, ``unknown_labels``: items whose label is no
+        class. Of truth that is refused, since a score without them would flatter.
+
+    Examples
+    --------
+    >>> from crowdassay.labels.encode import encode
+    >>> labels = encode(pa.array([1, 2]), pa.array(["ann", "ann"]), pa.array(["no", "yes"]))
+    >>> match_truth(labels, {"2": "yes", "3": "no"})
+    (array([-1,  1], dtype=int32), {'items': 1, 'unknown_items': 1})
+    """
+    item_column, label_column = truth_columns(truth)
+    item, items = code_column(item_column, "item")
+    label, values = code_column(label_column, what)
+    present = (item >= 0) & (label >= 0)
+    item, label = item[present], label[present]
+    if not len(item):
+        raise DataError(f"The {what} holds no item with a label; check its columns.")
+    items, values = as_text(items), as_text(values)
+    code = class_coder(labels.classes, booleans=pa.types.is_boolean(label_column.type))
+    class_of = np.array([code(text) for text in values.to_pylist()])
+    # Labels that are no class stay apart from each other, below -1, so that conflicts among them show too.
+    meaning = np.where(class_of < 0, -2 - np.arange(len(class_of)), class_of)[label]
+    known = np.full(len(items), -1)
+    known[item[::-1]] = meaning[::-1]  # of several rows the first stays
+    clash = np.flatnonzero(meaning != known[item])
+    if len(clash):
+        row, earlier = clash[0], np.argmax(item == item[clash[0]])
+        two = listed([values[int(label[earlier])], values[int(label[row])]])
+        raise DataError(f"The {what} gives item {shown(items[int(item[row])])} different labels ({two}); keep one.")
+    where = pc.fill_null(pc.index_in(items, value_set=as_text(labels.items)), -1).to_numpy(zero_copy_only=False)
+    matched = (where >= 0) & (known != -1)
+    strangers = np.flatnonzero(matched & (known < -1))
+    if what == "gold" and len(strangers) < matched.sum():
+        matched &= known >= 0
+    elif len(strangers):
+        which = strangers[0]
+        raise DataError(
+            f"The {what} gives item {shown(items[int(which)])} the label {shown(values[int(-2 - known[which])])}, which is not "
+            f"among the classes ({listed(labels.class_names)}); if it is one, give all classes with --classes."
+        )
+    codes = np.full(labels.n_items, -1, np.int32)
+    codes[where[matched]] = known[matched]
+    n_matched = int(matched.sum())
+    n_unknown = int(((known != -1) & (where < 0)).sum())
+    if not n_matched:
+        raise DataError(
+            f"None of the {n_unknown} {what} items appears in the labels (for example {shown(items[int(item[0])])}, where the "
+            f"labels have {shown(labels.items[0])}); are the ids written the same way?"
+        )
+    counts = {"items": n_matched, "unknown_items": n_unknown}
+    return codes, counts if what == "truth" else {**counts, "unknown_labels": len(strangers)}
+
+
+def take_gold(labels: Labels, gold: Any) -> Labels:
+    """Return labels with the known classes of a file, frame or mapping; the report notes those that are of no use."""
+    codes, counts = match_truth(labels, gold, what="gold")
+    notes = [
+        f"Gold {what}: {counts[name]:,}; {how}."
+        for name, what, how in (
+            ("unknown_items", "items without labels", "they are not in the result"),
+            ("unknown_labels", "items whose label is no class", "they are taken as unknown"),
+        )
+        if counts[name]
+    ]
+    report = replace(labels.report, notes=(*labels.report.notes, *notes))
+    return replace(labels.with_gold(codes), report=report)
+
+
+def truth_columns(truth: Any) -> list[Column]:
+    """Take the item and label columns out of a file, frame, mapping or Series."""
+    if isinstance(truth, str | Path):
+        return list(read_truth(truth).columns)
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
+    if nw.dependencies.is_pandas_series(truth):
+        truth = truth.to_dict()  # the index holds the items
+    if isinstance(truth, Mapping):
+        return [sequence_column(list(truth.keys()), "item"), sequence_column(list(truth.values()), "label")]
+    if taken := frame_columns(truth, ("item", "truth"), {}):
+        return taken[0]
+    raise DataError(f"Known classes cannot be read from a {type(truth).__name__}; give a file, a frame or a mapping.")

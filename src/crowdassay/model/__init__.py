@@ -1,1 +1,0 @@
-"""The family of models: structures, penalties, simulation."""

@@ -1,0 +1,110 @@
+"""What a solution makes of items: small objects that judge the items of one engine, and travel to wherever blocks are.
+
+Each is called with an engine whose items are in memory. In memory that is the engine of the fit itself; elsewhere every block
+has one of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, row_max, row_sum
+from crowdassay.engines.base import Ability
+from crowdassay.engines.confusion import observed_counts
+from crowdassay.engines.memory.weak_items import ItemCoordinates
+from crowdassay.labels.record import find_winners
+from crowdassay.labels.votes import gold_votes, shares
+from crowdassay.models.family import Model
+from crowdassay.models.structures import Basis
+from crowdassay.solvers.assay.pool import Pool, choose, judge
+from crowdassay.solvers.outcome import Judgement
+from crowdassay.statistics import log_softmax
+
+ITEMS_AT_A_TIME = 65536  # items whose tables are expanded at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ByVotes:
+    """Judge items by their votes and nothing else."""
+
+    def __call__(self, engine: Any) -> Judgement:
+        """Count the votes; the workers are compared with the winners, a tie counting in part."""
+        votes = gold_votes(engine.labels)
+        winners = votes == row_max(votes)[:, None]
+        counts = observed_counts(engine.labels, winners / row_sum(winners)[:, None])
+        return Judgement(shares(votes), winners, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class ByTables:
+    """Judge items by worker tables of log probabilities (n_workers, n_classes, n_classes) and a class prior."""
+
+    log_p: FloatArray
+    log_prior: FloatArray
+
+    def __call__(self, engine: Any) -> Judgement:
+        """Run one E-step."""
+        labels = engine.labels
+        posterior = np.empty((labels.n_items, labels.n_classes))
+        counts = engine.count(self.log_p, self.log_prior, posterior=posterior).counts
+        expected = counts.sum(axis=2, keepdims=True) * np.exp(log_softmax(self.log_p))
+        return Judgement(posterior, find_winners(posterior), expected)
+
+
+@dataclass(frozen=True, eq=False)
+class ByPool:
+    """Judge items by a pool of models."""
+
+    pool: Pool
+
+    def __call__(self, engine: Any) -> Judgement:
+        """Weigh every item's labels; where the engine can do that itself, and items have no effects, it does."""
+        pool = self.pool
+        if Ability.POOL in engine.can and pool.items is None and pool.precision is None and pool.trust is None:
+            posterior, counts = engine.pool(pool.tables, pool.voice, pool.offset, pool.bias, pool.vote, pool.correlation)
+            return Judgement(posterior, find_winners(posterior), counts)
+        posterior = judge(engine.labels, pool)
+        return Judgement(posterior, choose(posterior, pool), observed_counts(engine.labels, posterior))
+
+
+@dataclass(frozen=True, eq=False)
+class ByFamily:
+    """Judge items by a member of the family, each item at its own optimum.
+
+    ``average`` (n_classes, n_classes) is the average worker's table, by which items are compared.
+    """
+
+    model: Model
+    sigma: FloatArray
+    log_prior: FloatArray
+    average: FloatArray
+
+    def __call__(self, engine: Any) -> Judgement:
+        """Fit every item."""
+        labels, item = engine.labels, self.model.item
+        sums, posterior = engine.posteriors(self.model, self.sigma, self.log_prior)
+        expected = observed_counts(labels, posterior) - sums.gradient
+        if item is None:
+            return Judgement(posterior, find_winners(posterior), expected)
+        phi = engine.coordinates(self.model)
+        difficulty = average_difficulty(item, self.average, posterior, phi)
+        return Judgement(posterior, find_winners(posterior), expected, phi, difficulty)
+
+
+def average_difficulty(item: Basis, average: FloatArray, posterior: FloatArray, phi: Any) -> FloatArray:
+    """Return the probability that the average worker gets each item wrong, shape (n_items,).
+
+    One worker for all items, so that items seen by different workers can be compared: the mean of the workers' tables,
+    each counting by its number of labels.
+    """
+    if isinstance(phi, ItemCoordinates):
+        return phi.difficulty(np.exp(log_softmax(average)))
+    difficulty = np.empty(len(phi))
+    for first in range(0, len(phi), ITEMS_AT_A_TIME):
+        part = slice(first, first + ITEMS_AT_A_TIME)
+        right = np.exp(log_softmax(item.tables(phi[part]) + average))
+        difficulty[part] = 1.0 - np.einsum("jc,jcc->j", posterior[part], right)
+    return difficulty

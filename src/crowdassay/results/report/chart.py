@@ -1,0 +1,121 @@
+"""A chart: records and a Vega-Lite specification that shows itself, and saves itself."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crowdassay.errors import FileError, MissingExtraError
+from crowdassay.labels.write import check_writable, write_bytes, write_json
+from crowdassay.results.report.theme import INK
+
+VERSION = "5.20"
+ENDINGS = (".svg", ".png", ".html", ".json")
+ADDRESSES = 72 * 10**9  # bytes that the JavaScript engine in vl-convert reserves; where it cannot, it ends the process
+MIME = "application/vnd.vegalite.v5+json"
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A chart that a notebook shows; ``note`` says what was left out, if anything was.
+
+    Attributes
+    ----------
+    spec : dict
+        Vega-Lite; all data are in it.
+    note : str
+    """
+
+    spec: dict[str, Any]
+    note: str = ""
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The data, one dictionary for each mark."""
+        return list(self.spec["data"]["values"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the chart as .svg, .png, .html (one file that opens offline) or .json (the specification)."""
+        path = Path(path)
+        if path.suffix not in ENDINGS:
+            raise FileError(f"'{path}' must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        if path.suffix == ".json":
+            write_json(self.spec, path)
+        elif path.suffix == ".html":
+            from crowdassay.results.report.html import chart_page  # noqa: PLC0415  a page is made of charts
+
+            write_bytes(chart_page(self).encode(), path)
+        else:
+            save_chart(self.spec, path)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
+        with suppress(MissingExtraError):
+            bundle["image/svg+xml"] = render_svg(self.spec)
+        return bundle
+
+    def __repr__(self) -> str:
+        title = self.spec.get("title", "")
+        return f"Chart({title if isinstance(title, str) else title.get('text', '')!r}, {len(self.records)} records)"
+
+
+def render_svg(spec: dict[str, Any]) -> str:
+    """Draw a chart as SVG text, on white."""
+    return str(converter().vegalite_to_svg(_on_white(spec), vl_version=VERSION))
+
+
+def check_chart(path: Path) -> None:
+    """Refuse a picture's path, or the lack of what draws it, before there is anything to draw."""
+    if path.suffix not in (".svg", ".png"):
+        raise FileError(f"'{path}' must end in .svg or .png.")
+    check_writable(path.parent)
+    converter()
+
+
+def save_chart(spec: dict[str, Any], path: Path) -> None:
+    """Draw a chart into an .svg or .png file."""
+    check_chart(path)
+    if path.suffix == ".svg":
+        write_bytes(render_svg(spec).encode(), path)
+    else:
+        write_bytes(converter().vegalite_to_png(_on_white(spec), vl_version=VERSION, scale=2), path)
+
+
+def _on_white(spec: dict[str, Any]) -> dict[str, Any]:
+    look = {**spec.get("config", {}), "font": "Arial, 'Liberation Sans', Helvetica, sans-serif"}  # whose widths are known here
+    return {**_in_black(spec), "background": "white", "padding": 12, "config": _in_black(look)}
+
+
+def _in_black(part: Any) -> Any:
+    """Return a specification whose ink does not follow a page, which may be a dark one; data stay as they are."""
+    if isinstance(part, dict):
+        return {name: value if name == "data" else _in_black(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_in_black(value) for value in part]
+    return "black" if part == INK else part
+
+
+def converter() -> Any:
+    """Return vl-convert, or say which extra has it, or that it would crash the process here."""
+    if (room := address_limit()) < ADDRESSES:
+        raise MissingExtraError(
+            f"What draws charts reserves {ADDRESSES / 1e9:.0f} GB of addresses, though it uses little of them, and a limit "
+            f"allows {room / 1e9:,.1f} GB; lift it (ulimit -v unlimited), or leave out charts and reports."
+        )
+    try:
+        import vl_convert  # noqa: PLC0415  an extra
+    except ImportError as error:
+        raise MissingExtraError("Charts need the extra 'report': pip install 'crowdassay[report]'.") from error
+    return vl_convert
+
+
+def address_limit() -> float:
+    """Return the bytes of addresses that this process may have; infinity where nothing limits them."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+    except ImportError:
+        return float("inf")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return float("inf") if limit == resource.RLIM_INFINITY else float(limit)

@@ -1,0 +1,87 @@
+"""How results show themselves in a notebook: a card with the four answers, two charts, and who needs attention."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from html import escape
+
+import numpy as np
+
+from crowdassay.errors import CrowdassayError
+from crowdassay.findings.advice import ORDER
+from crowdassay.findings.insight import Insight
+from crowdassay.labels.html import table
+from crowdassay.labels.text import short
+from crowdassay.labels.values import counted
+from crowdassay.results.report.chart import Chart, render_svg
+from crowdassay.results.report.gallery import Gallery
+from crowdassay.results.report.overview import cards, worth_knowing
+from crowdassay.results.report.theme import ACTIONS
+
+ROWS_SHOWN = 8
+WIDTH = 300
+BOX = "border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:.6rem .8rem;flex:1 1 11rem;min-width:11rem"
+FINE = "font-size:.85em;opacity:.85"
+ITEMS = ("item", "probability", "standing", "label")
+
+
+def result_html(insight: Insight) -> str:
+    """Return what was found as a card: what is finished, how wrong it is, who needs attention, what it will cost."""
+    labels, totals, method = insight.record.labels, insight.totals, insight.record.method
+    head = (
+        f"<div><b>{escape(method)}</b>: {counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
+        f"{counted(labels.n_workers, 'worker')}</div>"
+    )
+    boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None, None))
+    told = worth_knowing((*insight.record.notes, *insight.notes))
+    notes = "".join(f"<div style='{FINE}'>{escape(note)}</div>" for note in told)
+    charts = "".join(f"<div style='overflow-x:auto'>{drawing}</div>" for drawing in _drawings(insight))
+    return (
+        f"<div class='crowdassay' style='display:flex;flex-direction:column;gap:.7rem;max-width:64rem'>{head}"
+        f"<div style='display:flex;flex-wrap:wrap;gap:.6rem'>{boxes}</div>"
+        f"{_attention(insight)}<div style='display:flex;flex-wrap:wrap;gap:1rem'>{charts}</div>"
+        f"<details><summary>The {ROWS_SHOWN} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
+    )
+
+
+def _box(title: str, value: str, text: str) -> str:
+    return (
+        f"<div style='{BOX}'><div style='{FINE}'>{escape(title)}</div>"
+        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{FINE}'>{escape(text)}</div></div>"
+    )
+
+
+def _attention(insight: Insight) -> str:
+    """Return a line for each worker that needs attention: what to do, who, and why."""
+    chosen, workers = insight.attention[:ROWS_SHOWN], insight.record.labels.workers
+    lines = "".join(
+        f"<div><b style='color:{ACTIONS[insight.actions[i]]}'>{insight.actions[i].capitalize()}</b> "
+        f"<bdi>{escape(short(workers[i].as_py()))}</bdi>: {escape(insight.evidence[i])}</div>"
+        for i in sorted(chosen, key=lambda i: ORDER.index(insight.actions[i]))
+    )
+    more = len(insight.attention) - len(chosen)
+    return f"<div>{lines}{f'<div>and {more:,} more.</div>' if more else ''}</div>" if lines else ""
+
+
+def _drawings(insight: Insight) -> list[str]:
+    """Draw the charts of workers and of probabilities; none where what draws them is not installed."""
+    drawings, gallery = [], Gallery(insight)
+    with suppress(CrowdassayError):
+        shown: list[Chart] = [*([gallery.workers()] if insight.estimable.any() else []), gallery.confidence()]
+        for chart in shown:
+            drawings.append(render_svg({**chart.spec, "width": WIDTH}))
+    return drawings
+
+
+def _least_sure(insight: Insight) -> str:
+    record = insight.record
+    rows = [
+        (
+            record.labels.items[int(j)].as_py(),
+            f"{record.probability[j]:.1%}",
+            insight.standings[j],
+            record.labels.class_names[int(record.code[j])],
+        )
+        for j in np.argsort(record.probability, kind="stable")[:ROWS_SHOWN]
+    ]
+    return table("", ITEMS, rows)

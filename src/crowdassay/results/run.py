@@ -1,0 +1,237 @@
+"""One run from labels to a `Result`, wherever the labels are: limits, solve, judge, check."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import GATHERED_LABELS, Engine
+from crowdassay.engines.confusion import normalise
+from crowdassay.engines.files.engine import BlockEngine
+from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.engines.place import Block, Facts, Holder
+from crowdassay.errors import ParameterError
+from crowdassay.findings.learn import Plain, learn
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import SETTLED, Record
+from crowdassay.models.structures import Basis
+from crowdassay.results.checks import find_trouble, notes_on
+from crowdassay.results.limits import ONE_CLASS, check_memory
+from crowdassay.results.posteriors import ByVotes
+from crowdassay.results.result import Held, Result, away
+from crowdassay.solvers.outcome import Announce, Judge, Judgement, Progress, Solution
+from crowdassay.statistics import log_softmax
+from crowdassay.threads import one_blas_thread
+
+
+class Method(Protocol):
+    """What a fit needs to know of an estimator: how it solves, and whether it can do without the items in memory."""
+
+    @property
+    def method(self) -> str: ...
+
+    def needs_memory(self) -> str | None:
+        """Say why all labels must be in memory; None where they need not be."""
+        ...
+
+    def check(self, facts: Facts) -> None:
+        """Refuse labels that the method cannot take."""
+        ...
+
+    def count_tables(self, facts: Facts, *, few: bool) -> tuple[float, float]:
+        """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
+        ...
+
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Fit the workers to the sums that an engine returns, going on from worker tables where the method can."""
+        ...
+
+    def slow(self, facts: Facts) -> str | None:
+        """Say, before it begins, that a fit will take long."""
+        ...
+
+    def settings(self, solution: Solution) -> dict[str, Any]:
+        """Return what was asked for and what it came to."""
+        ...
+
+    def notes_on(self, facts: Facts) -> tuple[str, ...]:
+        """Return what the user should know of these labels and this method."""
+        ...
+
+    def stand_in(self) -> Method | None:
+        """Return the same method with other parameters, to be tried where this one fails; None where there is none left."""
+        ...
+
+    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+        """Fit labels in memory, where the method needs them there."""
+        ...
+
+
+def fit(
+    method: Method,
+    holder: Holder,
+    *,
+    progress: Progress | None = None,
+    announce: Announce | None = None,
+    few: int = GATHERED_LABELS,
+    start: FloatArray | None = None,
+    stand_ins: bool = True,
+) -> Result:
+    """Fit a method to held labels.
+
+    Parameters
+    ----------
+    method : Method
+    holder : Holder
+    progress : callable, optional
+        Called after every step with the number of iterations so far and the objective.
+    announce : callable, optional
+        Called with a sentence when there is a wait.
+    few : int
+        Labels up to which they are gathered in memory and fitted there, as `GATHERED_LABELS` says.
+    start : ndarray of shape (n_workers, n_classes, n_classes), optional
+        Worker tables of an earlier fit to go on from.
+    stand_ins : bool
+        Whether a fit that does not stand is left for one with other parameters; otherwise it is only said.
+    """
+    started = time.perf_counter()
+    reason = method.needs_memory()
+    if reason is not None and holder.place != "local":
+        raise ParameterError(f"{reason}, or take --engine local.")
+    method.check(holder.facts)
+    gathered = holder.facts.n_labels <= few
+    if gathered and not holder.in_memory:
+        block = holder.gather()
+        holder = Memory(block.labels, block.truth, holder.facts.truth, origin=holder)
+    with one_blas_thread():
+        asked = result, plain = _run(method, holder, progress, announce, start, few=gathered)
+        notes: list[str] = []
+        tried = method
+        while stand_ins and (trouble := find_trouble(plain, holder.facts)):
+            other = tried.stand_in()
+            if other is None:  # none stands, so that there is no reason to leave what was asked for
+                (result, plain), notes = asked, []
+                break
+            notes.append(f"The fit of {tried!r} {trouble}. It was left for {other!r}.")
+            tried = other
+            result, plain = _run(tried, holder, progress, announce, None, few=gathered)
+    notes += [*result.notes, *method.notes_on(holder.facts), *notes_on(plain, result, holder.facts)]
+    return replace(result, notes=tuple(notes), seconds=time.perf_counter() - started)
+
+
+def _run(
+    method: Method,
+    holder: Holder,
+    progress: Progress | None,
+    announce: Announce | None,
+    start: FloatArray | None,
+    *,
+    few: bool,
+) -> tuple[Result, Plain]:
+    facts = holder.facts
+    if facts.n_classes == 1:
+        solution = Solution(None, np.zeros(1), None, (), 1, True, ByVotes(), notes=(ONE_CLASS,))
+        return _decide(method.method, {}, solution, holder, holder.engine(few=few, announce=announce), few=few)
+    tables = method.count_tables(facts, few=few)
+    check_memory(facts, *(tables if holder.in_memory else (tables[0], 0.0)), posteriors=holder.in_memory)
+    if announce is not None and (words := method.slow(facts)) is not None:
+        announce(words)
+    if method.needs_memory() is not None:
+        result = method._fit(holder.gather().labels, progress, announce)
+        result = replace(result, held=Held(holder))
+        return result, Plain.of(result)
+    engine = holder.engine(few=few, announce=announce)
+    solution = method.solve(engine, progress, start)
+    return _decide(method.method, method.settings(solution), solution, holder, engine, few=few)
+
+
+def _decide(
+    name: str, settings: dict[str, Any], solution: Solution, holder: Holder, engine: Any, *, few: bool
+) -> tuple[Result, Plain]:
+    """Judge all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
+    judge, item = solution.judge, solution.model.item if solution.model else None
+    assert judge is not None
+    if holder.in_memory:
+        judged = judge(engine)
+        result = _result(name, settings, solution, engine.labels, judged, item, Held(holder))
+        return result, Plain.of(result)
+    facts = holder.facts
+    light = solution.model is not None and is_light(solution.model, facts.longest)
+    by_block = JudgeHeld(judge, name, item, light, solution.settled)
+    learnt = learn(holder, by_block)
+    nothing = [away(words, holder.place) for words in ("Probabilities", "Labels")]
+    expected = learnt.lesson.expected
+    assert expected is not None
+    judged = Judgement(nothing[0], nothing[1], expected)  # type: ignore[arg-type]
+    result = _result(name, settings, solution, facts, judged, item, Held(holder, by_block, learnt))
+    return result, learnt.lesson.plain
+
+
+def _result(
+    name: str,
+    settings: dict[str, Any],
+    solution: Solution,
+    labels: Any,
+    judged: Judgement,
+    item: Basis | None,
+    held: Held,
+) -> Result:
+    confusion, accuracy = describe_workers(solution, judged.expected)
+    return Result(
+        labels,
+        name,
+        settings,
+        judged.posterior,
+        judged.winners,
+        confusion,
+        accuracy,
+        log_prior=solution.log_prior,
+        sigma=solution.sigma,
+        phi=judged.phi,
+        expand=item.tables if item else None,
+        difficulty=judged.difficulty,
+        objective=solution.objective,
+        history=solution.history,
+        n_iter=solution.n_iter,
+        converged=solution.converged,
+        known=solution.known,
+        doubt=solution.doubt,
+        settled=solution.settled,
+        spread=solution.spread,
+        notes=solution.notes,
+        held=held,
+    )
+
+
+def describe_workers(solution: Solution, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return every worker's confusion (n_workers, n_classes, n_classes) and accuracy from the sums over all items."""
+    otherwise = None if solution.sigma is None else np.exp(log_softmax(solution.sigma))
+    confusion, accuracy = normalise(np.maximum(expected, 0.0), otherwise)
+    return confusion if solution.confusion is None else solution.confusion, accuracy
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeHeld:
+    """What a fit makes of a block, as a task that can travel."""
+
+    judge: Judge
+    method: str
+    item: Basis | None
+    light: bool
+    settled: float = SETTLED
+
+    def __call__(self, block: Block) -> tuple[Record, FloatArray]:
+        """Judge the block."""
+        judged = self.judge(BlockEngine(block.labels, light=self.light, threads=1))
+        nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
+        record = Record(
+            block.labels, self.method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
+            expand=self.item.tables if self.item else None, difficulty=judged.difficulty,
+            settled=self.settled,
+        )  # fmt: skip
+        return record, judged.expected

@@ -1,0 +1,274 @@
+"""A fitted model as a folder: JSON for settings, Parquet for everything of the size of workers, items or labels. No pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
+from crowdassay.labels.folder import replacing_folder
+from crowdassay.labels.join import take_items
+from crowdassay.labels.labels import MAX_CLASSES, ImportReport, Labels
+from crowdassay.labels.raw import refuse_odd_path
+from crowdassay.labels.record import find_winners
+from crowdassay.labels.values import shown, shown_file
+from crowdassay.labels.write import write_json
+from crowdassay.results.parameters import check_types
+from crowdassay.results.result import Result
+from crowdassay.results.saved import trust
+from crowdassay.results.saved.parts import pool_columns, pool_settings, read_pool, to_array, to_column
+from crowdassay.solvers.assay.pool import choose
+
+FORMAT, FORMAT_VERSION = "crowdassay-model", 1
+HEAD = "model.json"
+PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
+PLAIN = (
+    "doubt",
+    "settled",
+    "spread",
+    "objective",
+    "history",
+    "n_iter",
+    "converged",
+    "seconds",
+    "notes",
+    "selection",
+)  # what JSON holds of a result
+ODD = (  # what goes wrong with the parts of a model that another hand has made
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, OSError, RecursionError,
+    pa.ArrowException,
+)  # fmt: skip
+PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
+
+
+def save_model(estimator: Any, folder: str | Path) -> None:
+    """Write a fitted estimator to a folder, which is either the old one or the new one, never half of it."""
+    result = estimator._fitted()
+    check_savable(estimator)
+    labels, pool = result.labels, vars(estimator).get("pool_")
+    head = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "version": version("crowdassay"),
+        "estimator": type(estimator).__name__,
+        "settings": estimator.get_params(),
+        "method": result.method,
+        "parameters": result.parameters,
+        "frame": labels.frame,
+        "report": labels.report.as_dict(),
+        "pool": pool_settings(pool),
+        **{name: getattr(result, name) for name in PLAIN},
+    }
+    tables = {
+        "classes.parquet": {"class": labels.classes, "log_prior": to_column(result.log_prior, labels.n_classes)},
+        "workers.parquet": {
+            "worker": labels.workers,
+            "accuracy": pa.array(result.accuracy),
+            "confusion": to_column(result.confusion, labels.n_workers),
+            "sigma": to_column(result.sigma, labels.n_workers),
+            "known": to_column(result.known, labels.n_workers),
+            **{name: to_column(values, labels.n_workers) for name, values in pool_columns(pool, labels.n_workers).items()},
+        },
+        "items.parquet": {
+            "item": labels.items,
+            "n_labels": pa.array(np.diff(labels.starts)),
+            "gold": pa.array(labels.gold),
+            "posterior": to_column(result.posterior, labels.n_items),
+            "phi": to_column(result.phi, labels.n_items),
+            "difficulty": to_column(result.difficulty, labels.n_items),
+        },
+        "labels.parquet": {"worker": pa.array(labels.worker), "label": pa.array(labels.label)},
+    }
+    with replacing_folder(Path(folder), {HEAD, *PARTS}, HEAD) as fresh:
+        for name, columns in tables.items():
+            with (fresh / name).open("xb") as stream:
+                pq.write_table(pa.table(columns), stream, compression="zstd")
+        head["files"] = {name: _digest((fresh / name).read_bytes()) for name in PARTS}
+        head = json.loads(json.dumps(head, default=_plain))
+        write_json({**head, "checksum": _digest(_canonical(head))}, fresh / HEAD)
+
+
+def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
+    """Read a fitted estimator from a folder that `save_model` wrote; anything else is refused.
+
+    Parameters
+    ----------
+    folder : str or Path
+    kinds : mapping of str to type
+        The estimators by the names of their classes.
+
+    Returns
+    -------
+    estimator
+        Fitted: it predicts, takes new labels by `partial_fit` and goes on by `refit`.
+
+    Raises
+    ------
+    FileError
+        If there is no model.
+    DataError
+        If it is damaged, was changed, or comes from a newer version.
+    """
+    refuse_odd_path(folder)
+    folder = Path(folder)
+    head = _read_head(folder)
+    try:
+        return _assemble(head, kinds, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
+    except CrowdassayError as error:
+        if isinstance(error, ParameterError):
+            raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
+        raise
+    except ODD:
+        # The sums are right, so it was written like this, by another hand.
+        raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
+
+
+def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
+    trust.check_head(head)
+    estimator = _rebuild(head, kinds, folder)
+    check_types(estimator)
+    classes, workers, items, codes = tables
+    report = dict(head["report"])
+    rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
+    starts = np.zeros(len(items) + 1, np.int64)
+    np.cumsum(trust.codes(items["n_labels"]), out=starts[1:])
+    what, known = trust.codes(codes["label"]), trust.codes(items["gold"], least=-1)
+    trust.check(what.size and what.max() < len(classes) <= MAX_CLASSES)  # before smaller numbers could wrap
+    try:
+        labels = Labels(
+            starts,
+            trust.codes(codes["worker"]).astype(np.int32),
+            what.astype(np.int16),
+            trust.names(items["item"]),
+            trust.names(workers["worker"]),
+            trust.names(classes["class"]),
+            known.astype(np.int32),
+            ImportReport(**{**report, "notes": tuple(report["notes"])}, rows_read=int(rows_read), rows_kept=int(rows_kept)),
+            head["frame"],
+        )
+    except DataError as error:  # says what is wrong with the codes; the caller says where
+        raise ValueError(str(error)) from error
+    trust.check_labels(labels)
+    square = (labels.n_classes, labels.n_classes)
+    posterior = to_array(items["posterior"], (labels.n_classes,))
+    confusion = to_array(workers["confusion"], square)
+    plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
+    sigma = to_array(workers["sigma"], square)
+    arrays: dict[str, Any] = {
+        "log_prior": to_array(classes["log_prior"], ()),
+        "sigma": sigma,
+        "known": to_array(workers["known"], (2,)),
+        "phi": to_array(items["phi"], (-1,)),
+        "difficulty": to_array(items["difficulty"], ()),
+    }
+    accuracy = to_array(workers["accuracy"], ())
+    trust.check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
+    assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
+    pool = read_pool(head, workers, sigma)
+    if pool is not None:
+        estimator.__dict__["pool_"] = pool
+    estimator.result_ = Result(
+        labels,
+        head["method"],
+        {**head["parameters"]},
+        posterior,
+        find_winners(posterior) if pool is None else choose(posterior, pool),
+        confusion,
+        accuracy,
+        expand=estimator._expander(labels),
+        **arrays,
+        **plain,
+    )
+    _try(estimator)
+    return estimator
+
+
+def _try(estimator: Any) -> None:
+    """Judge one item: what a method needs and does not find, such as a table or a parameter, shows now and not later."""
+    posterior = estimator._solve_items(take_items(estimator.result_.labels, np.array([0])))[0]
+    trust.check(trust.is_share(posterior))
+    if estimator.result_.sigma is not None:
+        trust.check(not np.isnan(estimator._stranger()).any())
+
+
+def check_savable(estimator: Any) -> None:
+    """Refuse estimators that keep more of a fit than a folder holds."""
+    result = estimator._fitted()
+    kept = [name for name in vars(estimator) if name.endswith("_") and name not in {"result_", "pool_"}]
+    if kept or result.pairs is not None:
+        raise ParameterError(
+            f"A model of the method '{result.method}' can be neither saved nor updated; those of assay, minimax, dawid-skene, "
+            "one-coin and majority can."
+        )
+    odd = [name for name, value in estimator.get_params().items() if not _is_plain(value)]
+    if odd:
+        raise ParameterError(f"The parameter {odd[0]} is an object of Python; only models with named settings can be saved.")
+
+
+def _read_head(folder: Path) -> dict[str, Any]:
+    path = folder / HEAD
+    if folder.is_file() and folder.read_bytes()[:1] in PICKLE:
+        raise DataError(f"{shown_file(folder)} looks like a pickle, which is never loaded; a model is a folder.")
+    if not path.is_file():
+        raise FileError(f"There is no model in {shown_file(folder)}: it has no {HEAD}.")
+    try:
+        head = json.loads(path.read_bytes())
+        known = head["format"] == FORMAT
+        form = head["format_version"]
+    except (ValueError, KeyError, TypeError, RecursionError):  # the last of brackets in brackets, deeper than anything of ours
+        raise DataError(f"{shown_file(path)} is not a complete model file; save the model again.") from None
+    if not known:
+        raise DataError(f"{shown_file(path)} is no model of ours.")
+    if form != FORMAT_VERSION:
+        raise DataError(
+            f"The model in {shown_file(folder)} was written by crowdassay {head.get('version', 'of another time')}, in a newer "
+            f"form (version {form}) than this one reads ({FORMAT_VERSION}); upgrade crowdassay."
+        )
+    if _digest(_canonical({name: value for name, value in head.items() if name != "checksum"})) != head.get("checksum"):
+        raise DataError(f"{shown_file(path)} has been changed since it was written; save the model again.")
+    return head
+
+
+def _read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
+    path = folder / name
+    if not path.is_file():
+        raise DataError(f"The model in {shown_file(folder)} is incomplete: {name} is missing.")
+    data = path.read_bytes()
+    if _digest(data) != digests.get(name):
+        raise DataError(f"{shown_file(path)} is damaged or has been changed since it was written; save the model again.")
+    return pq.read_table(pa.BufferReader(data))
+
+
+def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
+    if head["estimator"] not in kinds:
+        raise DataError(f"The model in {shown_file(folder)} is a {shown(head['estimator'])}, which this version does not know.")
+    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
+    return kinds[head["estimator"]](**settings)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool | None) or (
+        isinstance(value, tuple | list) and all(map(_is_plain, value))
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} does not go into JSON")
+
+
+def _canonical(head: dict[str, Any]) -> bytes:
+    return json.dumps(head, sort_keys=True, ensure_ascii=False).encode()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,135 @@
+"""What a model folder may hold: everything is looked at before it is used, as a checksum says only that nobody slipped.
+
+Each check raises ValueError; `crowdassay.results.saved.folder.read_model` says it of the folder, in one sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray
+from crowdassay.labels.labels import MAX_CLASSES, Labels
+from crowdassay.models.family import LARGEST_PENALTY
+from crowdassay.solvers.assay.pool import Pool
+
+LARGEST_CODE = 2**31 - 1
+SUM_TOLERANCE = 1e-6  # how far from one the probabilities of an item may add up to
+FRAMES = ("pyarrow", "pandas", "polars")
+TEXTS = {"method", "doubt", "frame", "estimator", "version"}
+COUNTS = {"n_iter"}
+NUMBERS = {"settled", "seconds"}  # and these may be None:
+OPTIONAL = {"spread", "objective"}
+
+
+def check(good: object) -> None:
+    """Raise ValueError unless something holds."""
+    if not good:
+        raise ValueError("no model of ours")
+
+
+def check_head(head: dict[str, Any]) -> None:
+    """Check the kinds of what JSON holds."""
+    check(all(isinstance(head[name], str) for name in TEXTS) and head["frame"] in FRAMES)
+    check(all(is_count(head[name]) for name in COUNTS))
+    check(all(is_number(head[name]) for name in NUMBERS) and 0 <= head["settled"] <= 1 and head["seconds"] >= 0)
+    check(all(head[name] is None or is_number(head[name]) for name in OPTIONAL))
+    check(isinstance(head["converged"], bool) and isinstance(head["history"], list) and all(map(is_number, head["history"])))
+    check(isinstance(head["parameters"], dict) and isinstance(head["selection"], dict | None))
+    check(is_count(head["parameters"].get("labels_since_fit", 0)))
+    check(is_texts(head["notes"]))
+    report = head["report"]
+    check(is_texts(report["notes"]) and isinstance(report["question"], str | None))
+    check(all(isinstance(report[name], str) for name in ("source", "repeats_policy", "format", "order")))
+    check(all(is_count(report[name]) for name in ("rows_read", "rows_kept", "repeats", "conflicts", "gold")))
+    check(
+        all(isinstance(value, str) for value in report["columns"].values()) and all(map(is_count, report["dropped"].values()))
+    )
+
+
+def codes(column: pa.ChunkedArray, least: int = 0) -> np.ndarray:
+    """Return whole numbers, none missing, none that would wrap where they are made smaller."""
+    check(pa.types.is_integer(column.type) and not column.null_count)
+    codes = column.to_numpy()
+    check(not len(codes) or (codes.min() >= least and codes.max() <= LARGEST_CODE))
+    return np.asarray(codes.astype(np.int64))
+
+
+def names(column: pa.ChunkedArray) -> pa.Array:
+    """Return the names of items, workers or classes: none missing, none twice."""
+    check(not column.null_count and not pa.types.is_nested(column.type) and not pa.types.is_null(column.type))
+    if pa.types.is_floating(column.type):
+        check(np.isfinite(column.to_numpy()).all())
+    check(len(column.unique()) == len(column) > 0)
+    return column.combine_chunks()
+
+
+def check_labels(labels: Labels) -> None:
+    """Check what `Labels` takes from those who know what they do."""
+    check(labels.n_labels > 0 and labels.n_classes <= MAX_CLASSES and len(set(labels.class_names)) == labels.n_classes)
+    check(labels.report.rows_kept <= labels.report.rows_read)
+
+
+def check_result(arrays: dict[str, FloatArray | None]) -> None:
+    """Check the arrays of a result: probabilities are between 0 and 1 and add up, logarithms are numbers or minus infinity."""
+    posterior, confusion, accuracy = arrays["posterior"], arrays["confusion"], arrays["accuracy"]
+    check(posterior is not None and confusion is not None and accuracy is not None)
+    assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
+    for shares in (posterior, confusion):
+        check(is_share(shares) and np.all(np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE))
+    check(is_share(accuracy[~np.isnan(accuracy)]))  # a worker without labels has none
+    for name in ("sigma", "log_prior"):
+        values = arrays[name]
+        check(values is None or is_finite(values) or is_share_of_one(values))
+    known, phi, difficulty = arrays["known"], arrays["phi"], arrays["difficulty"]
+    check(known is None or (np.isfinite(known).all() and np.all(known[:, 1] <= known[:, 0]) and np.all(known >= 0)))
+    check(phi is None or np.isfinite(phi).all())
+    check(difficulty is None or is_share(difficulty))
+
+
+def check_pool(pool: Pool) -> None:
+    """Check the numbers of a pool of models."""
+    size = pool.stranger.shape[:1]
+    check(pool.offset.shape == pool.bias.shape == size)
+    check(all(map(is_finite, (pool.tables, pool.stranger, pool.offset, pool.bias))) and is_share(pool.voice))
+    for value in (pool.vote, pool.correlation, pool.many, pool.quiet, pool.scale):
+        check(np.ndim(value) == 0 and 0 <= value <= LARGEST_PENALTY)
+    check(pool.trust is None or not np.isinf(pool.trust).any())
+    check(pool.precision is None or (np.isfinite(pool.precision).all() and np.all(pool.precision >= 0)))
+    if pool.items is not None:
+        check(pool.items.log_prior.shape == size and not np.isnan(pool.items.log_prior).any())
+        check(is_share(pool.items.p) and is_share(np.array(pool.items.gate)))
+        check(math.isfinite(pool.items.precision) and pool.items.precision > 0 and math.isfinite(pool.items.weight))
+
+
+def is_finite(values: FloatArray) -> bool:
+    """Tell whether all values are numbers that can be counted with."""
+    return bool(np.all(np.abs(values) <= LARGEST_PENALTY))
+
+
+def is_share_of_one(values: FloatArray) -> bool:
+    """Tell whether values are logarithms of probabilities that add up to one, some of them perhaps of nothing."""
+    return bool(np.all(values <= SUM_TOLERANCE)) and bool(np.all(np.abs(np.exp(values).sum(axis=-1) - 1) <= SUM_TOLERANCE))
+
+
+def is_share(values: FloatArray) -> bool:
+    """Tell whether all values are from 0 to 1, up to rounding."""
+    return bool(np.all((values >= -SUM_TOLERANCE) & (values <= 1 + SUM_TOLERANCE)))
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number, which True is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a value is a whole number that can count something."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def is_texts(value: Any) -> bool:
+    """Tell whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -1,0 +1,163 @@
+"""Take new labels into a fitted model: re-solve the items they touch, the workers as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import IntArray
+from crowdassay.engines.confusion import confusion_tables
+from crowdassay.engines.memory.weak_items import ItemCoordinates
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.join import take_items
+from crowdassay.labels.labels import ImportReport, Labels
+from crowdassay.labels.record import find_winners
+from crowdassay.results.parameters import match_classes
+from crowdassay.results.result import Result
+from crowdassay.results.saved.folder import check_savable
+from crowdassay.results.saved.names import join_names
+from crowdassay.results.saved.pseudonyms import check_pseudonyms
+from crowdassay.results.saved.repeats import Sifted, sift
+from crowdassay.statistics import log_softmax
+
+SINCE = "labels_since_fit"
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """What new labels did to a model.
+
+    Attributes
+    ----------
+    result : Result
+        Of all labels, old and new.
+    sifted : Sifted
+        Which labels were taken in, and how many were known or in conflict.
+    touched : ndarray of int, shape (n_touched,)
+        Codes of the items that were solved again.
+    changed : int
+        Old items among them whose label is another now.
+    """
+
+    result: Result
+    sifted: Sifted
+    touched: IntArray
+    changed: int
+
+
+def update(estimator: Any, data: Any, *, repeats: str = "keep") -> Update:
+    """Add labels of old or new items, by old or new workers, to a fitted estimator's result, which is replaced.
+
+    Labels that the fit has already (same item, worker and class) are not counted again; other labels by a worker on an item
+    labelled before follow ``repeats``. Only the items that got labels are solved again, with the workers as they were fitted;
+    strangers among the workers count as in `Estimator.predict`. The workers' own figures wait for the next fit or
+    `Estimator.refresh`.
+    """
+    fitted = estimator._fitted()
+    check_savable(estimator)
+    old = fitted.labels
+    reading = {**estimator._read_alike(), "classes": old.class_names, "repeats": repeats}
+    new = data if isinstance(data, Labels) else as_labels(data, **reading)
+    match_classes(old, new)
+    check_pseudonyms(old, new)
+    sifted = sift(old, new, repeats)
+    if sifted.new is None:
+        return Update(fitted, sifted, np.zeros(0, np.int64), 0)
+    old, new = sifted.old, sifted.new
+    labels, touched = merge(old, new)
+    few = take_items(labels, touched)
+    posterior, phi, difficulty = estimator._solve_items(few)
+    strangers = labels.n_workers - old.n_workers
+    confusion, accuracy = confusion_tables(few, posterior)
+    was = fitted.code[touched[touched < old.n_items]]
+    sigma = None if fitted.sigma is None else np.concatenate([fitted.sigma, np.tile(estimator._stranger(), (strangers, 1, 1))])
+    result = replace(
+        fitted,
+        labels=labels,
+        parameters={**fitted.parameters, SINCE: fitted.parameters.get(SINCE, 0) + new.n_labels},
+        posterior=_patched(fitted.posterior, touched, posterior, labels.n_items),
+        winners=_patched(fitted.winners, touched, find_winners(posterior), labels.n_items),
+        # A stranger is described by these few items; of the others the fit knows more.
+        confusion=np.concatenate([fitted.confusion, confusion[old.n_workers :]]),
+        accuracy=np.concatenate([fitted.accuracy, accuracy[old.n_workers :]]),
+        sigma=sigma,
+        known=None if fitted.known is None else np.concatenate([fitted.known, np.zeros((strangers, 2))]),
+        phi=_coordinates(fitted.phi, labels, sigma, touched, phi),
+        difficulty=(
+            None
+            if fitted.difficulty is None or difficulty is None
+            else _patched(fitted.difficulty, touched, difficulty, labels.n_items)
+        ),
+        pairs=None,
+        held=None,
+        objective=None,  # it was that of the labels the workers were fitted to
+    )
+    estimator.result_ = result
+    return Update(result, sifted, touched, int((result.code[touched[: len(was)]] != was).sum()))
+
+
+def sound(result: Result) -> bool:
+    """Tell whether workers can be gone on from: on average, what they say most often of each class is that class.
+
+    A fit to very few labels may have exchanged the classes' names. It would never find back; better start anew.
+    """
+    counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
+    pooled = np.tensordot(counts, result.confusion, axes=1)
+    return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
+
+
+def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
+    """Return all labels together, and the codes of the items that got new ones; old codes stay what they are."""
+    items, item_of = join_names(old.items, new.items)
+    workers, worker_of = join_names(old.workers, new.workers)
+    item = item_of[new.label_item]
+    order = np.argsort(item, kind="stable")
+    item = item[order]
+    ends = np.append(old.starts, np.full(len(items) - old.n_items, old.starts[-1]))[1:]
+    where = ends[item]  # new labels of an item come after its old ones
+    sizes = np.append(np.diff(old.starts), np.zeros(len(items) - old.n_items, np.int64))
+    sizes += np.bincount(item, minlength=len(items))
+    gold = np.append(old.gold, np.full(len(items) - old.n_items, -1, np.int32))
+    told = new.gold >= 0
+    gold[item_of[told]] = new.gold[told]
+    labels = Labels(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.insert(old.worker, where, worker_of[new.worker[order]].astype(np.int32)),
+        np.insert(old.label, where, new.label[order]),
+        items,
+        workers,
+        old.classes,
+        gold,
+        join_reports(old.report, new.report),
+        old.frame,
+    )
+    return labels, np.unique(item)
+
+
+def join_reports(old: ImportReport, new: ImportReport) -> ImportReport:
+    """Return what was read and what was dropped in all."""
+    reasons = {**old.dropped, **new.dropped}
+    return replace(
+        old,
+        rows_read=old.rows_read + new.rows_read,
+        rows_kept=old.rows_kept + new.rows_kept,
+        dropped={reason: old.dropped.get(reason, 0) + new.dropped.get(reason, 0) for reason in reasons},
+        repeats=old.repeats + new.repeats,
+        conflicts=old.conflicts + new.conflicts,
+        notes=tuple(dict.fromkeys((*old.notes, *new.notes))),
+    )
+
+
+def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, new: Any) -> Any:
+    if isinstance(old, ItemCoordinates):  # computed when somebody looks
+        return replace(old, labels=labels, log_p=log_softmax(sigma))
+    return None if old is None or new is None else _patched(old, touched, np.asarray(new), labels.n_items)
+
+
+def _patched(values: Any, touched: IntArray, new: Any, n_items: int) -> Any:
+    whole = np.empty((n_items, *values.shape[1:]), values.dtype)
+    whole[: len(values)] = values
+    whole[touched] = new
+    return whole

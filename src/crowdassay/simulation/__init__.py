@@ -1,1 +1,0 @@
-"""Labels drawn at random from known workers and items."""

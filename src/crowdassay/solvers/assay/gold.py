@@ -1,0 +1,122 @@
+"""What known items teach the pool: its weights, a bias for each class, a small weight for each worker; shrunk to none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.labels.labels import Labels
+from crowdassay.models.assay.constants import Constants
+from crowdassay.solvers.assay.pool import Pool, answers, ordinary, parts
+from crowdassay.statistics import softmax
+
+SURPRISE = 3.0  # standard deviations between the errors found on known items and those expected
+APART = 0.1  # and at least this share of the known items
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """The known items as the pool sees them, and their classes.
+
+    Attributes
+    ----------
+    logits : ndarray of shape (n_known, n_classes, n_parts)
+        What the pool says of them, by part, without having seen their classes.
+    weight : ndarray of shape (n_labels,)
+        What each label counts by: as the tables do, and not at all where its worker's answers are the classes.
+    labels : Labels
+    target : ndarray of shape (n_known, n_classes)
+        Their classes: one-hot, or less sure where believed workers gave them.
+    """
+
+    logits: FloatArray
+    weight: FloatArray
+    labels: Labels
+    target: FloatArray
+
+    @property
+    def posterior(self) -> FloatArray:
+        """The pool's own class probabilities, (n_known, n_classes)."""
+        return softmax(self.logits.sum(axis=2))
+
+
+def read_lesson(labels: Labels, pool: Pool, target: FloatArray) -> Lesson:
+    """Look at known items with the pool as it is."""
+    logits, share = parts(labels, pool)
+    weight = share[labels.label_item] * ordinary(labels, pool)
+    return Lesson(logits - logits.mean(axis=1, keepdims=True), weight, labels, target)
+
+
+def objective(theta: FloatArray, lesson: Lesson, ridge: FloatArray) -> tuple[float, FloatArray]:
+    r"""Return the penalised log-loss on the known items and its gradient.
+
+    .. math::  -\sum_{jc} y_{jc} \log q_{jc} + \tfrac12 \sum_k \lambda_k \theta_k^2, \qquad
+               q_{jc} \propto \exp\Big\{\sum_m (1 + a_m) z_{jcm} + b_c + t_j \sum_i v_i 1[x_{ij} = c]\Big\}
+
+    with :math:`\theta = (a, b, v)`.
+    """
+    n_parts, n_classes, labels = lesson.logits.shape[2], lesson.logits.shape[1], lesson.labels
+    change, bias, own = np.split(theta, [n_parts, n_parts + n_classes])
+    cast = answers(labels, lesson.weight)
+    per_answer = np.repeat(own, n_classes)
+    eye = np.tile(np.eye(n_classes), (labels.n_workers, 1))
+    logits = lesson.logits @ (1.0 + change) + bias + cast @ (per_answer[:, None] * eye)
+    q = softmax(logits)
+    wrong = q - lesson.target
+    value = -float((lesson.target * np.log(np.maximum(q, 1e-300))).sum()) + 0.5 * float(ridge @ theta**2)
+    by_answer = (cast.T @ wrong).reshape(-1, n_classes, n_classes)
+    slope = [np.einsum("jc,jcm->m", wrong, lesson.logits), wrong.sum(axis=0), np.einsum("icc->i", by_answer)]
+    return value, np.concatenate(slope) + ridge * theta
+
+
+def learn(lesson: Lesson, constants: Constants) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the changes of the pool's parts (n_parts,), the bias of the classes (n_classes,) and the workers' own weights."""
+    from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
+
+    n_parts, n_classes = lesson.logits.shape[2], lesson.logits.shape[1]
+    sizes = (n_parts, n_classes, lesson.labels.n_workers)
+    ridge = np.repeat([constants.ridge_pool, constants.ridge_class, constants.ridge_worker], sizes)
+    best = minimize(objective, np.zeros(len(ridge)), (lesson, ridge), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+    change, bias, own = np.split(best, [n_parts, n_parts + n_classes])
+    return change, bias, own
+
+
+def correct(pool: Pool, lesson: Lesson, constants: Constants) -> Pool:
+    """Return the pool as the known items correct it; with none of them it stays as it is."""
+    change, bias, own = learn(lesson, constants)
+    tables = (1.0 + change[0]) * pool.tables + own[:, None, None] * np.eye(len(bias))
+    items = None if pool.items is None else replace(pool.items, weight=pool.items.weight * (1.0 + change[2]))
+    return replace(
+        pool,
+        tables=tables,
+        stranger=(1.0 + change[0]) * pool.stranger,
+        offset=(1.0 + change[0]) * pool.offset,
+        vote=(1.0 + change[1]) * pool.vote,
+        bias=pool.bias + bias,
+        items=items,
+    )
+
+
+def score_workers(labels: Labels, truth: IntArray) -> FloatArray:
+    """Return how many labels each worker has on known items (n_items,), and how many are right: (n_workers, 2)."""
+    known = truth[labels.label_item] >= 0
+    right = known & (labels.label == truth[labels.label_item])
+    count = (np.bincount(labels.worker, chosen, labels.n_workers) for chosen in (known, right))
+    return np.column_stack(list(count)).astype(float)
+
+
+def contradiction(lesson: Lesson) -> str:
+    """Return a sentence where the known items contradict the pool by far more than chance, else nothing."""
+    q = lesson.posterior
+    sure, right = q.max(axis=1), lesson.target[np.arange(len(q)), q.argmax(axis=1)]
+    wrong, expected = float((1.0 - right).sum()), float((1.0 - sure).sum())
+    spread = float(np.sqrt((sure * (1.0 - sure)).sum()))
+    if wrong - expected < max(SURPRISE * spread, APART * len(q)):
+        return ""
+    return (
+        f"The known items contradict the crowd: without them {wrong:,.0f} of {len(q):,} would have got a wrong label, where "
+        f"{expected:,.0f} were expected. The probabilities have been corrected by them, and workers' scores on known items "
+        "say more than their accuracy."
+    )

@@ -1,0 +1,111 @@
+"""A table is declared once: its columns have a name, a title, a format and a sentence, wherever the table is shown.
+
+The name stands in CSV files, databases and frames. The title and the format are for people: terminal, notebook and page. The
+sentence is for the documentation. `crowdassay.results.show` draws tables; nothing else repeats a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+DASH = "–"  # for what is undefined
+
+
+def undefined(value: object) -> bool:
+    """Tell whether a cell has no value: nothing, or not a number."""
+    return value is None or value != value  # noqa: PLR0124  NaN
+
+
+FORMATS: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "count": lambda value: f"{value:,}",
+    "plain": lambda value: f"{value:g}",
+    "number": lambda value: f"{value:.2f}",
+    "signed": lambda value: f"{value:+.2f}",
+    "share": lambda value: f"{value:.0%}",
+    "precise share": lambda value: f"{value:.1%}",
+    "p": lambda value: "<.001" if value < 0.001 else f"{value:.3f}",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, or one that people see instead of several.
+
+    Parameters
+    ----------
+    name : str
+    title : str
+        What people read above it; the name with spaces by default.
+    format : str
+        A key of `FORMATS`.
+    about : str
+        A sentence for the documentation.
+    to : str
+        The name of the column that ends the range which this one begins: "3 to 5".
+
+    Examples
+    --------
+    >>> Column("best_rank", "may be", "count", to="worst_rank").cell({"best_rank": 1, "worst_rank": 3})
+    '1 to 3'
+    >>> Column("p", format="p").cell({"p": None})
+    '–'
+    """
+
+    name: str
+    title: str = ""
+    format: str = "text"
+    about: str = ""
+    to: str = ""
+
+    @property
+    def head(self) -> str:
+        """The title, or the name with spaces."""
+        return self.title or self.name.replace("_", " ")
+
+    def cell(self, row: Mapping[str, Any]) -> str:
+        """Return what people read in this column of a row."""
+        show, value = FORMATS[self.format], row[self.name]
+        if undefined(value):
+            return DASH
+        return f"{show(value)} to {show(row[self.to])}" if self.to else show(value)
+
+
+@dataclass(frozen=True)
+class TableOf:
+    """The declaration of a table.
+
+    Parameters
+    ----------
+    name : str
+        What its file is called.
+    columns : tuple of Column
+        In the order of the file.
+
+    Examples
+    --------
+    >>> heights = TableOf("heights", (Column("who"), Column("cm", "height", "plain")))
+    >>> table = heights.fill(who=["Ann", "Bob"], cm=[170.0, None])
+    >>> heights.cells(table.to_pylist(), ["cm", "who"])
+    (['height', 'who'], [['170', 'Ann'], ['–', 'Bob']])
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+
+    def fill(self, **values: Any) -> pa.Table:
+        """Return the table with these values; what is not declared is a mistake, what is not given is left out."""
+        unknown = values.keys() - {column.name for column in self.columns}
+        if unknown:
+            raise KeyError(f"the table '{self.name}' declares no column {sorted(unknown)}")
+        return pa.table({column.name: values[column.name] for column in self.columns if column.name in values})
+
+    def cells(self, rows: Iterable[Mapping[str, Any]], shown: Sequence[str | Column] = ()) -> tuple[list[str], list[list[str]]]:
+        """Return the titles and the rows as people read them; ``shown`` names the columns, or brings its own."""
+        known = {column.name: column for column in self.columns}
+        columns = [known[one] if isinstance(one, str) else one for one in shown or known]
+        return [column.head for column in columns], [[column.cell(row) for column in columns] for row in rows]

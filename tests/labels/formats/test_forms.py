@@ -1,0 +1,166 @@
+"""Forms with a row for each person, and JSON that gives labels by name."""
+
+import json
+
+import pytest
+
+from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.files import read_labels
+from support.exports import csv_text, json_lines, rows_of, write
+
+SAID = [("ann", "yes", "no", "yes"), ("bob", "no", "no", "yes"), ("cy", "yes", "", "no")]
+ROWS = sorted((f"is {n} rude?", who, said) for who, *answers in SAID for n, said in enumerate(answers) if said)
+ASKED = ["is 0 rude?", "is 1 rude?", "is 2 rude?"]
+
+
+@pytest.mark.parametrize("header", [["worker"], ["Timestamp", "Email Address"], ["Rater ID"]])
+def test_a_row_for_each_person_and_a_column_for_each_item(tmp_path, header):
+    before = ["3/1/2026 10:00"] * (len(header) - 1)
+    labels = read_labels(write(tmp_path / "form.csv", csv_text([*header, *ASKED], [[*before, *row] for row in SAID])))
+    assert rows_of(labels) == ROWS
+    assert (labels.report.format, labels.report.columns["worker"]) == ("forms", header[-1])
+    assert "'is 0 rude?', 'is 1 rude?', 'is 2 rude?'" in labels.report.notes[0]
+
+
+def test_a_form_without_names_numbers_its_rows(tmp_path):
+    lines = [["3/1/2026 10:00", *answers] for _, *answers in SAID]
+    labels = read_labels(write(tmp_path / "form.csv", csv_text(["Timestamp", *ASKED], lines)))
+    assert labels.workers.to_pylist() == ["0", "1", "2"]
+    assert "numbered by row" in labels.report.notes[1]
+
+
+def test_questions_of_another_kind_are_not_taken_for_items(tmp_path):
+    lines = [[who, age, *answers] for (who, *answers), age in zip(SAID, ("31", "45", "31"), strict=True)]
+    path = write(tmp_path / "form.csv", csv_text(["worker", "age", *ASKED], lines))
+    with pytest.raises(ColumnError, match="say `format='forms'`"):
+        read_labels(path)
+    with pytest.raises(ColumnError, match=r"not all answered alike \('age'; 'is 0 rude\?', .*`item_column`"):
+        read_labels(path, format="forms")
+    assert rows_of(read_labels(path, format="forms", item_column="is*")) == ROWS
+
+
+def test_a_survey_of_qualtrics_is_read_when_told_which_columns_are_items(tmp_path):
+    header = ["StartDate", "Duration (in seconds)", "ResponseId", "Q1", "Q2", "Q3_TEXT"]
+    lines = [
+        ["Start Date", "Duration (in seconds)", "Response ID", "Is a rude?", "Is b rude?", "Why?"],
+        ['{"ImportId":"startDate"}', '{"ImportId":"duration"}', '{"ImportId":"_recordId"}', '{"ImportId":"QID1"}', "", ""],
+        ["2026-01-01", "30", "R_1", "yes", "no", "because"],
+        ["2026-01-01", "40", "R_2", "no", "no", ""],
+    ]
+    path = write(tmp_path / "survey.csv", csv_text(header, lines))
+    with pytest.raises(DataError, match=r"survey of Qualtrics.*say `format='forms'`"):
+        read_labels(path)
+    labels = read_labels(path, format="forms", item_column="Q?")
+    assert rows_of(labels) == [("Q1", "R_1", "yes"), ("Q1", "R_2", "no"), ("Q2", "R_1", "no"), ("Q2", "R_2", "no")]
+    by_date = read_labels(path, format="forms", item_column="Q1", worker_column="Duration (in seconds)")
+    assert by_date.workers.to_pylist() == ["30", "40"]
+
+
+MAP = {"i1": {"ann": "a", "bob": "b"}, "i2": {"ann": "b", "bob": "b", "cy": "a"}}
+TRIPLES = [(item, worker, label) for item, labels in MAP.items() for worker, label in labels.items()]
+
+
+def test_an_object_of_objects_may_be_either_way_round(tmp_path):
+    path = write(tmp_path / "map.json", json.dumps(MAP))
+    with pytest.raises(
+        DataError, match=r"say `format='wide'` if the outer names are items.*`format='forms'` if the outer are workers"
+    ):
+        read_labels(path)
+    assert rows_of(read_labels(path, format="wide")) == TRIPLES
+    assert rows_of(read_labels(path, format="forms")) == sorted((worker, item, label) for item, worker, label in TRIPLES)
+
+
+def test_columns_by_row_are_what_pandas_writes(tmp_path):
+    path = write(tmp_path / "wide.json", json.dumps({"ann": {"7": "a", "9": "b"}, "bob": {"7": "b", "9": "b"}}))
+    found = [("7", "ann", "a"), ("7", "bob", "b"), ("9", "ann", "b"), ("9", "bob", "b")]
+    assert rows_of(read_labels(path, format="wide")) == found
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_labels_by_name_inside_an_item(tmp_path, lines):
+    records = [{"id": item, "text": "x", "votes": labels} for item, labels in MAP.items()]
+    text = json_lines(records) if lines else json.dumps({"made": "today", "items": records})
+    path = write(tmp_path / ("votes.jsonl" if lines else "votes.json"), text)
+    if lines:
+        with pytest.raises(DataError, match="'votes' give a label for each of several names; say `format='nested'`"):
+            read_labels(path)
+        assert rows_of(read_labels(path, format="nested")) == TRIPLES
+    path = write(path, text.replace('"votes"', '"annotators"'))  # which says that they are workers
+    assert rows_of(read_labels(path)) == TRIPLES
+
+
+def test_what_one_worker_said_of_many_items(tmp_path):
+    one = {"annotator": "ann", "exported": "today", "annotations": {"i1": {"chosen": "a"}, "i2": {"chosen": "b"}}}
+    path = write(tmp_path / "ann.json", json.dumps(one))
+    other = write(tmp_path / "bob.json", json.dumps({**one, "annotator": "bob", "annotations": {"i1": "b"}}))
+    assert rows_of(read_labels([path, other])) == [("i1", "ann", "a"), ("i1", "bob", "b"), ("i2", "ann", "b")]
+
+
+def test_judgements_in_the_only_list_of_an_object(tmp_path):
+    items = [{"id": item, "votes": [{"rater": w, "label": x} for w, x in labels.items()]} for item, labels in MAP.items()]
+    assert rows_of(read_labels(write(tmp_path / "a.json", json.dumps({"version": 1, "items": items})))) == TRIPLES
+
+
+def kili(author, name, **more):
+    return {"author": {"email": author, "id": "u"}, "jsonResponse": {"JOB_0": {"categories": [{"name": name}]}}, **more}
+
+
+def test_kili(tmp_path):
+    assets = [
+        {
+            "id": "k1",
+            "externalId": "a.jpg",
+            "content": "http://a",
+            "labels": [
+                kili("ann@x", "red", labelType="DEFAULT", secondsToLabel=4),
+                kili("bob@x", "red", labelType="DEFAULT", isLatestLabelForUser=False),
+                kili("bob@x", "blue", labelType="DEFAULT", isLatestLabelForUser=True),
+                kili("cy@x", "blue", labelType="REVIEW"),
+                kili("cy@x", "blue", labelType="AUTOSAVE"),
+                kili("m", "red", labelType="PREDICTION", modelName="m1"),
+            ],
+        },
+        {"id": "k2", "externalId": "b.jpg", "labels": [kili("ann@x", "red", labelType="DEFAULT")]},
+    ]
+    path = write(tmp_path / "kili.json", json.dumps(assets))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("k1", "ann@x", "red"), ("k1", "bob@x", "blue"), ("k2", "ann@x", "red")]
+    assert labels.report.dropped == {"replaced by a later label": 1, "reviews": 1, "drafts": 1}
+    assert labels.report.question == "JOB_0"
+    assert read_labels(path, item_column="externalId").items.to_pylist() == ["a.jpg", "b.jpg"]
+    assert ("k1", "model:m1", "red") in rows_of(read_labels(path, predictions=True))
+
+
+def test_an_id_of_rows_is_no_item(tmp_path):
+    header = ["id", "submission_id", "user", "label"]
+    path = write(tmp_path / "a.csv", csv_text(header, [(n, f"s{n // 2}", f"u{n % 2}", "xy"[n % 2]) for n in range(6)]))
+    with pytest.raises(ColumnError, match=r"'id' is different in every row.*'submission_id' tells items apart.*`item_column`"):
+        read_labels(path)
+    assert read_labels(path, item_column="submission_id").n_items == 3
+    assert read_labels(path, item_column="id").n_items == 6
+
+
+def test_the_only_id_that_workers_share_tells_items(tmp_path):
+    header = ["User ID", "Meme ID", "row_id", "age", "hateful"]
+    lines = [(f"u{n % 3}", f"m{n // 3}", n, 30 + n % 3, "ny"[n % 4 > 1]) for n in range(12)]
+    labels = read_labels(write(tmp_path / "a.csv", csv_text(header, lines)))
+    assert labels.report.columns == {"item": "Meme ID", "worker": "User ID", "label": "hateful"}
+    assert labels.n_items == 4
+
+
+def test_a_folder_of_brat_is_named(tmp_path):
+    write(tmp_path / "a.txt", "Anna is in Paris")
+    write(tmp_path / "a.ann", "T1\tPerson 0 4\tAnna\n")
+    with pytest.raises(DataError, match="brat annotation file"):
+        read_labels(tmp_path)
+
+
+def test_ids_that_a_form_sends_back_are_no_questions_and_short_rows_are_counted_over_all_files(tmp_path):
+    header = ["HITId", "WorkerId", "Answer.workerId", "Answer.hitId", "Answer.tone", "Approve", "Reject"]
+    paths = [
+        write(tmp_path / f"{n}.csv", csv_text(header, [(f"H{n}", w, w, f"H{n}", "ab"[w == "ann"]) for w in ("ann", "bob")]))
+        for n in range(3)
+    ]
+    labels = read_labels(paths)
+    assert labels.report.question == "tone"
+    assert labels.report.notes[0].endswith("(6 rows); what they lack is empty.")

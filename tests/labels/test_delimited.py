@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crowdassay.errors import DataError
+from crowdassay.labels import delimited
+from crowdassay.labels.delimited import Dialect
+from crowdassay.labels.files import read_labels
+from crowdassay.labels.ingest import spool_files
+from crowdassay.read_options import ReadOptions
+
+
+def sniff(path):
+    return delimited.sniff(path.read_bytes(), path)
+
+
+def read_slowly(path, dialect, positions):
+    return pa.Table.from_batches(delimited.read_slowly(lambda: path.open("rb"), path, dialect, positions))
+
+
+def write(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "separator", "header"),
+    [
+        ("a,b,c\n1;2;3;4,2,3\n", ",", ["a", "b", "c"]),
+        ("a;b;c\n1,5;2,5;3\n", ";", ["a", "b", "c"]),
+        ("a\tb\n1,2\t3\n", "\t", ["a", "b"]),
+        ("a|b\n1|2\n", "|", ["a", "b"]),
+        ('"a, x";b\n1;2\n', ";", ["a, x", "b"]),
+        ('a,"b\nc"\n1,2\n', ",", ["a", "b\nc"]),
+        ("what, when, why;b;c\n1;2;3\n4;5;6\n", ";", ["what, when, why", "b", "c"]),
+        ("alone\n1\n", ",", ["alone"]),
+        ("\ufeffa, b \n1,2\n", ",", ["a", "b"]),
+    ],
+)
+def test_sniff(tmp_path, text, separator, header):
+    assert sniff(write(tmp_path, text)) == Dialect(separator, header, starts_blank=False)
+
+
+def test_blank_lines_before_the_header_are_noticed(tmp_path):
+    assert sniff(write(tmp_path, "\n  \r\na,b\n1,2\n")) == Dialect(",", ["a", "b"], starts_blank=True, skip=2)
+    with pytest.raises(DataError, match=r"No labels found: .* is blank"):
+        sniff(write(tmp_path, "\n \n"))
+
+
+def test_a_header_in_another_encoding(tmp_path):
+    with pytest.raises(DataError, match=r"line 1 \(byte 0\)"):
+        sniff(write(tmp_path, b"\xe9,b\n"))
+    with pytest.raises(DataError, match="NUL bytes"):
+        sniff(write(tmp_path, "a,b\n".encode("utf-16-le")))
+
+
+def test_an_unclosed_quote_does_not_hide_the_header(tmp_path):
+    text = 'a,b\n1,"2\n' + "3,4\n" * 100_000
+    assert sniff(write(tmp_path, text)).header == ["a", "b"]
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_what_the_csv_module_writes_is_read_back(tmp_path_factory, rows, end):
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator=end, quoting=csv.QUOTE_ALL).writerows([("item", "label"), *rows])
+    path = write(tmp_path_factory.mktemp("csv"), buffer.getvalue())
+    table = read_slowly(path, sniff(path), [0, 1])
+    # A record of blank cells only still has all its fields, so it is kept.
+    assert list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == [
+        (left or None, right or None) for left, right in rows
+    ]
+
+
+def test_mixed_line_ends_and_blank_lines_are_read(tmp_path):
+    path = write(tmp_path, '\na,b\r\n1,2\n\n3,"x\r\ny"\r\n  \n5,6,\r7,8')
+    table = read_slowly(path, sniff(path), [1])
+    assert table["c0"].to_pylist() == ["2", "x\r\ny", "6", "8"]
+
+
+def test_ragged_lines_are_listed(tmp_path):
+    path = write(tmp_path, 'a,b\n1,"2\n2"\n1\n3,4\n1,2,3\n')
+    with pytest.raises(DataError, match=r"Line 4 of 'a.csv' has 1 fields, not the 2 of the header \(2 lines are wrong: 4, 6\)"):
+        read_slowly(path, sniff(path), [0])
+    path = write(tmp_path, "a,b\n" + "1\n" * 30)
+    with pytest.raises(DataError, match=r"30 lines are wrong: 2, .*, 21, \.\.\.\)"):
+        read_slowly(path, sniff(path), [0])
+
+
+@pytest.mark.parametrize("text", ['a,b\n1,2\n1,"2\n3,4\n', 'a,b\n1,2\n1,"2"x\n3,4\n', 'a,b\n1,2\n1,"' + "x" * 200_000])
+def test_a_bad_quote_names_the_line_where_its_record_starts(tmp_path, text):
+    path = write(tmp_path, text)
+    with pytest.raises(DataError, match=r"starts at line 3 of 'a\.csv' has a quote that is not closed"):
+        read_slowly(path, Dialect(",", ["a", "b"], starts_blank=False), [0])
+
+
+def test_bad_bytes_name_the_line(tmp_path):
+    path = write(tmp_path, b"a,b\n1,\xe9\n")
+    with pytest.raises(DataError, match=r"line 2 \(byte 6\)"):
+        read_slowly(path, sniff(path), [0])
+
+
+@pytest.mark.parametrize("first", ["", "sep=;\n", "SEP=;\r\n", '"sep=;"\n', "\ufeffsep=;\n"])
+@pytest.mark.parametrize("rest", ["item;worker;label\na;v;x\nb;w;y\n", "\n  \nitem;worker;label\na;v;x\nb;w;y\n"])
+def test_blank_lines_and_excels_line_that_names_the_separator_are_left_out(tmp_path, first, rest):
+    path = tmp_path / "labels.csv"
+    path.write_bytes((first + rest).encode())
+    labels = read_labels(path)
+    assert (labels.items.to_pylist(), labels.class_names) == (["a", "b"], ("x", "y"))
+    (tmp_path / "spool").mkdir()
+    spool = spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1)
+    assert (spool.n_labels, spool.classes.to_pylist()) == (2, ["x", "y"])
+    path.write_bytes((first + rest + "c;w\n").encode())
+    with pytest.raises(DataError, match=rf"Line {(first + rest).count(chr(10)) + 1} of 'labels.csv' has 2 fields"):
+        read_labels(path)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from crowdassay.errors import ColumnError, CrowdassayError, DataError
+from crowdassay.labels import source as source_module
+from crowdassay.labels.look import look
+from crowdassay.labels.source import open_source
+
+ROLES = ("item", "label")
+
+
+def read(path, **given):
+    source = open_source(look(path), ROLES, given)
+    return [tuple(row.values()) for row in source.read().to_pylist()], source.columns
+
+
+def test_only_what_is_asked_for_is_read_in_file_order(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("worker,answer,task\n" + "".join(f"w,{n},i{n}\n" for n in range(50_000)))
+    rows, columns = read(path)
+    assert rows == [(f"i{n}", str(n)) for n in range(50_000)]
+    assert columns == {"item": "task", "label": "answer"}
+
+
+QUIRKS = (
+    '"a","b"\n',
+    '"a,1",b\n',
+    '"a\n1",b\n',
+    '"a""q""",b\n',
+    "a,b\r\nc,d\n",
+    "a,b\n\nc,d",
+    "a ,b\n  c,d\n",
+    "a,b\n   \nc,d\n",
+    ",b\na,\n",
+    'a,""\n',
+    "NULL,NA\n",
+    "a\nb,c\n",
+    "a,b,c\n",
+    "a,b,\n",
+    'a,"b\nc,d\n',
+    'a,"b"x\n',
+    'a,b"x\n',
+    "a\x00,b\n",
+    "001,1e5\n",
+    "a\\,b\n",
+    "'a',b\n",
+    "#a,b\n",
+    ",\na,b\n",
+    '"a" ,b\n',
+    ' "a",b\n',
+    "a\x0b,b\x1c\n",
+    "a\u2028,b\x85\n",
+    '""\na,b\n',
+    "a\rb,c\n",
+    '"a\rb",c\n',
+    "",
+    "\ud800,b\n",
+)
+
+
+@pytest.mark.parametrize("text", QUIRKS)
+@pytest.mark.parametrize("lenient", [False, True])
+def test_a_small_file_is_read_as_a_large_one(tmp_path, monkeypatch, text, lenient):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"item,label\n{text}".encode("utf-8", "surrogatepass"))
+    found = []
+    for sample in (1 << 18, 0):
+        monkeypatch.setattr(source_module, "SAMPLE", sample)
+        try:
+            found.append(open_source(look(path), ROLES, {}, lenient=lenient).read().combine_chunks())
+        except CrowdassayError as error:
+            found.append(error.message)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ['we"ird', "it's", "a, b", "c0", "Ünï", "x'); DROP TABLE y; --"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_odd_column_names(tmp_path, name, kind):
+    path = tmp_path / f"a.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.table({name: ["i"], "label": ["x"]}), path)
+    elif kind == "csv":
+        quoted = name.replace('"', '""')
+        path.write_text(f'"{quoted}",label\ni,x\n', "utf-8")
+    else:
+        import json
+
+        path.write_text(json.dumps({name: "i", "label": "x"}), "utf-8")
+    assert read(path, item=name) == ([("i", "x")], {"item": name, "label": "label"})
+
+
+def test_parquet_keeps_what_encoding_understands_and_writes_the_rest_as_text(tmp_path):
+    import datetime
+    import decimal
+
+    path = tmp_path / "a.parquet"
+    days = [datetime.date(2020, 1, 2)]
+    pq.write_table(pa.table({"item": [2**62 + 1], "d": days, "e": [decimal.Decimal("1.50")], "b": [b"x"]}), path)
+    assert read(path, label="item", item="d")[0] == [("2020-01-02", 2**62 + 1)]
+    assert read(path, label="e", item="b")[0] == [("x", "1.50")]
+
+
+def test_parquet_that_is_none(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"item": ["i"] * 1000, "label": ["x"] * 1000}), path)
+    whole = path.read_bytes()
+    for broken in (whole[:-10], b"", b"item,label\n", whole[:4] + b"\xff" * 40 + whole[44:]):
+        path.write_bytes(broken)
+        with pytest.raises(DataError, match=r"'a\.parquet' is not a complete Parquet file"):
+            read(path)
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "[]", '["a"]', "[[1, 2]]"])
+def test_json_without_records(tmp_path, text):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"No labels found in 'a\.json'; it needs one JSON object per label"):
+        read(path)
+
+
+def test_folders_named_like_partitions_add_no_columns(tmp_path):
+    folder = tmp_path / "label=5"
+    folder.mkdir()
+    for path, text in ((folder / "a.csv", "item,x\n1,2\n"), (folder / "a.jsonl", '{"item": 1, "x": 2}')):
+        path.write_text(text)
+        with pytest.raises(ColumnError, match="No label column"):
+            read(path)
+
+
+def test_damage_to_the_footer_is_one_sentence(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"label": ["x", "y"], "item": ["i", "j"]}), path)
+    data = path.read_bytes()
+    path.write_bytes(data[:-200] + b"\xff" * 180 + data[-20:])  # the footer, which Arrow calls an OSError
+    with pytest.raises(DataError, match=r"is damaged, in its footer \(bytes [0-9,]+ to [0-9,]+\)"):
+        read(path)
+
+
+def test_a_key_that_comes_twice_is_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"item": "i", "label": "x", "label": "y"}\n', "utf-8")
+    with pytest.raises(DataError, match="a key comes twice"):
+        read(path)

@@ -1,0 +1,100 @@
+"""UTF-16 text is read as what it says, and what is broken in it is named."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from crowdassay.errors import DataError, FileError
+from crowdassay.labels import transcode
+from crowdassay.labels.files import read_labels, read_truth
+from crowdassay.labels.ingest import spool_files
+from crowdassay.labels.transcode import as_utf8, encoding_of
+from crowdassay.read_options import ReadOptions
+
+TEXT = "item\tworker\tlabel\r\na\té\tx\r\nb\t😀\ty\r\n"
+ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_spreadsheets_unicode_text(tmp_path, encoding, pack):
+    path = tmp_path / ("a.csv" if pack is bytes else "a.csv.gz")
+    path.write_bytes(pack(TEXT.encode(encoding)))
+    labels = read_labels(path)
+    assert labels.workers.to_pylist() == ["é", "😀"]
+    assert labels.report.source == path.name
+    assert labels.report.notes[0] == f"'{path.name}' was read as {encoding[:6].upper()} text."
+    assert read_truth(path).to_pydict() == {"item": ["a", "b"], "label": ["x", "y"]}
+
+
+def test_json_and_members_of_archives(tmp_path):
+    lines = '{"item": "a", "worker": "é", "label": "x"}\n{"item": "a", "worker": "v", "label": "y"}\n'
+    path = tmp_path / "a.jsonl"
+    path.write_bytes((lines + "{\n").encode("utf-16"))
+    assert read_labels(path, skip_bad=True).workers.to_pylist() == ["é", "v"]
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for user, label in (("ann", "x"), ("bob", "y")):
+            archive.writestr(f"{user}.jsonl", f'{{"id": 1, "text": "é", "label": ["{label}"]}}\n'.encode("utf-16"))
+    assert read_labels(tmp_path / "a.zip", format="doccano").workers.to_pylist() == ["ann", "bob"]
+
+
+def test_several_files_and_files_larger_than_memory(tmp_path):
+    paths = [tmp_path / "u16.csv", tmp_path / "u8.csv"]
+    paths[0].write_bytes(TEXT.encode("utf-16"))
+    paths[1].write_text("item,worker,label\nc,v,x\n", "utf-8")
+    note = "'u16.csv' was read as UTF-16 text."
+    labels = read_labels(paths)
+    assert (labels.items.to_pylist(), labels.report.notes[0]) == (["a", "b", "c"], note)
+    (tmp_path / "spool").mkdir()
+    spool = spool_files(paths, tmp_path / "spool", ReadOptions(), memory=10**9, threads=1)
+    assert (spool.workers.to_pylist(), spool.report.notes[0]) == (["é", "😀", "v"], note)
+
+
+@pytest.mark.parametrize("chunk", [3, 1 << 20])
+def test_what_is_broken_is_named_by_its_byte(tmp_path, monkeypatch, chunk):
+    """Characters, and pairs of surrogates, may be cut by the end of a chunk."""
+    monkeypatch.setattr(transcode, "BYTES_AT_A_TIME", chunk)
+    path, whole = tmp_path / "a.csv", TEXT.encode("utf-16")
+    path.write_bytes(whole)
+    with as_utf8(path) as (copy, _):
+        assert copy.read_bytes() == TEXT.encode()
+    assert not copy.exists()
+    path.write_bytes(whole[:-1])
+    with pytest.raises(DataError, match=rf"byte {len(whole) - 2} \(truncated data\)"):
+        read_labels(path)
+    path.write_bytes(whole + b"\x00\xd8\x20\x00")
+    with pytest.raises(DataError, match=rf"byte {len(whole)} \(illegal UTF-16 surrogate\)"):
+        read_labels(path)
+    path.write_bytes(whole + "c\0".encode("utf-16-le"))
+    with pytest.raises(DataError, match=r"Line 4 of 'a\.csv', UTF-16 text, holds a NUL"):
+        read_labels(path)
+
+
+def test_a_bomb_and_a_full_disk(tmp_path, monkeypatch):
+    bomb = tmp_path / "a.csv.gz"
+    bomb.write_bytes(gzip.compress((TEXT + "a\tw\tx\r\n" * 500_000).encode("utf-16")))
+    with pytest.raises(DataError, match="more than 100 times its size"):
+        read_labels(bomb)
+    if not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    path = tmp_path / "a.csv"
+    path.write_bytes((TEXT * 9999).encode("utf-16"))
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda **_: str(tmp_path / "full"))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.csv").symlink_to("/dev/full")
+    with pytest.raises(FileError, match=r"a copy in UTF-8 cannot be written .*No space left.*save it as UTF-8"):
+        transcode.utf8_copy(path, tmp_path)
+
+
+def test_utf8_is_left_alone(tmp_path):
+    for start in (b"item", b"i\0t\0", b"\0i\0t", b"i\0t\0e\0mx", b"", b"\xef\xbb\xbfitem"):
+        assert encoding_of(start) is None
+    path = tmp_path / "a.csv"
+    path.write_text(TEXT, "utf-8")
+    with as_utf8(path) as (same, notes):
+        assert (same, notes) == (path, [])
