@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reliability.md"
 MARK = "<!-- table -->\n"
 TEST = re.compile(r"^def (test_row_(\d\d)_\w+)", re.MULTILINE)
+FUNCTION = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
 
 ROWS = {
     1: ("Empty file, or header only", 'Error "no labels found", exit 1; in Python a `ValueError`; no output'),
@@ -120,216 +121,216 @@ BROKEN_ON_PURPOSE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "A class that nobody chose",
         "No item gets it, and a note says so",
-        ("fit/test_checks.py::test_a_class_that_nobody_chose_takes_no_part",),
+        ("test_a_class_that_nobody_chose_takes_no_part",),
     ),
     (
         "Broken text on its way to Spark: quoted newlines, long rows, Latin-1, broken JSON lines, an open quote",
         "The same words as from memory and files",
-        ("io/test_knocks.py::test_w2_text_on_its_way_to_spark_gets_the_same_checks",),
+        ("test_w2_text_on_its_way_to_spark_gets_the_same_checks",),
     ),
     (
         "`--missing -1` where labels are floating-point numbers, or spelt -1.0",
         "Left out, whatever the engine",
         (
-            "io/test_knocks.py::test_w3_missing_labels_in_a_column_of_floats",
-            "io/test_knocks.py::test_w3_missing_labels_in_text_however_they_are_spelt",
+            "test_w3_missing_labels_in_a_column_of_floats",
+            "test_w3_missing_labels_in_text_however_they_are_spelt",
         ),
     ),
     (
         "`--repeats last` with several files, from disk, or with times in nanoseconds",
         "Goes by time everywhere, to the last digit; refused where only some files have times",
         (
-            "io/test_knocks.py::test_w4_repeats_go_by_time_from_one_file_two_files_and_disk",
-            "io/test_knocks.py::test_w4_nanoseconds_as_numbers",
-            "io/test_knocks.py::test_w4_a_time_column_in_some_files_only",
+            "test_w4_repeats_go_by_time_from_one_file_two_files_and_disk",
+            "test_w4_nanoseconds_as_numbers",
+            "test_w4_a_time_column_in_some_files_only",
         ),
     ),
     (
         "Numerals that are not ASCII, or have underscores",
         "Texts: methods that need an order ask for `--order`",
-        ("io/test_knocks.py::test_w5_numerals_that_are_sorted_as_text_are_not_called_natural",),
+        ("test_w5_numerals_that_are_sorted_as_text_are_not_called_natural",),
     ),
     (
         "A fit that collapses, or disagrees with nearly every vote",
         "Left for another start or a simpler model, and a note says so",
         (
-            "fit/test_checks.py::test_a_fit_that_contradicts_the_votes_is_left",
-            "fit/test_checks.py::test_real_fits_that_collapsed",
+            "test_a_fit_that_contradicts_the_votes_is_left",
+            "test_real_fits_that_collapsed",
         ),
     ),
     (
         "A frame in one JSON object; lists and objects as labels",
         "The frame is read; the others refused by record",
-        ("io/test_knocks.py::test_w7_frames_in_one_json_object", "io/test_knocks.py::test_w7_lists_and_objects_are_no_labels"),
+        ("test_w7_frames_in_one_json_object", "test_w7_lists_and_objects_are_no_labels"),
     ),
     (
         "RMSE of classes 1, 2, 10",
         "Numbers use their values; other classes are said to be counted in steps",
-        ("metrics/test_scores.py::test_distances_are_those_of_the_numbers_or_of_the_steps",),
+        ("test_distances_are_those_of_the_numbers_or_of_the_steps",),
     ),
-    ("Results written into a model's folder", "Refused", ("cli/test_update.py::test_tables_do_not_go_into_a_model",)),
+    ("Results written into a model's folder", "Refused", ("test_tables_do_not_go_into_a_model",)),
     (
         "Outputs that would replace inputs: through patterns, folders, links; or files of yours under our names",
         "Refused before anything is read; a folder is ours by its marker alone",
         (
-            "faults/test_commands.py::test_what_is_read_is_not_written_over",
-            "faults/test_commands.py::test_what_somebody_keeps_under_our_names_is_not_simulated_over",
+            "test_what_is_read_is_not_written_over",
+            "test_what_somebody_keeps_under_our_names_is_not_simulated_over",
         ),
     ),
     (
         "Several updates of one model at once; the same labels again",
         "One after the other; what the model has is not counted twice",
         (
-            "cli/test_update.py::test_updates_at_once_lose_nothing",
-            "cli/test_update.py::test_conflicts_with_labels_of_the_model_follow_the_policy",
+            "test_updates_at_once_lose_nothing",
+            "test_conflicts_with_labels_of_the_model_follow_the_policy",
         ),
     ),
     (
         "Spark killed between two tables",
         "The old tables or the new ones",
-        ("engines/test_spark.py::test_results_appear_at_once",),
+        ("test_results_appear_at_once",),
     ),
     (
         "Folders and files of yours where we clean up",
         "Left alone without our marker",
-        ("io/test_knocks.py::test_l6_a_folder_of_the_users_own_is_left_alone",),
+        ("test_l6_a_folder_of_the_users_own_is_left_alone",),
     ),
     (
         "`--pseudonymise` from disk, and updates without it or with another salt",
         "No id leaks; a wrong salt is said",
         (
-            "io/test_knocks.py::test_s1_names_do_not_leak_from_disk",
-            "faults/test_knocks_more.py::test_updates_neither_bring_real_ids_nor_make_strangers_of_workers",
-            "faults/test_knocks_more.py::test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said",
+            "test_s1_names_do_not_leak_from_disk",
+            "test_updates_neither_bring_real_ids_nor_make_strangers_of_workers",
+            "test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said",
         ),
     ),
     (
         "A zip that lies about its sizes",
         "Refused within 16 MB",
-        ("io/test_knocks.py::test_s2_a_zip_that_lies_about_its_sizes",),
+        ("test_s2_a_zip_that_lies_about_its_sizes",),
     ),
     (
         "Formulas after `;`, a line feed, full-width signs, and in Spark's headers",
         "Quoted, or with an apostrophe",
         (
-            "io/test_knocks.py::test_s3_cells_that_a_spreadsheet_would_run",
-            "engines/test_spark.py::test_headers_that_a_spreadsheet_would_run",
+            "test_s3_cells_that_a_spreadsheet_would_run",
+            "test_headers_that_a_spreadsheet_would_run",
         ),
     ),
     (
         "NUL in text, Parquet, pairs, ratings, and in what Spark reads itself",
         "Refused everywhere",
         (
-            "io/test_knocks.py::test_s4_nul_is_refused_everywhere",
-            "io/test_knocks.py::test_s4_nul_is_refused_in_pairs_and_ratings",
-            "engines/test_spark.py::test_nul_in_what_spark_reads_itself",
+            "test_s4_nul_is_refused_everywhere",
+            "test_s4_nul_is_refused_in_pairs_and_ratings",
+            "test_nul_in_what_spark_reads_itself",
         ),
     ),
     (
         "Models that were changed and signed again",
         "Work, or are refused in one sentence",
         (
-            "persistence/test_saved.py::test_whatever_is_signed_again_works_or_is_refused_in_one_sentence",
-            "persistence/test_saved.py::test_codes_that_point_nowhere_never_reach_compiled_code",
-            "persistence/test_saved.py::test_brackets_in_brackets_are_no_model",
+            "test_whatever_is_signed_again_works_or_is_refused_in_one_sentence",
+            "test_codes_that_point_nowhere_never_reach_compiled_code",
+            "test_brackets_in_brackets_are_no_model",
         ),
     ),
     (
         "Ctrl-C or SIGTERM after everything was written, while Python tidies up",
         "Nothing: the exit code is that of the work",
-        ("faults/test_knocks_more.py::test_ctrl_c_when_all_is_done_changes_nothing",),
+        ("test_ctrl_c_when_all_is_done_changes_nothing",),
     ),
     (
         "Standard output or error closed",
         "Exit codes as ever",
         (
-            "faults/test_knocks_more.py::test_a_closed_stream_does_no_harm",
-            "faults/test_knocks_more.py::test_an_error_with_closed_standard_error_still_has_its_exit_code",
+            "test_a_closed_stream_does_no_harm",
+            "test_an_error_with_closed_standard_error_still_has_its_exit_code",
         ),
     ),
     (
         "A report under a limit of addresses",
         "Refused before the work",
-        ("faults/test_knocks_more.py::test_a_report_under_a_limit_of_addresses_is_refused_before_the_work",),
+        ("test_a_report_under_a_limit_of_addresses_is_refused_before_the_work",),
     ),
     (
         "Hundreds of classes",
         "Workers' tables have rows for the cells that occur; several starts are for few cells, long fits announced",
         (
-            "insight/test_cells.py::test_with_many_classes_workers_have_rows_for_their_cells",
-            "faults/test_knocks_more.py::test_several_starts_are_for_few_cells_and_long_fits_are_announced",
+            "test_with_many_classes_workers_have_rows_for_their_cells",
+            "test_several_starts_are_for_few_cells_and_long_fits_are_announced",
         ),
     ),
     (
         "Classes that differ in case alone, on Spark",
         "Kept apart",
-        ("engines/test_spark.py::test_classes_that_differ_in_case_alone",),
+        ("test_classes_that_differ_in_case_alone",),
     ),
     (
         "A file that DuckDB refuses, with `--memory`",
         "Read little by little",
         (
-            "io/test_knocks.py::test_c6_what_duckdb_refuses_is_still_read_little_by_little",
-            "cli/test_large.py::test_memory_is_kept_to",
+            "test_c6_what_duckdb_refuses_is_still_read_little_by_little",
+            "test_memory_is_kept_to",
         ),
     ),
     (
         "More workers than `--memory` has room for",
         "Refused before the fit, with what they take",
-        ("cli/test_large.py::test_more_workers_than_the_memory_has_room_for_are_refused_before_the_fit",),
+        ("test_more_workers_than_the_memory_has_room_for_are_refused_before_the_fit",),
     ),
     (
         "Ctrl-C while modules load",
         "Interrupted, exit 3",
-        ("faults/test_knocks_more.py::test_ctrl_c_while_modules_load_is_an_interruption",),
+        ("test_ctrl_c_while_modules_load_is_an_interruption",),
     ),
     (
         "JSON lines with late, many or sparse keys",
         "Read",
-        ("io/test_knocks.py::test_m1_json_lines_with_late_many_and_sparse_keys",),
+        ("test_m1_json_lines_with_late_many_and_sparse_keys",),
     ),
     (
         "Parquet files whose types differ; bytes that are no text",
         "Read as text; refused by column",
-        ("io/test_knocks.py::test_m2_parquet_files_whose_types_differ_and_bytes_that_are_no_text",),
+        ("test_m2_parquet_files_whose_types_differ_and_bytes_that_are_no_text",),
     ),
-    ("Fields of more than 131,072 characters", "Read", ("io/test_knocks.py::test_m3_fields_longer_than_the_csv_module_likes",)),
+    ("Fields of more than 131,072 characters", "Read", ("test_m3_fields_longer_than_the_csv_module_likes",)),
     (
         "Penalties and smoothing of 1e308",
         "Refused",
-        ("faults/test_numbers.py::test_penalties_that_are_no_numbers_are_refused",),
+        ("test_penalties_that_are_no_numbers_are_refused",),
     ),
     (
         "`Item` and `item`; labels that look the same; ids in floating-point columns",
         "Asked which; noted; written alike by every engine",
         (
-            "io/test_knocks.py::test_m5_columns_that_differ_in_case_only",
-            "io/test_knocks.py::test_m6_texts_that_look_the_same_are_noted",
-            "io/test_knocks.py::test_m7_ids_in_floats_are_written_alike",
-            "engines/test_spark.py::test_floating_point_ids_and_labels_are_written_as_in_memory",
+            "test_m5_columns_that_differ_in_case_only",
+            "test_m6_texts_that_look_the_same_are_noted",
+            "test_m7_ids_in_floats_are_written_alike",
+            "test_floating_point_ids_and_labels_are_written_as_in_memory",
         ),
     ),
     (
         "One bad time; a file replaced while it is read",
         "The row is named; noticed",
         (
-            "io/test_knocks.py::test_m8_one_bad_time_is_the_one_that_is_named",
-            "io/test_knocks.py::test_m9_a_file_replaced_while_it_is_read",
+            "test_m8_one_bad_time_is_the_one_that_is_named",
+            "test_m9_a_file_replaced_while_it_is_read",
         ),
     ),
     (
         "`--strict --quiet`; a password in an address; `--next`",
         "The reason is said; never repeated; what was written is said",
         (
-            "faults/test_knocks_more.py::test_strict_says_why_even_when_quiet",
-            "faults/test_knocks_more.py::test_no_message_repeats_a_password_and_no_address_becomes_a_folder",
-            "faults/test_knocks_more.py::test_a_file_of_items_to_label_next_is_written_and_said",
+            "test_strict_says_why_even_when_quiet",
+            "test_no_message_repeats_a_password_and_no_address_becomes_a_folder",
+            "test_a_file_of_items_to_label_next_is_written_and_said",
         ),
     ),
     (
         "Exports with short rows, blank lines, byte order marks, any separator",
         "Every judgement that is there, and nothing else",
-        ("io/formats/test_wild.py::test_short_rows_blank_lines_marks_and_separators",),
+        ("test_short_rows_blank_lines_marks_and_separators",),
     ),
 )
 FIRST = len(ROWS) + 1
@@ -337,10 +338,10 @@ ROWS |= {n: (fault, outcome) for n, (fault, outcome, _) in enumerate(BROKEN_ON_P
 # Rows whose tests are named after what they are about.
 ELSEWHERE: dict[int, tuple[str, ...]] = {
     **{n: shown for n, (*_, shown) in enumerate(BROKEN_ON_PURPOSE, FIRST)},
-    25: ("persistence/test_saved.py::test_damage_is_found",),
+    25: ("test_damage_is_found",),
     33: (
-        "engines/test_spark.py::test_a_lost_executor_changes_nothing",
-        "engines/test_spark.py::test_executors_without_the_package",
+        "test_a_lost_executor_changes_nothing",
+        "test_executors_without_the_package",
     ),
 }
 # Why a row has no test yet.
@@ -348,17 +349,19 @@ NOT_YET: dict[int, str] = {}
 
 
 def tests() -> dict[int, list[str]]:
-    """Return the tests by row: every function `test_row_NN_...` under tests/."""
+    """Return the tests by row: every function `test_row_NN_...` under tests/, and those that a row names."""
     found: dict[int, list[str]] = {}
+    homes: dict[str, str] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for name, row in TEST.findall(path.read_text(encoding="utf-8")):
-            found.setdefault(int(row), []).append(f"`{path.relative_to(ROOT / 'tests')}::{name}`")
+        text, place = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT / "tests"))
+        homes |= dict.fromkeys(FUNCTION.findall(text), place)
+        for name, row in TEST.findall(text):
+            found.setdefault(int(row), []).append(f"`{place}::{name}`")
     for row, names in ELSEWHERE.items():
         for name in names:
-            path, function = name.split("::")
-            if f"def {function}(" not in (ROOT / "tests" / path).read_text(encoding="utf-8"):
+            if name not in homes:
                 raise LookupError(f"there is no test {name}")
-            found.setdefault(row, []).append(f"`{name}`")
+            found.setdefault(row, []).append(f"`{homes[name]}::{name}`")
     return found
 
 

@@ -50,7 +50,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     [wheel] = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"crowdassay", f"crowdassay-{__version__}.dist-info"}
-    assert {"crowdassay/report/assets/report.html", "crowdassay/py.typed", "crowdassay/datasets/registry.json"} <= set(names)
+    assert {"report.html", "py.typed", "registry.json", "constants.json", "001.sql", "page.html"} <= {
+        name.rpartition("/")[2] for name in names
+    }
 
 
 def test_the_archive_holds_what_it_takes_to_test_and_build(built):

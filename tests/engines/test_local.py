@@ -96,7 +96,7 @@ def test_kernels_are_cached_where_the_package_cannot_be_written(tmp_path):
 
     package = tmp_path / "site" / "crowdassay"
     shutil.copytree(Path(crowdassay.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "kernels" / "__pycache__").touch()
+    (package / "engines" / "kernels" / "__pycache__").touch()
     home = tmp_path / "home"
     home.mkdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
