@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from crowdassay.judges.rated import Rated
-from crowdassay.labels.text import distinct, short
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.charts import SCHEMA, confusion_chart
 from crowdassay.results.report.theme import AMBER, BLUE, CONFIG, GREY, INK, ORANGE
+from crowdassay.text import distinct, short
 
 WAYS = ("people with the judges' help", "people alone", "judges alone claim")
 COLOURS = [BLUE, GREY, ORANGE]

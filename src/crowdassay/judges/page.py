@@ -19,12 +19,12 @@ from crowdassay.judges.sentences import (
     to_do,
     to_drop,
 )
-from crowdassay.labels.text import short
 from crowdassay.labels.values import counted
 from crowdassay.labels.write import write_bytes
 from crowdassay.results.report.build import check_report
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.html import asset, render
+from crowdassay.text import short
 from crowdassay.version import VERSION
 
 ROWS_SHOWN = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from crowdassay.labels.text import short
+from crowdassay.text import short
 
 NOTHING = ""
 CELL = "padding:.15rem .8rem .15rem 0;text-align:{};font-variant-numeric:tabular-nums"

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.labels.text import short
 from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.charts import _chart, _tooltip
 from crowdassay.results.report.theme import AMBER, BLUE, CLASSES, GREY, INK
+from crowdassay.text import short
 
 MOST_NAMED = 30  # elements of a facet that are named in the map
 NAMES_ACROSS = 3  # names side by side

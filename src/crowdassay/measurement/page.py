@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from crowdassay.labels.text import short
 from crowdassay.labels.values import counted
 from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.charts import fit_chart, wright_map
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.measurement.sections import MOST_ROWS, scale_section, sections_of_tests
 from crowdassay.results.report.findings import Findings, Section, number, small
+from crowdassay.text import short
 
 
 def measuring_page(model: ManyFacet, title: str | None, interactions: list[tuple[str, str, pa.Table]]) -> Findings:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from crowdassay.labels.text import short
 from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.measurement.interactions import drift
 from crowdassay.results.report.findings import Section, number, small
+from crowdassay.text import short
 
 MOST_ROWS = 15
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.labels.text import short
 from crowdassay.labels.values import counted
 from crowdassay.ranking.bradley_terry import BradleyTerry
 from crowdassay.ranking.tables import agreement, ranking_table
@@ -15,6 +14,7 @@ from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.charts import _chart, _names, _tooltip
 from crowdassay.results.report.findings import Findings, Section, number
 from crowdassay.results.report.theme import BLUE, INK
+from crowdassay.text import short
 
 MOST_RANKED, MOST_IN_MATRIX, NUMBERED = 80, 40, 20
 ROWS_SHOWN = 15

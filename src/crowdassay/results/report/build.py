@@ -12,7 +12,6 @@ from crowdassay.findings.calibration import calibration_error
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.money import count_money
 from crowdassay.findings.totals import Against
-from crowdassay.labels.text import short
 from crowdassay.labels.values import counted
 from crowdassay.labels.write import check_writable, write_bytes
 from crowdassay.results.report import overview, sections
@@ -21,6 +20,7 @@ from crowdassay.results.report.contents import shown_contents
 from crowdassay.results.report.downloads import downloads
 from crowdassay.results.report.gallery import Gallery
 from crowdassay.results.report.html import asset, render, templates
+from crowdassay.text import short
 from crowdassay.version import VERSION
 
 

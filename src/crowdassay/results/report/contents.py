@@ -12,7 +12,7 @@ import numpy as np
 
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import hardness
-from crowdassay.labels.text import short
+from crowdassay.text import short
 
 PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".webp": "webp"}
 LONGEST_TEXT = 280  # characters of a text

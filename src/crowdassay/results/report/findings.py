@@ -6,26 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crowdassay.labels.text import short
 from crowdassay.labels.write import write_bytes
 from crowdassay.results.report.build import check_report
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.html import asset, render
+from crowdassay.results.show import Section as Section  # those who make pages find it here
+from crowdassay.text import short
 from crowdassay.version import VERSION
 
 FIXED = ("map", "matrix")  # charts that keep their size; the others fill the page
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page; its chart is the one named by its id."""
-
-    id: str
-    title: str
-    text: str = ""
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from crowdassay.findings.calibration import calibration
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.scores import without_gold
 from crowdassay.findings.totals import Against
-from crowdassay.labels.text import distinct
 from crowdassay.labels.truth import match_truth
 from crowdassay.planning.job import assess, curve_records
 from crowdassay.planning.state import State
 from crowdassay.results.report import charts, records
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.curves import curve_chart
+from crowdassay.text import distinct
 
 FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 

@@ -11,8 +11,8 @@ from crowdassay.findings.insight import Insight
 from crowdassay.findings.money import KNOWN_ITEMS, Money, further_labels, wants_known_items
 from crowdassay.findings.notes import ABOUT_WORKERS
 from crowdassay.findings.totals import Against
-from crowdassay.labels.text import short
 from crowdassay.labels.values import counted
+from crowdassay.text import short
 
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
 WORKERS_NAMED = 4  # workers named on a card for each verb

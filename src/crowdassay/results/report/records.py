@@ -10,7 +10,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import disputed
 from crowdassay.findings.totals import BINS
-from crowdassay.labels.text import distinct, short
+from crowdassay.text import distinct, short
 
 MOST_WORKERS = 1500  # points of the workers' chart
 MOST_CELLS = 12_000  # cells of all heat maps together

@@ -9,9 +9,9 @@ import numpy as np
 from crowdassay.findings.advice import ORDER, UNKNOWN, shown_seconds
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import hardest
-from crowdassay.labels.text import short
 from crowdassay.labels.values import counted
 from crowdassay.results.report.contents import ROWS_SHOWN, Contents
+from crowdassay.text import short
 
 MOST_ROWS = 400  # workers in the table
 NAMES = 6  # workers named for one answer

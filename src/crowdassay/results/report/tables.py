@@ -11,12 +11,12 @@ from crowdassay.errors import CrowdassayError
 from crowdassay.findings.advice import ORDER
 from crowdassay.findings.insight import Insight
 from crowdassay.labels.html import table
-from crowdassay.labels.text import short
 from crowdassay.labels.values import counted
 from crowdassay.results.report.chart import Chart, render_svg
 from crowdassay.results.report.gallery import Gallery
 from crowdassay.results.report.overview import cards, worth_knowing
 from crowdassay.results.report.theme import ACTIONS
+from crowdassay.text import short
 
 ROWS_SHOWN = 8
 WIDTH = 300

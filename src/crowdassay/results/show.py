@@ -1,0 +1,71 @@
+"""Declared tables, drawn: on the terminal, and as sections of a page. `crowdassay.tables.TableOf.html` serves notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from crowdassay.tables import Column, Row, TableOf
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page; its chart is the one named by its id. ``sides`` says where the cells of each column stand."""
+
+    id: str
+    title: str
+    text: str = ""
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    note: str = ""
+    sides: Sequence[str] = ()
+
+    def side(self, place: int) -> str:
+        """Return on which side the cells of a column stand; unless told, figures follow a first column of names."""
+        return self.sides[place] if self.sides else "right" if place else "left"
+
+
+def terminal() -> Console:
+    """Return where commands print: nothing that comes from the data is taken for markup or coloured."""
+    from rich.console import Console  # noqa: PLC0415  only commands print
+
+    return Console(highlight=False, markup=False)
+
+
+def print_table(
+    console: Console,
+    table: TableOf,
+    rows: pa.Table | Iterable[Row],
+    shown: Sequence[str | Column] = (),
+    *,
+    title: str | None = None,
+) -> None:
+    """Print a table, all declared columns or those of ``shown``."""
+    from rich.table import Table  # noqa: PLC0415  only commands print
+
+    heads, body = table.cells(rows, shown)
+    drawn = Table(*heads, title=title, title_justify="left")
+    for cells in body:
+        drawn.add_row(*cells)
+    console.print(drawn)
+
+
+def table_section(
+    name: str,
+    title: str,
+    table: TableOf,
+    rows: pa.Table | Iterable[Row],
+    shown: Sequence[str | Column] = (),
+    *,
+    text: str = "",
+    note: str = "",
+) -> Section:
+    """Return the section of a page that shows a table, below the chart of that name if the page has one."""
+    heads, body = table.cells(rows, shown)
+    return Section(name, title, text, heads, body, note, [column.side for column in table.shown(shown)])
