@@ -9,7 +9,8 @@ from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.charts import fit_chart, wright_map
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.measurement.sections import MOST_ROWS, scale_section, sections_of_tests
-from crowdassay.results.report.findings import Findings, Section, number, small
+from crowdassay.results.report.findings import Findings, number, small
+from crowdassay.results.show import Section
 from crowdassay.text import short
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.measurement.interactions import drift
-from crowdassay.results.report.findings import Section, number, small
+from crowdassay.results.report.findings import number, small
+from crowdassay.results.show import Section
 from crowdassay.text import short
 
 MOST_ROWS = 15

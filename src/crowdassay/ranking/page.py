@@ -12,8 +12,9 @@ from crowdassay.ranking.bradley_terry import BradleyTerry
 from crowdassay.ranking.tables import agreement, ranking_table
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.charts import _chart, _names, _tooltip
-from crowdassay.results.report.findings import Findings, Section, number
+from crowdassay.results.report.findings import Findings, number
 from crowdassay.results.report.theme import BLUE, INK
+from crowdassay.results.show import Section
 from crowdassay.text import short
 
 MOST_RANKED, MOST_IN_MATRIX, NUMBERED = 80, 40, 20

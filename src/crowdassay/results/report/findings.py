@@ -10,7 +10,7 @@ from crowdassay.labels.write import write_bytes
 from crowdassay.results.report.build import check_report
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.html import asset, render
-from crowdassay.results.show import Section as Section  # those who make pages find it here
+from crowdassay.results.show import Section
 from crowdassay.text import short
 from crowdassay.version import VERSION
 
