@@ -4,8 +4,72 @@ import json
 
 import pytest
 
-from crowdassay.cli.gates import FIGURES, failures, read_gates
+from crowdassay.cli.gates import (
+    AGGREGATE_FIGURES,
+    aggregate_conditions,
+    aggregate_figures,
+    check_conditions,
+    read_conditions,
+)
+from crowdassay.cli.rate import figures as rate_figures
 from crowdassay.errors import ParameterError
+
+FACTS = {
+    "rate": {"pass": {"estimate": 0.91, "low": 0.85, "high": 0.95}, "v1.2 fail": {"low": 0.1}},
+    "worth": 2.5,
+    "n_people_labels": 50,
+    "judges": [{"judge": "gpt-4.1", "accuracy": {"low": 0.7}, "kappa": None}],
+    "by": {"model.a": {"rate": {"pass": {"low": 0.4}}}},
+    "settled": True,
+}
+
+
+def check(text, facts=FACTS):
+    [gate] = check_conditions(read_conditions([text], "pass_rate.low < 0.9"), *rate_figures(facts))
+    return gate
+
+
+def failures(texts, summary, *, truth):
+    gates = check_conditions(aggregate_conditions(texts, truth=truth), aggregate_figures(summary))
+    return [str(gate) for gate in gates if gate.failed]
+
+
+@pytest.mark.parametrize(
+    ("text", "failed", "value"),
+    [
+        ("pass_rate.low < 0.9", True, 0.85),
+        ("pass_rate.low<0.8", False, 0.85),
+        ("rate.pass.high >= 95%", True, 0.95),
+        ("pass.estimate > 0.5", True, 0.91),
+        ("worth < 3", True, 2.5),
+        ("n_people_labels < 30", False, 50),
+        ("v1.2 fail_rate.low > 0.05", True, 0.1),
+        ("judges.gpt-4.1.accuracy.low < 0.8", True, 0.7),
+        ("by.model.a.rate.pass.low <= 0.4", True, 0.4),
+    ],
+)
+def test_conditions_hold_or_not(text, failed, value):
+    gate = check(text)
+    assert (gate.failed, gate.value) == (failed, value)
+    assert gate.as_dict() == {"condition": text, "value": value, "failed": failed}
+
+
+@pytest.mark.parametrize("text", ["", "pass_rate.low", "pass_rate.low < high", "< 3", "a << 3"])
+def test_what_is_no_condition_is_a_sentence(text):
+    with pytest.raises(ParameterError, match=r"pass_rate\.low < 0\.9|there is no"):
+        check(text)
+
+
+@pytest.mark.parametrize("name", ["pas_rate.low", "pass_rate", "settled", "judges.gpt-4.1.accuracy.low.more"])
+def test_unknown_figures_are_refused_and_some_that_there_are_named(name):
+    with pytest.raises(ParameterError, match=rf"there is no '{name}'; there are 'pass_rate\.low', 'v1\.2 fail_rate\.low'"):
+        check(f"{name} < 1")
+
+
+def test_what_could_not_be_told_fails():
+    gate = check("judges.gpt-4.1.kappa < 1")
+    assert (gate.failed, gate.value) == (True, None)
+    assert str(gate) == "judges.gpt-4.1.kappa is unknown, so that 'judges.gpt-4.1.kappa < 1' cannot be told."
 
 
 @pytest.fixture
@@ -39,14 +103,14 @@ def test_json_holds_what_a_pipeline_asks_about(run, story):
 
 
 @pytest.mark.parametrize("text", ["nonsense", "error > 5", "settled >> 1", "tied > x", "tied > 1.2.3"])
-def test_conditions_that_are_none_are_refused(text):
-    with pytest.raises(ParameterError, match="estimated_error > 5%"):
-        read_gates([text], truth=True)
+def test_conditions_that_are_none_are_refused_before_anything_is_computed(text):
+    with pytest.raises(ParameterError, match=r"estimated_error > 5%|there is no '.*'; there are 'estimated_error'"):
+        aggregate_conditions([text], truth=True)
 
 
 def test_an_error_rate_needs_a_truth():
     with pytest.raises(ParameterError, match="--truth"):
-        read_gates(["error_rate > 1%"], truth=False)
+        aggregate_conditions(["error_rate > 1%"], truth=False)
 
 
 def test_every_figure_can_be_asked_about():
@@ -54,9 +118,8 @@ def test_every_figure_can_be_asked_about():
         "estimated_error": {"rate": 0.1}, "error_rate": 0.2, "n_settled": 5, "n_items": 10, "n_tied": 1, "n_labels": 30,
         "flagged_workers": [{"action": "remove"}, {"action": "retrain"}], "converged": False,
     }  # fmt: skip
-    gates = read_gates([f"{name} >= 0" for name in FIGURES], truth=True)
-    assert len(failures(gates, summary)) == len(FIGURES)
-    assert failures(read_gates(["flagged > 2", "not_converged < 1", "settled != 50%"], truth=True), summary) == []
+    assert len(failures([f"{name} >= 0" for name in AGGREGATE_FIGURES], summary, truth=True)) == len(AGGREGATE_FIGURES)
+    assert failures(["flagged > 2", "not_converged < 1", "settled != 50%"], summary, truth=True) == []
 
 
 def test_what_is_unknown_does_not_pass():
@@ -64,7 +127,7 @@ def test_what_is_unknown_does_not_pass():
         "estimated_error": None, "n_settled": 0, "n_items": 1, "n_tied": 0, "n_labels": 1, "flagged_workers": [],
         "converged": True,
     }  # fmt: skip
-    assert "cannot be told" in failures(read_gates(["estimated_error > 5%"], truth=False), summary)[0]
+    assert "cannot be told" in failures(["estimated_error > 5%"], summary, truth=False)[0]
 
 
 @pytest.mark.parametrize(

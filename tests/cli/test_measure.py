@@ -153,12 +153,12 @@ def test_rank_refuses(run, pairs, options, code, words):
 def test_conditions_end_a_run_with_exit_code_one(run, ratings, pairs, tmp_path):
     code, said, error = run("rank", pairs, "--fail-if", "m3.rank > 1", "--fail-if", "m0.worst_rank > 3", "--json")
     assert code == 1
-    assert "Failed: m3.rank > 1 (it is 4)." in error
+    assert "Failed: m3.rank is 4, and the run fails if m3.rank > 1." in error
     gates = json.loads(said)["gate"]
     assert [gate["failed"] for gate in gates] == [True, False]
     assert run("rank", pairs, "--fail-if", "n_parts > 1")[0] == 0
     code, _, error = run("measure", ratings, "--facets", "rater,task", "--fail-if", "rater.reliability > 10%")
-    assert (code, "Failed: rater.reliability > 10%" in error) == (1, True)
+    assert (code, "and the run fails if rater.reliability > 10%." in error) == (1, True)
     page = tmp_path / "page.html"
     for command, bad, message in (
         (("rank", pairs), "m9.rank > 1", "there is no 'm9.rank'"),

@@ -59,7 +59,7 @@ def test_the_gate_fails_with_exit_code_one_and_still_prints(run, verdicts):
     code, out, err = run("rate", path, "--people", "person0", "--json", "--fail-if", "pass_rate.low < 0.9")
     assert code == 1
     assert json.loads(out)["gate"][0]["failed"] is True
-    assert "Failed: pass_rate.low < 0.9" in err
+    assert "and the run fails if pass_rate.low < 0.9." in err
     assert run("rate", path, "--people", "person0", "--json", "--fail-if", "pass_rate.low < 0.01")[0] == 0
     code, out, err = run("rate", path, "--people", "person0", "--fail-if", "pass_rate low")
     assert (code, out) == (2, "")

@@ -83,14 +83,14 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
     from crowdassay.cli.costs import check_cost, read_cost
-    from crowdassay.cli.gates import failures, read_gates
+    from crowdassay.cli.gates import aggregate_conditions, aggregate_figures, check_conditions, tell_failures
     from crowdassay.cli.progress import progress_line, working
     from crowdassay.cli.summary import tell
     from crowdassay.labels.tables import MODEL_FILES, OURS
     from crowdassay.results.summary import summarise
 
     chosen, estimator = choose(method, options)
-    gates = read_gates(options["fail_if"], truth=options["truth"] is not None)
+    conditions = aggregate_conditions(options["fail_if"], truth=options["truth"] is not None)
     check_cost(options["cost"], labels)
     if options["out"] is not None:
         check_out(options["out"], spark=options["engine"] == "spark")
@@ -108,12 +108,13 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             estimator.fit(holder, progress=progress, announce=announce, **known)
         result = estimator.result_
         summary, failed = None, []
-        if options["out"] is not None or not options["quiet"] or gates:
+        if options["out"] is not None or not options["quiet"] or conditions:
             with working("Describing workers and items ...", quiet=quiet):
                 paid = read_cost(options["cost"], labels, holder.facts)
                 ordered = chosen.ordered or bool(options["ordered"])
                 summary = summarise(result, chosen.name, ordered=ordered, cost=paid)
-            failed = failures(gates, summary)
+            gates = check_conditions(conditions, aggregate_figures(summary))
+            failed = [str(gate) for gate in gates if gate.failed]
             if gates:
                 summary["failed_gates"] = failed
         if options["out"] is not None and summary is not None:
@@ -127,9 +128,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             tell(result, summary, options)
     if options["strict"] and not result.converged:
         failed = [*failed, f"The fit did not converge, and --strict demands it; raise --max-iter from {result.n_iter}."]
-    for words in failed:
-        click.echo(f"Failed: {words}", err=True)
-    return int(bool(failed))
+    return tell_failures(failed)
 
 
 def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) -> None:

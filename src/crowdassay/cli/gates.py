@@ -1,45 +1,170 @@
-"""`--fail-if`: conditions on a result under which a run ends with exit code 1, for pipelines."""
+"""`--fail-if`: conditions on figures, by name, under which a run ends with exit code 1. Every command uses this gate."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import click
+
 from crowdassay.errors import ParameterError
-from crowdassay.judges.gate import SIGNS, Condition, parse_condition
+from crowdassay.labels.values import listed, shown
 
-FIGURES = {
-    "estimated_error": "expected share of wrong labels",
-    "error_rate": "share of wrong labels against --truth",
-    "settled": "share of items that are settled",
-    "unsettled": "number of items that are not",
-    "tied": "number of ties",
-    "flagged": "number of workers that need attention",
-    "removed": "number of workers to remove",
-    "labels_per_item": "mean number of labels",
-    "not_converged": "1 if the fit did not converge",
-}
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|==|!=|<|>)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*(%?)\s*")
+FIGURES_NAMED = 12  # figures that an error message names
+AGGREGATE_FIGURES = (
+    "estimated_error", "error_rate", "settled", "unsettled", "tied", "flagged", "removed", "labels_per_item", "not_converged",
+)  # fmt: skip
 
 
-def read_gates(texts: Sequence[str], *, truth: bool) -> list[Condition]:
-    """Return the conditions that were given, or say what is wrong with one."""
-    gates = []
+@dataclass(frozen=True)
+class Condition:
+    """A condition under which the run fails.
+
+    Attributes
+    ----------
+    text : str
+        As it was given.
+    name : str
+        Of the figure; dots lead into figures that are themselves tables of figures.
+    sign : {'<', '<=', '>', '>=', '==', '!='}
+    limit : float
+    """
+
+    text: str
+    name: str
+    sign: str
+    limit: float
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A condition that was checked.
+
+    Attributes
+    ----------
+    condition : Condition
+    value : float or None
+        Of the figure; None where it could not be told, which fails the run.
+    """
+
+    condition: Condition
+    value: float | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run fails."""
+        return self.value is None or bool(SIGNS[self.condition.sign](self.value, self.condition.limit))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what JSON and pages show."""
+        return {"condition": self.condition.text, "value": self.value, "failed": self.failed}
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.condition.name} is unknown, so that '{self.condition.text}' cannot be told."
+        return f"{self.condition.name} is {self.value:.4g}, and the run fails if {self.condition.text}."
+
+
+def read_conditions(texts: Iterable[str], example: str, known: Sequence[str] = ()) -> list[Condition]:
+    """Return the conditions that were given; one that cannot be read is refused before anything is computed.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    example : str
+        How a condition of this command may look.
+    known : sequence of str
+        The figures' names, where they do not depend on the data.
+
+    Examples
+    --------
+    >>> read_conditions(["pass_rate.low < 90%"], "pass_rate.low < 0.9")[0].limit
+    0.9
+    """
+    conditions = []
     for text in texts:
-        try:
-            gate = parse_condition(text)
-        except ParameterError:
-            gate = None
-        if gate is None or gate.name not in FIGURES:
-            names = ", ".join(FIGURES)
-            raise ParameterError(f"--fail-if takes a condition such as 'estimated_error > 5%', not '{text}'; figures: {names}.")
-        if gate.name == "error_rate" and not truth:
-            raise ParameterError("--fail-if error_rate needs --truth to compare with; estimated_error does not.")
-        gates.append(gate)
+        match = CONDITION.fullmatch(text)
+        if not match:
+            raise ParameterError(f"--fail-if {shown(text)} is no condition; write it like '{example}'.")
+        name, sign, number, percent = match.groups()
+        if known and name not in known:
+            raise no_such_figure(name, known)
+        conditions.append(Condition(text.strip(), name, sign, float(number) / (100 if percent else 1)))
+    return conditions
+
+
+def check_conditions(
+    conditions: Iterable[Condition], figures: Mapping[str, Any], named: Iterable[str] | None = None
+) -> list[Gate]:
+    """Return each condition with the value of its figure.
+
+    Parameters
+    ----------
+    conditions : iterable of Condition
+    figures : mapping
+        Numbers by name, mappings of more of them, or lists of records of judges; None for what could not be told.
+    named : iterable of str, optional
+        Figures that the message on an unknown one names; those of the first level by default.
+
+    Examples
+    --------
+    >>> [gate] = check_conditions(read_conditions(["a.b > 5%"], "x > 1"), {"a": {"b": 0.1}})
+    >>> gate.failed, str(gate)
+    (True, 'a.b is 0.1, and the run fails if a.b > 5%.')
+    """
+    gates = []
+    for one in conditions:
+        found, value = _find(one.name, figures)
+        if isinstance(value, bool) or not (found and isinstance(value, int | float | None)):
+            raise no_such_figure(one.name, figures if named is None else named)
+        gates.append(Gate(one, value))
     return gates
 
 
-def figures(summary: dict[str, Any]) -> dict[str, float | None]:
-    """Return what conditions may ask about, from a summary."""
+def tell_failures(failed: Iterable[object]) -> int:
+    """Print why the run fails, a sentence for each gate or other reason; return the exit code."""
+    reasons = list(failed)
+    for reason in reasons:
+        click.echo(f"Failed: {reason}", err=True)
+    return int(bool(reasons))
+
+
+def no_such_figure(name: str, known: Iterable[str]) -> ParameterError:
+    """Return the error that names the figures there are."""
+    return ParameterError(f"--fail-if: there is no {shown(name)}; there are {listed(known, FIGURES_NAMED)}.")
+
+
+def _find(path: str, figures: Any) -> tuple[bool, Any]:
+    """Follow dotted names and return whether there is such a figure, and it; names may hold dots: the longest counts."""
+    if isinstance(figures, list):
+        figures = {str(record.get("judge", n)): record for n, record in enumerate(figures) if isinstance(record, Mapping)}
+    if not isinstance(figures, Mapping):
+        return False, None
+    for key in sorted(map(str, figures), key=len, reverse=True):
+        if path == key:
+            return True, figures[key]
+        if path.startswith(f"{key}."):
+            return _find(path[len(key) + 1 :], figures[key])
+    return False, None
+
+
+def aggregate_conditions(texts: Iterable[str], *, truth: bool) -> list[Condition]:
+    """Return the conditions given to `crowdassay aggregate`."""
+    conditions = read_conditions(texts, "estimated_error > 5%", AGGREGATE_FIGURES)
+    if not truth and any(one.name == "error_rate" for one in conditions):
+        raise ParameterError("--fail-if error_rate needs --truth to compare with; estimated_error does not.")
+    return conditions
+
+
+def aggregate_figures(summary: dict[str, Any]) -> dict[str, float | None]:
+    """Return what conditions may ask about, from the summary of an aggregation."""
     error = summary["estimated_error"]
     actions = [row["action"] for row in summary["flagged_workers"]]
     return {
@@ -53,15 +178,3 @@ def figures(summary: dict[str, Any]) -> dict[str, float | None]:
         "labels_per_item": summary["n_labels"] / summary["n_items"],
         "not_converged": float(not summary["converged"]),
     }
-
-
-def failures(gates: Sequence[Condition], summary: dict[str, Any]) -> list[str]:
-    """Return a sentence for every condition that holds, or cannot be told, and so fails the run."""
-    known, words = figures(summary), []
-    for gate in gates:
-        value = known[gate.name]
-        if value is None:
-            words.append(f"{gate.name} is unknown, so that '{gate.text}' cannot be told.")
-        elif SIGNS[gate.sign](value, gate.limit):
-            words.append(f"{gate.name} is {value:.4g}, and the run fails if {gate.text}.")
-    return words

@@ -50,7 +50,7 @@ MARK = "n_ratings"  # by which a summary is known to be of this command
 @table_options(page="the variable map and all tables", picture="The variable map", condition="rater.reliability < 0.8")
 def measure(ratings: Path, as_json: bool, **options: Any) -> int:
     """Place raters, tasks and other facets of RATINGS on one scale, with errors, fit, bias between facets, groups and drift."""
-    from crowdassay.cli.fail_if import check_conditions, read_conditions, tell_failures
+    from crowdassay.cli.gates import check_conditions, read_conditions, tell_failures
     from crowdassay.cli.measure_show import show
     from crowdassay.cli.progress import working
     from crowdassay.measurement.facets import ManyFacet
@@ -75,14 +75,14 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> int:
         together = [(one, two, model.interactions(one, two)) for one, two in pairs]
         tables = gather(model, together)
     gates = check_conditions(conditions, figures(model, tables))
-    summary = summarise(model) | ({"gate": gates} if gates else {})
+    summary = summarise(model) | ({"gate": [gate.as_dict() for gate in gates]} if gates else {})
     write_tables(options["out"], FILES, MARK, tables, summary)
     _draw(model, together, options)
     if as_json:
         print_json(summary, tables)
     else:
         show(model, tables, options)
-    return tell_failures(gates)
+    return tell_failures(gate for gate in gates if gate.failed)
 
 
 def _two(text: str, facets: list[str]) -> tuple[str, str]:

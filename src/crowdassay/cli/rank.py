@@ -63,7 +63,7 @@ MARK = "n_comparisons"  # by which a summary is known to be of this command
 @table_options(page="the ranking and who beats whom", picture="The ranking", condition="model-x.worst_rank > 3")
 def rank(pairs: Path, as_json: bool, **options: Any) -> int:
     """Rank what was compared two at a time in PAIRS: scores with intervals, ties, and how reliable each worker is."""
-    from crowdassay.cli.fail_if import check_conditions, read_conditions, tell_failures
+    from crowdassay.cli.gates import check_conditions, read_conditions, tell_failures
     from crowdassay.cli.progress import working
     from crowdassay.cli.rank_show import show
     from crowdassay.errors import ParameterError
@@ -91,7 +91,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> int:
         grouped = rankings_by_group(model)
         tables = gather(model, grouped, options["next_pairs"])
     gates = check_conditions(conditions, figures(model, tables["ranking"]))
-    summary = summarise(model) | ({"gate": gates} if gates else {})
+    summary = summarise(model) | ({"gate": [gate.as_dict() for gate in gates]} if gates else {})
     write_tables(options["out"], FILES, MARK, tables, summary)
     if options["chart"] is not None:
         from crowdassay.ranking.page import interval_chart
@@ -107,7 +107,7 @@ def rank(pairs: Path, as_json: bool, **options: Any) -> int:
         print_json(summary, {name: table for name, table in tables.items() if name != "wins"})
     else:
         show(model, tables, grouped, options)
-    return tell_failures(gates)
+    return tell_failures(gate for gate in gates if gate.failed)
 
 
 def _prior(given: str | None) -> float | str | None:

@@ -51,10 +51,10 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     VERDICTS has a row for each verdict: item, worker and label, judges and people together. Judges may answer other things than
     the classes: scores, "unsure", refusals, several votes.
     """
+    from crowdassay.cli.gates import check_conditions, read_conditions, tell_failures
     from crowdassay.cli.progress import working
-    from crowdassay.judges.gate import check_condition, parse_condition
 
-    conditions = [parse_condition(text) for text in options["fail_if"]]
+    conditions = read_conditions(options["fail_if"], "pass_rate.low < 0.9")
     check_outputs(labels, options)
     data = read(labels, {**options, "classes": None})
     with working(f"Rating {data.n_labels:,} verdicts ...", quiet=options["as_json"]):
@@ -62,10 +62,8 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     facts = {**rated.as_dict(), "read": data.report.as_dict()}
     if options["against"] is not None:
         facts["against"] = compare(data, options)
-    facts["gate"] = []
-    for condition in conditions:
-        failed, value = check_condition(condition, facts)
-        facts["gate"].append({"condition": condition.text, "value": value, "failed": failed})
+    gates = check_conditions(conditions, *figures(facts))
+    facts["gate"] = [gate.as_dict() for gate in gates]
     write(rated, facts, labels, options)
     if options["as_json"]:
         import json
@@ -75,10 +73,14 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
         from crowdassay.cli.rate_show import show
 
         show(rated, facts, options)
-    failures = [gate for gate in facts["gate"] if gate["failed"]]
-    for gate in failures:
-        click.echo(f"Failed: {gate['condition']} (it is {gate['value']:.4g}).", err=True)
-    return int(bool(failures))
+    return tell_failures(gate for gate in gates if gate.failed)
+
+
+def figures(facts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return what conditions may ask about, and the names to suggest: all facts, and each class's rate, ``pass_rate``."""
+    by_class = {str(name): rate for name, rate in facts["rate"].items()}
+    rates = {f"{name}_rate": rate for name, rate in by_class.items()}
+    return by_class | facts | rates, [*(f"{name}.low" for name in rates), "worth", "n_people_labels"]
 
 
 def check_outputs(labels: tuple[str, ...], options: dict[str, Any]) -> None:
