@@ -15,7 +15,7 @@ class NoteKind(StrEnum):
     PSEUDONYMS = "pseudonyms"
     """Worker ids were replaced by salted ones."""
     FORGOTTEN = "forgotten"
-    """The names of workers were forgotten, and their labels with them."""
+    """Worker ids were replaced by salted ones, and the salt was not kept."""
 
 
 class Note(str):

@@ -1,5 +1,6 @@
 """What broke when it was broken on purpose, and holds now: closed streams, Ctrl-C while modules load, words at the end."""
 
+import json
 import subprocess
 
 import numpy as np
@@ -9,6 +10,8 @@ from crowdassay import MinimaxEntropy, simulate
 from crowdassay.engines.base import FEW_CELLS
 from crowdassay.estimators import minimax
 from crowdassay.estimators.minimax import LONG_PASS_CELLS, cells
+from crowdassay.labels.write import write_json
+from crowdassay.results.saved.folder import _canonical, _digest
 from crowdassay.solvers.scaled import worth_another
 from support.databases import PYTHON, environment
 
@@ -143,6 +146,25 @@ def test_updates_neither_bring_real_ids_nor_make_strangers_of_workers(run, hidde
     assert code in {1, 2}
     assert why in err
     assert {path.name: path.read_bytes() for path in (hidden / model).iterdir()} == before
+
+
+def without_kinds(folder):
+    """Make a model of ours what versions wrote whose notes had no kinds: sentences only."""
+    head = json.loads((folder / "model.json").read_text())
+    assert head.pop("note_kinds")
+    del head["checksum"]
+    write_json({**head, "checksum": _digest(_canonical(head))}, folder / "model.json")
+
+
+@pytest.mark.parametrize(("model", "way"), [("salted", "give --salt as when"), ("lost", "make the model again with --salt")])
+def test_models_saved_before_notes_had_kinds_are_still_known_to_have_pseudonyms(run, hidden, model, way):
+    without_kinds(hidden / model)
+    code, _, err = run("update", hidden / model, hidden / "new.csv")
+    assert code == 2
+    assert "would bring real ids" in err
+    code, _, err = run("update", hidden / model, hidden / "new.csv", "--pseudonymise")
+    assert code == 2
+    assert way in err
 
 
 def test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said(run, hidden):

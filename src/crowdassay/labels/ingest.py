@@ -17,12 +17,12 @@ from crowdassay.labels.assemble import check
 from crowdassay.labels.classes import arrange_classes, many_classes
 from crowdassay.labels.database import connect
 from crowdassay.labels.encode import ROLES, vanished_items
-from crowdassay.labels.formats.pseudonyms import pseudonymise
 from crowdassay.labels.ingest_blocks import Repeated, blocks_of
 from crowdassay.labels.ingest_rows import find_source, load_rows, name_kept, time_expression
 from crowdassay.labels.kinds import check_file
 from crowdassay.labels.known import read_truth
 from crowdassay.labels.labels import MAX_CLASSES, ImportReport, Labels
+from crowdassay.labels.pseudonyms import pseudonymise
 from crowdassay.labels.similar import similar_workers
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
 from crowdassay.labels.transcode import utf8_copy
@@ -146,7 +146,7 @@ def _number_workers(connection: Any, options: ReadOptions) -> tuple[pa.Array, li
         "FROM (SELECT worker, min(row) AS first FROM kept GROUP BY worker)"
     )
     names = connection.sql("SELECT worker FROM workers ORDER BY code").to_arrow_table()["worker"].combine_chunks()
-    notes = []
+    notes: list[str] = []
     if options.pseudonymise:
         names, note = pseudonymise(names, options.salt, keep_models=False)
         notes.append(note)

@@ -26,7 +26,7 @@ def locked(path: Path, *, busy: CrowdassayError | None = None, wait: Callable[[]
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            if not _take(handle):
+            if not take_lock(handle):
                 if busy is not None:
                     raise busy
                 os.close(handle)
@@ -80,7 +80,8 @@ def _is_named(handle: int, path: Path) -> bool:
 if sys.platform == "win32":
     import msvcrt
 
-    def _take(handle: int) -> bool:
+    def take_lock(handle: int) -> bool:
+        """Take the lock of an open file; False where another process has it."""
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -90,7 +91,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _take(handle: int) -> bool:
+    def take_lock(handle: int) -> bool:
+        """Take the lock of an open file; False where another process has it."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

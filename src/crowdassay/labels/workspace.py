@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from crowdassay.errors import FileError
+from crowdassay.labels.lock import take_lock
 from crowdassay.labels.values import shown_file
 
-PREFIX = "crowdassay-"
-LOCK = ".lock"
-NAME = re.compile(rf"{PREFIX}\d+-[0-9a-f]{{8}}")  # of our folders
-MARKER = ".crowdassay-workspace"  # a file in each: what has none is not ours, whatever its name
+WORKSPACE_PREFIX = "crowdassay-"
+LOCK_SUFFIX = ".lock"
+WORKSPACE_NAME = re.compile(rf"{WORKSPACE_PREFIX}\d+-[0-9a-f]{{8}}")
+WORKSPACE_MARKER = ".crowdassay-workspace"  # a file in each: what has none is not ours, whatever its name
 
 
 @contextmanager
@@ -41,21 +42,21 @@ def workspace(parent: str | Path | None = None) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        _drop(folder.with_name(folder.name + LOCK), lock)
+        _drop(folder.with_name(folder.name + LOCK_SUFFIX), lock)
 
 
 def remove_stale(place: Path) -> None:
     """Remove what runs left in a folder that did not live to do it themselves."""
-    for path in place.glob(f"{PREFIX}*{LOCK}"):
+    for path in place.glob(f"{WORKSPACE_PREFIX}*{LOCK_SUFFIX}"):
         try:
             lock = path.open("r+b")
         except OSError:
             continue  # another user's, or just gone
-        if not _locked(lock):
+        if not take_lock(lock.fileno()):
             lock.close()
             continue
-        folder = path.with_name(path.name.removesuffix(LOCK))
-        if not NAME.fullmatch(folder.name) or (folder.exists() and not (folder / MARKER).is_file()):
+        folder = path.with_name(path.name.removesuffix(LOCK_SUFFIX))
+        if not WORKSPACE_NAME.fullmatch(folder.name) or (folder.exists() and not (folder / WORKSPACE_MARKER).is_file()):
             lock.close()  # somebody's own
             continue
         shutil.rmtree(folder, ignore_errors=True)
@@ -64,13 +65,13 @@ def remove_stale(place: Path) -> None:
 
 def _claim(place: Path) -> tuple[Path, BinaryIO]:
     while True:
-        folder = place / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
-        path = folder.with_name(folder.name + LOCK)
+        folder = place / f"{WORKSPACE_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+        path = folder.with_name(folder.name + LOCK_SUFFIX)
         lock = path.open("x+b")
         # Between these two lines another process may take the lock for one left behind; then try another name.
-        if _locked(lock) and path.exists():
+        if take_lock(lock.fileno()) and path.exists():
             folder.mkdir(mode=0o700)
-            (folder / MARKER).touch()
+            (folder / WORKSPACE_MARKER).touch()
             return folder, lock
         lock.close()
 
@@ -81,21 +82,3 @@ def _drop(path: Path, lock: BinaryIO) -> None:
     lock.close()
     with suppress(OSError):
         path.unlink()  # where an open file cannot be removed
-
-
-def _locked(lock: BinaryIO) -> bool:
-    """Take the lock, or say that somebody has it."""
-    try:
-        import fcntl  # noqa: PLC0415 - not on every system
-    except ImportError:
-        import msvcrt  # noqa: PLC0415
-
-        with suppress(OSError):
-            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-            return True
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -25,6 +25,7 @@ from crowdassay.results.parameters import check_types
 from crowdassay.results.result import Result
 from crowdassay.results.saved import trust
 from crowdassay.results.saved.parts import pool_columns, pool_settings, read_pool, to_array, to_column
+from crowdassay.results.saved.pseudonyms import kinds_to_save, saved_notes
 from crowdassay.solvers.assay.pool import choose
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
@@ -64,6 +65,7 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         "parameters": result.parameters,
         "frame": labels.frame,
         "report": labels.report.as_dict(),
+        "note_kinds": kinds_to_save(labels.report.notes),
         "pool": pool_settings(pool),
         **{name: getattr(result, name) for name in PLAIN},
     }
@@ -138,6 +140,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     classes, workers, items, codes = tables
     report = dict(head["report"])
     rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
+    report["notes"] = saved_notes(report["notes"], head.get("note_kinds", {}))
     starts = np.zeros(len(items) + 1, np.int64)
     np.cumsum(trust.codes(items["n_labels"]), out=starts[1:])
     what, known = trust.codes(codes["label"]), trust.codes(items["gold"], least=-1)
@@ -151,7 +154,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
             trust.names(workers["worker"]),
             trust.names(classes["class"]),
             known.astype(np.int32),
-            ImportReport(**{**report, "notes": tuple(report["notes"])}, rows_read=int(rows_read), rows_kept=int(rows_kept)),
+            ImportReport(**report, rows_read=int(rows_read), rows_kept=int(rows_kept)),
             head["frame"],
         )
     except DataError as error:  # says what is wrong with the codes; the caller says where

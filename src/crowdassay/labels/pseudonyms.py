@@ -13,11 +13,15 @@ from crowdassay.errors import ParameterError
 from crowdassay.labels.coding import code_column
 from crowdassay.labels.native import Column
 from crowdassay.labels.values import as_text
+from crowdassay.notes import Note, NoteKind
 
-DIGITS = 16  # 64 bits: a million workers share one with a chance of 3 in a hundred million
-MODEL = "model:"
-REPLACED = "Worker ids were replaced by salted ones"  # how notes begin by which pseudonyms are known
-FORGOTTEN = f"{REPLACED} with a salt that was not kept"
+PSEUDONYM_DIGITS = 16  # 64 bits: a million workers share one with a chance of 3 in a hundred million
+MODEL_PREFIX = "model:"
+SALTED = Note("Worker ids were replaced by salted ones.", NoteKind.PSEUDONYMS)
+SALT_NOT_KEPT = Note(
+    "Worker ids were replaced by salted ones with a salt that was not kept; give --salt to get the same ones again.",
+    NoteKind.FORGOTTEN,
+)
 
 
 def pseudonym(worker: str, salt: str) -> str:
@@ -26,10 +30,10 @@ def pseudonym(worker: str, salt: str) -> str:
     >>> pseudonym("ann@example.org", "pepper")
     'ab650937c930feef'
     """
-    return hmac.new(salt.encode(), worker.encode(), hashlib.sha256).hexdigest()[:DIGITS]
+    return hmac.new(salt.encode(), worker.encode(), hashlib.sha256).hexdigest()[:PSEUDONYM_DIGITS]
 
 
-def pseudonymise(workers: Column, salt: str | None, *, keep_models: bool) -> tuple[pa.Array, str]:
+def pseudonymise(workers: Column, salt: str | None, *, keep_models: bool) -> tuple[pa.Array, Note]:
     """Replace worker ids; the same id and salt give the same pseudonym in every file.
 
     Parameters
@@ -43,7 +47,7 @@ def pseudonymise(workers: Column, salt: str | None, *, keep_models: bool) -> tup
     Returns
     -------
     workers : pyarrow.Array, length n
-    note : str
+    note : Note
         What to tell the user.
     """
     if salt == "":
@@ -51,6 +55,8 @@ def pseudonymise(workers: Column, salt: str | None, *, keep_models: bool) -> tup
     key = secrets.token_hex(16) if salt is None else salt
     codes, vocabulary = code_column(workers, "worker")
     names = as_text(vocabulary).to_pylist()
-    renamed = [name if name is None or (keep_models and name.startswith(MODEL)) else pseudonym(name, key) for name in names]
-    note = f"{REPLACED}." if salt is not None else f"{FORGOTTEN}; give --salt to get the same ones again."
-    return pa.array(renamed, pa.string()).take(pa.array(codes, mask=np.asarray(codes < 0))), note
+    renamed = [
+        name if name is None or (keep_models and name.startswith(MODEL_PREFIX)) else pseudonym(name, key) for name in names
+    ]
+    pseudonyms = pa.array(renamed, pa.string()).take(pa.array(codes, mask=np.asarray(codes < 0)))
+    return pseudonyms, SALT_NOT_KEPT if salt is None else SALTED
