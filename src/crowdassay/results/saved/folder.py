@@ -65,10 +65,11 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         "parameters": result.parameters,
         "frame": labels.frame,
         "report": labels.report.as_dict(),
-        "note_kinds": kinds_to_save(labels.report.notes),
         "pool": pool_settings(pool),
         **{name: getattr(result, name) for name in PLAIN},
     }
+    if kinds := kinds_to_save(labels.report.notes):
+        head["note_kinds"] = kinds
     tables = {
         "classes.parquet": {"class": labels.classes, "log_prior": to_column(result.log_prior, labels.n_classes)},
         "workers.parquet": {
