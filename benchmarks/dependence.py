@@ -28,7 +28,7 @@ from corpus import Dataset, datasets
 from crowdassay import Assay
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
-from crowdassay.models.assay.constants import Constants, shipped
+from crowdassay.models.assay.constants import Constants, default_constants
 from crowdassay.solvers.assay.members import fit_tables
 from crowdassay.solvers.assay.pool import answers
 from crowdassay.statistics import softmax
@@ -41,7 +41,7 @@ RESAMPLES = 2000
 
 def seen(labels: Labels) -> float:
     """Return the correlation of answers beyond what the workers' tables explain."""
-    found, n_classes = fit_tables(LocalEngine(labels), shipped(), ordered=False), labels.n_classes
+    found, n_classes = fit_tables(LocalEngine(labels), default_constants(), ordered=False), labels.n_classes
     log_p = log_softmax(found.log_p[1], axis=2)
     p, given = np.exp(log_p), answers(labels)
 

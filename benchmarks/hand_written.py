@@ -22,8 +22,8 @@ from crowdassay.labels.long import count_votes, sort_by_item
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.lbfgs import climb
-from crowdassay.solvers.opening import fit_counts
+from crowdassay.solvers.initial_point import fit_counts
+from crowdassay.solvers.lbfgs import maximise
 
 LABELS = 5_000_000
 CLOSE = 1e-7  # relative distance from the best objective at which an optimiser counts as done
@@ -94,23 +94,23 @@ def climbs() -> None:
         problem.learn_units(votes, (votes + 1) / (votes + 1).sum(axis=2, keepdims=True))
         start = fit_counts(problem, votes)
         ours, theirs, bare = [], [], []
-        climb(followed(problem, ours), start, problem.units(), max_iter=300, tol=1e-11)
-        units = problem.units()
+        maximise(followed(problem, ours), start, problem.scales(), max_iter=300, tol=1e-11)
+        scales = problem.scales()
         scaled = followed(problem, theirs)
 
-        def negative(point: Any, scaled: Any = scaled, units: Any = units) -> Any:
-            value, gradient = scaled(point * units)
-            return -value, -gradient * units
+        def negative(point: Any, scaled: Any = scaled, scales: Any = scales) -> Any:
+            value, gradient = scaled(point * scales)
+            return -value, -gradient * scales
 
         plain = followed(problem, bare)
         options = {"maxfun": 300, "ftol": 1e-13, "gtol": 1e-9, "maxcor": 20}
-        minimize(negative, start / units, jac=True, method="L-BFGS-B", options=options)
+        minimize(negative, start / scales, jac=True, method="L-BFGS-B", options=options)
         minimize(lambda point, f=plain: tuple(-part for part in f(point)), start, jac=True, method="L-BFGS-B", options=options)
         best = max(map(max, (ours, theirs, bare)))
         near = best - CLOSE * abs(best)
         counts = [next((n for n, value in enumerate(seen, 1) if value > near), None) for seen in (ours, theirs, bare)]
         print(
-            f"{n_workers} workers, {n_classes} classes: {counts[0]} passes ours, {counts[1]} SciPy's in our units, "
+            f"{n_workers} workers, {n_classes} classes: {counts[0]} passes ours, {counts[1]} SciPy's in our scales, "
             f"{counts[2]} SciPy's"
         )
 

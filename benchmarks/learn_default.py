@@ -25,14 +25,14 @@ from corpus import Dataset, datasets, mean_of_groups
 from crowdassay.engines.gather import take
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.models.assay.constants import Constants
-from crowdassay.solvers.assay.gold import learn, read_lesson
+from crowdassay.solvers.assay.gold import learn, read_gold
 from crowdassay.solvers.assay.members import make_pool
-from crowdassay.solvers.assay.pool import answers, blend, judge, parts
+from crowdassay.solvers.assay.pool import answers, blend, parts, predict_proba
 from page import fill
 from pooling import NAMES, Lessons, Looks, features, look
 
 HERE = Path(__file__).parent
-SHIPPED = HERE.parent / "src" / "crowdassay" / "pool" / "constants.json"
+SHIPPED = HERE.parent / "src" / "crowdassay" / "models" / "assay" / "constants.json"
 BEGIN = Constants(
     dawid_skene=0.3, population=0.8, vote=0.2, items=1.6, correlation=0.4, slip=0.3, anchor=0.3, hold=0.5, belief=10.0,
     concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4,
@@ -109,12 +109,12 @@ def ridge_losses(one: Dataset, looks: Looks, constants: Constants) -> np.ndarray
         if len(rows) < size + 50:
             continue
         chosen = np.sort(np.random.default_rng(size).choice(len(rows), size, replace=False))
-        lesson = read_lesson(take(labels, chosen), pool, eye[truth[chosen]])
+        gold = read_gold(take(labels, chosen), pool, eye[truth[chosen]])
         rest = np.where(np.isin(np.arange(len(rows)), chosen), -1, truth)
         cast = answers(labels, share[labels.label_item])
         for at, (by_pool, by_class, by_worker) in enumerate(RIDGES):
             held = replace(constants, ridge_pool=by_pool, ridge_class=by_class, ridge_worker=by_worker)
-            change, bias, own = learn(lesson, held)
+            change, bias, own = learn(gold, held)
             more = cast @ (np.repeat(own, len(eye))[:, None] * np.tile(eye, (labels.n_workers, 1)))
             found[at, place] = log_loss(softmax(logits @ (1.0 + change) + bias + more, axis=1), rest)
     return found
@@ -134,7 +134,7 @@ def scale_errors(one: Dataset, looks: Looks, constants: Constants) -> list[float
     """Return the root mean square error of the labels on a scale, for each share of the pool in the mean."""
     engine = LocalEngine(one.labels)
     pool = replace(make_pool(engine, looks.tables, constants, ordered=True), scale=1.0)
-    plain = judge(one.labels, replace(pool, precision=None))
+    plain = predict_proba(one.labels, replace(pool, precision=None))
     own, mixed = blend(one.labels, plain, pool), blend(one.labels, plain, replace(pool, scale=0.0))
     known, found = one.truth >= 0, []
     for share in SCALES:

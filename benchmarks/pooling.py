@@ -53,13 +53,13 @@ def look(data: Dataset, constants: Constants, before: Looks | None = None) -> Lo
     effects = fit_effects(engine, constants) if data.labels.n_classes == 2 else None
     if effects is None:
         return Looks(data, tables, None, 0.0)
-    return Looks(data, tables, effects.judge(data.labels), effects.gate)
+    return Looks(data, tables, effects.log_posterior(data.labels), effects.item_effect_weight)
 
 
 def features(looks: Looks, constants: Constants) -> tuple[np.ndarray, np.ndarray]:
     """Return what each weight multiplies, (n_items, n_classes, 4), two of them before tempering, and the numbers of labels."""
     labels, n_classes = looks.data.labels, looks.data.labels.n_classes
-    given, heard = answers(labels), answers(labels, looks.tables.voice[labels.worker])
+    given, heard = answers(labels), answers(labels, looks.tables.label_weight[labels.worker])
     votes = np.asarray(heard @ np.tile(np.eye(n_classes), (labels.n_workers, 1)))
     n_labels = votes.sum(axis=1)
     gate = looks.gate * n_labels / (n_labels + constants.many)

@@ -281,7 +281,7 @@ def test_a_pool_judges_as_in_memory(n_classes, streamed, small, monkeypatch):
     pool = Pool(
         tables=np.log(draw.dirichlet(np.ones(n_classes), size=(labels.n_workers, n_classes))),
         stranger=np.zeros((n_classes, n_classes)), offset=draw.normal(size=n_classes), bias=draw.normal(size=n_classes),
-        vote=0.4, correlation=0.5, many=50.0, voice=draw.random(labels.n_workers), quiet=1.0,
+        vote=0.4, correlation=0.5, many=50.0, label_weight=draw.random(labels.n_workers), stranger_weight=1.0,
     )  # fmt: skip
     card, memory = ByPool(pool)(small.engine(labels, streamed=streamed)), ByPool(pool)(LocalEngine(labels))
     np.testing.assert_allclose(card.posterior, memory.posterior, atol=1e-5)
@@ -309,4 +309,4 @@ def test_the_default_runs_on_arrays_of_the_card():
     arrays = GpuEngine(labels.worker, labels.label, labels.starts, 8, 3)
     on_card, in_memory = Assay().solve(arrays), Assay().solve(LocalEngine(labels))
     np.testing.assert_allclose(on_card.sigma, in_memory.sigma, atol=1e-4)
-    np.testing.assert_allclose(on_card.judge(arrays).posterior, in_memory.judge(LocalEngine(labels)).posterior, atol=1e-4)
+    np.testing.assert_allclose(on_card.predict(arrays).posterior, in_memory.predict(LocalEngine(labels)).posterior, atol=1e-4)

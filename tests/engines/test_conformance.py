@@ -40,7 +40,7 @@ def test_every_method_that_can_leave_memory_needs_the_protocol_and_nothing_more(
     options = {"max_iter": 10} if "max_iter" in METHODS[name].make().get_params() else {}
     engines = FakeEngine(labels), LocalEngine(labels, few=False, item_tolerance=1e-20)
     posteriors = [
-        METHODS[name].make(**options).solve(engine).judge(LocalEngine(labels, few=False)).posterior for engine in engines
+        METHODS[name].make(**options).solve(engine).predict(LocalEngine(labels, few=False)).posterior for engine in engines
     ]
     np.testing.assert_allclose(*posteriors, atol=1e-8)
 

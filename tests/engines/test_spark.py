@@ -112,7 +112,7 @@ def test_fits_are_those_of_the_local_engine(sessions):
             found, expected = method.solve(engine), method.solve(local)
             if expected.objective is not None:
                 assert found.objective == pytest.approx(expected.objective, rel=1e-9)
-            judgements = [solution.judge(LocalEngine(labels, few=False)) for solution in (found, expected)]
+            judgements = [solution.predict(LocalEngine(labels, few=False)) for solution in (found, expected)]
             clear = judgements[1].winners.sum(axis=1) == 1
             np.testing.assert_array_equal(judgements[0].winners[clear], judgements[1].winners[clear])
 

@@ -11,8 +11,8 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.spool import spool_labels
-from crowdassay.models.assay.constants import shipped
-from crowdassay.solvers.assay.pool import judge
+from crowdassay.models.assay.constants import default_constants
+from crowdassay.solvers.assay.pool import predict_proba
 from support.crowds import draw_workers
 from support.problems import random_labels
 
@@ -92,7 +92,7 @@ def test_known_items_stay_and_five_change_little():
     loss = [-np.log(one.posterior[~known, truth[~known]]).mean() for one in (plain, result)]
     assert loss[1] < loss[0] + 0.02
     assert np.mean(result.code[~known] != plain.code[~known]) < 0.05
-    assert result.doubt == ""
+    assert result.gold_warning == ""
 
 
 def test_many_known_items_take_over():
@@ -111,8 +111,8 @@ def test_many_known_items_take_over():
 def test_where_known_items_contradict_the_crowd_that_comes_first():
     labels, truth = misled()
     result = Assay().fit(told(labels, truth, 100)).result_
-    assert result.notes[0] == result.insight.notes[0] == result.doubt
-    assert "The known items contradict the crowd" in result.doubt
+    assert result.notes[0] == result.insight.notes[0] == result.gold_warning
+    assert "The known items contradict the crowd" in result.gold_warning
     scores = Assay().fit(told(labels, truth, 100)).workers_.to_pydict()
     assert scores["known_labels"] == [100] * 12
     assert min(scores["known_right"][:3]) > 0.8
@@ -122,10 +122,10 @@ def test_where_known_items_contradict_the_crowd_that_comes_first():
 def test_the_fit_does_not_look_at_known_classes():
     """What known items teach is learned from probabilities that have not seen them: the members are those without."""
     labels, truth, _ = draw_workers(np.random.default_rng(4), n_items=80)
-    held = replace(shipped(), ridge_pool=1e9, ridge_class=1e9, ridge_worker=1e9)
+    held = replace(default_constants(), ridge_pool=1e9, ridge_class=1e9, ridge_worker=1e9)
     wrong = (truth + 1) % 3
     fits = [Assay(constants=held).fit(data) for data in (labels, told(labels, wrong, 30))]
-    np.testing.assert_allclose(*(judge(labels, fit.pool_) for fit in fits), atol=1e-6)
+    np.testing.assert_allclose(*(predict_proba(labels, fit.pool_) for fit in fits), atol=1e-6)
 
 
 def test_workers_to_be_believed():
@@ -173,7 +173,9 @@ def test_blocks_on_disk_are_judged_as_labels_in_memory(tmp_path, n_classes, gold
     other = Assay()
     solution = other.solve(FilesEngine(spool))
     assert len(spool.sizes) > 3
-    posterior = np.concatenate([judge(spool.block(number), solution.judge.pool) for number in range(len(spool.sizes))])
+    posterior = np.concatenate(
+        [predict_proba(spool.block(number), solution.predict.pool) for number in range(len(spool.sizes))]
+    )
     np.testing.assert_allclose(posterior, one.result_.posterior, atol=1e-8)
 
 

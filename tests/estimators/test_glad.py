@@ -158,7 +158,7 @@ def test_accuracy_is_the_expected_share_of_right_answers():
 def test_fitted_items_are_judged_alike(confusion):
     labels, *_ = simulate_glad(4)
     fitted = GLAD(confusion=confusion, tol=1e-12).fit(labels)
-    again = np.array(fitted._judge(labels))
+    again = np.array(fitted._predict_proba(labels))
     assert np.median(np.abs(again - fitted.result_.posterior)) < 1e-3
     assert (again.argmax(axis=1) == fitted.result_.code).mean() > 0.98
 

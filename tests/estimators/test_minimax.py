@@ -223,9 +223,9 @@ def test_strangers_are_taken_for_guessers(three):
     labels, _ = three
     fitted = MinimaxEntropy().fit(labels)
     strangers = replace(labels, workers=pa.array([f"new{i}" for i in range(labels.n_workers)]))
-    posterior = fitted._judge(strangers)
+    posterior = fitted._predict_proba(strangers)
     assert posterior.max() < 0.9
-    same = fitted._judge(labels)
+    same = fitted._predict_proba(labels)
     np.testing.assert_allclose(same, fitted.result_.posterior, atol=1e-3)
 
 

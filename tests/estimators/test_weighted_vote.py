@@ -66,7 +66,7 @@ def test_gold_majority_without_gold_is_the_majority_and_says_so():
 def test_new_labels_use_the_skills_as_fitted():
     vote = Wawa().fit(triple(SPAMMED))
     new = triple([("n", "a", 0), ("n", "s", 1)])
-    np.testing.assert_allclose(vote._judge(new), [[5 / 6, 1 / 6]])
+    np.testing.assert_allclose(vote._predict_proba(new), [[5 / 6, 1 / 6]])
 
 
 @pytest.mark.parametrize("parameter", ["rate", "rate_steps", "rate_factor", "max_iter"])

@@ -14,11 +14,11 @@ def random_sets(n_classes):
 
 
 @pytest.mark.parametrize(("name", "n_classes"), CASES)
-def test_pull_is_the_transpose_of_tables(name, n_classes):
+def test_transpose_is_the_transpose_of_tables(name, n_classes):
     basis = resolve(name, n_classes).basis()
     generator = np.random.default_rng(0)
     coordinates, tables = generator.normal(size=(4, basis.size)), generator.normal(size=(4, n_classes, n_classes))
-    assert np.sum(basis.tables(coordinates) * tables) == pytest.approx(np.sum(coordinates * basis.pull(tables)))
+    assert np.sum(basis.tables(coordinates) * tables) == pytest.approx(np.sum(coordinates * basis.transpose(tables)))
 
 
 @pytest.mark.parametrize(("name", "n_classes"), CASES)
@@ -70,8 +70,8 @@ def test_two_classes_ordinal_spans_the_nominal_tables():
     generator = np.random.default_rng(2)
     tables = nominal(2).basis().tables(generator.normal(size=(5, 2)))
     basis = ordinal(2).basis()
-    gram = basis.pull(basis.tables(np.eye(2)))
-    np.testing.assert_allclose(basis.tables(np.linalg.solve(gram, basis.pull(tables).T).T), tables, atol=1e-12)
+    gram = basis.transpose(basis.tables(np.eye(2)))
+    np.testing.assert_allclose(basis.tables(np.linalg.solve(gram, basis.transpose(tables).T).T), tables, atol=1e-12)
 
 
 def test_features_constant_in_the_observed_class_are_invisible():
@@ -90,7 +90,7 @@ def test_gradient_of_the_softmax_through_the_basis():
 
     a = np.random.default_rng(4).normal(size=basis.size)
     p = np.exp(log_softmax(basis.tables(a[None])[0], axis=1))
-    exact = basis.pull((counts - counts.sum(axis=1, keepdims=True) * p)[None])[0]
+    exact = basis.transpose((counts - counts.sum(axis=1, keepdims=True) * p)[None])[0]
     np.testing.assert_allclose(approx_fprime(a, value, 1e-7), exact, atol=1e-4)
 
 

@@ -41,7 +41,7 @@ class Exchanged(DawidSkene):
         found = super().solve(engine, progress, start)
         if self.prior == "uniform":
             turned = np.roll(found.sigma, 1, axis=1)
-            found = found.__class__(**{**vars(found), "sigma": turned, "judge": type(found.judge)(turned, found.log_prior)})
+            found = found.__class__(**{**vars(found), "sigma": turned, "predict": type(found.predict)(turned, found.log_prior)})
         return found
 
 
@@ -53,7 +53,7 @@ def test_a_fit_that_contradicts_the_votes_is_left(few, tmp_path):
         assert "majorities of two thirds or more. It was left for DawidSkene()." in result.notes[0]
         code = np.array(result.labels_table()["label"].to_pylist(), int)
         np.testing.assert_array_equal(code, fit(DawidSkene(prior="estimated"), Memory(LABELS)).code)
-        insisted = fit(Exchanged(prior="uniform"), holder, few=few, stand_ins=False)
+        insisted = fit(Exchanged(prior="uniform"), holder, few=few, fallbacks=False)
         assert "Do not use its labels" in insisted.notes[0]
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
-from crowdassay.models.assay.constants import shipped
-from crowdassay.solvers.assay.members import fit_effects, fit_precision, fit_tables, slipped, voices
+from crowdassay.models.assay.constants import default_constants
+from crowdassay.solvers.assay.members import fit_effects, fit_precision, fit_tables, label_weights, slipped
 from support.crowds import draw_workers
 
 
@@ -26,23 +26,23 @@ def test_voices():
     """A spammer has none, a worker as informative as the average a whole one, and nobody more."""
     same, sharp = np.full((2, 2), 0.5), np.array([[0.9, 0.1], [0.1, 0.9]])
     log_p = np.log([same, sharp, [[0.99, 0.01], [0.01, 0.99]], [[0.2, 0.8], [0.2, 0.8]]])
-    found = voices(log_p, np.log([0.5, 0.5]), np.array([0, 10, 0, 0]))
+    found = label_weights(log_p, np.log([0.5, 0.5]), np.array([0, 10, 0, 0]))
     np.testing.assert_allclose(found, [0, 1, 1, 0], atol=1e-9)
-    np.testing.assert_array_equal(voices(np.log([same, same]), np.log([0.5, 0.5]), np.array([3, 3])), 1)
+    np.testing.assert_array_equal(label_weights(np.log([same, same]), np.log([0.5, 0.5]), np.array([3, 3])), 1)
 
 
 def test_spammers_are_not_heard():
     labels, _, _ = draw_workers(np.random.default_rng(0), spammers=5, n_items=500)
-    found = fit_tables(LocalEngine(labels), shipped(), ordered=False)
-    assert found.voice[:5].mean() < 0.3
-    assert np.median(found.voice[5:]) > 0.8
+    found = fit_tables(LocalEngine(labels), default_constants(), ordered=False)
+    assert found.label_weight[:5].mean() < 0.3
+    assert np.median(found.label_weight[5:]) > 0.8
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_every_step_raises_what_a_member_maximises(n_classes):
     labels, _, _ = draw_workers(np.random.default_rng(2), n_items=80, n_classes=n_classes)
     values = {}
-    found = fit_tables(LocalEngine(labels), shipped(), ordered=False, progress=values.__setitem__)
+    found = fit_tables(LocalEngine(labels), default_constants(), ordered=False, progress=values.__setitem__)
     assert list(values) == list(range(1, found.n_iter + 1))
     steps = np.diff(list(values.values()))
     assert (steps < 0).sum() == 1  # where the second member begins
@@ -58,8 +58,8 @@ def test_item_effects_are_believed_where_items_mislead():
         right = generator.random((n_items, n_workers)) < 1 / (1 + np.exp(-(ability + hard[:, None])))
         label = np.where(right, truth[:, None], 1 - truth[:, None]).ravel()
         labels = everybody(label.reshape(n_items, n_workers), 2)
-        member = fit_effects(LocalEngine(labels), shipped())
-        gates.append(0.0 if member is None else member.gate)
+        member = fit_effects(LocalEngine(labels), default_constants())
+        gates.append(0.0 if member is None else member.item_effect_weight)
     assert gates[0] < 0.05
     assert gates[1] > 0.5
 

@@ -17,7 +17,7 @@ def a_pool(labels, seed=0, **more):
         vote=0.3,
         correlation=0.5,
         many=50.0,
-        voice=generator.random(labels.n_workers),
-        quiet=0.7,
+        label_weight=generator.random(labels.n_workers),
+        stranger_weight=0.7,
         **more,
     )

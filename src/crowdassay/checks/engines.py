@@ -122,8 +122,10 @@ def check_fits(make: Make) -> None:
             assert (fitted.objective is None) == (not objectives), f"{where}: one fit has an objective, one has none"
             if fitted.objective is not None:
                 _same(fitted.objective, objectives, f"{where}: the objective of the fit")
-            assert fitted.judge is not None and expected[0].judge is not None, f"{where}: nothing judges the items"  # noqa: PT018
-            posteriors = [judge(LocalEngine(labels, few=False)).posterior for judge in (fitted.judge, expected[0].judge)]
+            assert fitted.predict is not None and expected[0].predict is not None, f"{where}: nothing predicts the items"  # noqa: PT018
+            posteriors = [
+                predict(LocalEngine(labels, few=False)).posterior for predict in (fitted.predict, expected[0].predict)
+            ]
             top = np.sort(posteriors[1], axis=1)
             clear = top[:, -1] - top[:, -2] > 1e-4
             same = posteriors[0].argmax(axis=1) == posteriors[1].argmax(axis=1)

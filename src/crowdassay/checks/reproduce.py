@@ -93,7 +93,7 @@ class Experiments:
 
 def run(method: Estimator, labels: Labels) -> Result:
     """Fit the method of the paper and no other: one that goes wrong is not left for a stand-in, as users' fits are."""
-    return fit(method, Memory(labels), stand_ins=False)
+    return fit(method, Memory(labels), fallbacks=False)
 
 
 def missing(name: str) -> str:

@@ -82,9 +82,9 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
         console.print(told_score(summary))
     if "cost" in summary:
         console.print(told_cost(summary))
-    for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.doubt):
+    for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.gold_warning):
         if not note.startswith(ABOUT_WORKERS):  # they are named below
-            console.print(f"Note: {note}", style="bold red" if note == result.doubt else None)
+            console.print(f"Note: {note}", style="bold red" if note == result.gold_warning else None)
     flagged = summary["flagged_workers"]
     for row in flagged[:MOST_FLAGGED]:
         console.print(f"{row['action'].capitalize()} {shown(row['worker'])}: {'; '.join(row['reasons'])}.")

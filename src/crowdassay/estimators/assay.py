@@ -15,12 +15,12 @@ from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import as_text, listed
-from crowdassay.models.assay.constants import Constants, shipped
+from crowdassay.models.assay.constants import Constants, default_constants
 from crowdassay.results.parameters import check_order
 from crowdassay.results.posteriors import ByPool
-from crowdassay.solvers.assay.gold import contradiction, correct, read_lesson, score_workers
+from crowdassay.solvers.assay.gold import contradiction, correct, read_gold, score_workers
 from crowdassay.solvers.assay.members import fit_tables, make_pool
-from crowdassay.solvers.assay.pool import Pool, believed, judge
+from crowdassay.solvers.assay.pool import Pool, believed, predict_proba
 from crowdassay.solvers.outcome import Progress, Solution
 from crowdassay.statistics import softmax
 
@@ -73,7 +73,7 @@ class Assay(Estimator):
         """Fit the members on any engine without looking at known classes, then let these correct what was found."""
         if self.ordered not in (None, True, False):
             raise ParameterError(f"ordered must be True, False or None, not {self.ordered!r}.")
-        constants, nothing = self.constants or shipped(), engine.gather(Wanted())
+        constants, nothing = self.constants or default_constants(), engine.gather(Wanted())
         ordered = nothing.report.order == "scale" if self.ordered is None else self.ordered
         if ordered:
             check_order(nothing)
@@ -84,19 +84,19 @@ class Assay(Estimator):
         blind: Engine = Blind(engine, told) if told.n_items else engine
         tables = fit_tables(blind, constants, ordered=ordered, progress=progress)
         pool = replace(make_pool(blind, tables, constants, ordered=ordered), trust=trust)
-        doubt, scores = "", None
+        gold_warning, scores = "", None
         if known.n_items:
             target = softmax(believed(known, pool))
             target[known.gold >= 0] = np.eye(engine.n_classes)[known.gold[known.gold >= 0]]
-            lesson = read_lesson(known, pool, target)
-            doubt = contradiction(lesson)
-            pool = correct(pool, lesson, constants)
+            gold = read_gold(known, pool, target)
+            gold_warning = contradiction(gold)
+            pool = correct(pool, gold, constants)
             scores = score_workers(known, np.where(known.gold >= 0, known.gold, target.argmax(axis=1)))
         self.pool_ = pool
         return Solution(
             pool.tables, pool.offset, None, (), tables.n_iter, True, ByPool(pool), confusion=tables.mean, known=scores,
-            doubt=doubt, settled=constants.settled, spread=constants.spread,
-            notes=((doubt,) if doubt else ()) + _say_effects(pool),
+            gold_warning=gold_warning, settled=constants.settled, spread=constants.spread,
+            notes=((gold_warning,) if gold_warning else ()) + _say_effects(pool),
         )  # fmt: skip
 
     def settings(self, solution: Solution) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Assay(Estimator):
         return {
             "ordered": pool.precision is not None or None,
             "gold_workers": list(self.gold_workers) or None,
-            "item_effects": 0.0 if pool.items is None else round(pool.items.gate, 4),
+            "item_effects": 0.0 if pool.items is None else round(pool.items.item_effect_weight, 4),
             "correlation": pool.correlation,
         }
 
@@ -123,9 +123,9 @@ class Assay(Estimator):
         odds = np.log(BELIEVED * max(labels.n_classes - 1, 1) / (1.0 - BELIEVED))
         return np.where(np.isin(workers, self.gold_workers), odds, np.nan)
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         pool: Pool = self.pool_
-        return judge(labels, pool.of_workers(match_workers(self._fitted().labels, labels)))
+        return predict_proba(labels, pool.of_workers(match_workers(self._fitted().labels, labels)))
 
     def _stranger(self) -> FloatArray:
         return np.asarray(self.pool_.stranger)
@@ -133,6 +133,7 @@ class Assay(Estimator):
 
 def _say_effects(pool: Pool) -> tuple[str, ...]:
     """Say whether items have effects of their own, where that is worth a word."""
-    if pool.items is None or pool.items.gate < 0.1:
+    if pool.items is None or pool.items.item_effect_weight < 0.1:
         return ()
-    return (f"Some items seem to mislead most workers. That was taken into account, with a weight of {pool.items.gate:.0%}.",)
+    weight = pool.items.item_effect_weight
+    return (f"Some items seem to mislead most workers. That was taken into account, with a weight of {weight:.0%}.",)

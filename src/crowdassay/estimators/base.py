@@ -45,7 +45,7 @@ class Estimator(ABC):
         return fit(self, Memory(labels, threads=getattr(self, "threads", None)), progress=progress, announce=announce)
 
     @abstractmethod
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         """Return class probabilities (n_items, n_classes) of new labels, the workers as fitted."""
 
     def fit(
@@ -117,7 +117,7 @@ class Estimator(ABC):
         """Return what the user should know of these labels and this method."""
         return ()
 
-    def stand_in(self) -> Estimator | None:
+    def fallback(self) -> Estimator | None:
         """Return the same method with other parameters, to be tried where this one fails; None where there is none left."""
         return None
 
@@ -154,7 +154,7 @@ class Estimator(ABC):
 
     def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         """Return class probabilities, coordinates and difficulty of items with the workers as fitted; None without any."""
-        return self._judge(labels), None, None
+        return self._predict_proba(labels), None, None
 
     def _stranger(self) -> FloatArray:
         """Return the worker table of somebody never seen, shape (n_classes, n_classes)."""
@@ -213,7 +213,7 @@ class Estimator(ABC):
         reading = {**self._read_alike(), "classes": result.labels.class_names}
         labels = data if isinstance(data, Labels) else as_labels(data, **reading)
         match_classes(result.labels, labels)
-        posterior = self._judge(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
+        posterior = self._predict_proba(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
         return decide(result, labels, posterior)
 
     def _fitted(self) -> Result:

@@ -88,7 +88,7 @@ class BeliefPropagation(Estimator):
             converged=change <= self.tol,
         )
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         label_signs(labels, self.method)
         return judge_by_tables(self._fitted(), labels)
 

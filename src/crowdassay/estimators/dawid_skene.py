@@ -69,8 +69,8 @@ class DawidSkene(Estimator):
             progress=progress,
             start=start,
         )
-        judge = ByTables(log_p, log_prior)
-        return Solution(log_p, log_prior, history[-1], history, n_iter, converged, judge)
+        predict = ByTables(log_p, log_prior)
+        return Solution(log_p, log_prior, history[-1], history, n_iter, converged, predict)
 
     def settings(self, solution: Solution) -> dict[str, Any]:
         """Return what was asked for."""
@@ -81,16 +81,16 @@ class DawidSkene(Estimator):
         labels = as_labels(data)
         known = previous is not None and previous.method == self.method and previous.labels.n_workers == labels.n_workers
         start = previous.sigma if previous is not None and known else None
-        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, stand_ins=False)
+        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, fallbacks=False)
         return self
 
     def needs_memory(self) -> str | None:
         """It does not: the method is made of sums over workers."""
         return None
 
-    def stand_in(self) -> DawidSkene | None:
+    def fallback(self) -> DawidSkene | None:
         """Learn how common the classes are, where they were taken to be equally common."""
         return None if self.prior == "estimated" else DawidSkene(**{**self.get_params(), "prior": "estimated"})
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)

@@ -107,7 +107,7 @@ class DawidSkeneMeanField(Estimator):
             for c1 in ([c2 * ratio for ratio in RATIOS] if self.diagonal is None else (self.diagonal,))
         ]
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted()
         assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
         code = match_workers(fitted.labels, labels)

@@ -70,7 +70,7 @@ class EigenvectorRatio(Estimator):
         log_p, log_prior = log_odds_tables(log_odds), np.full(2, -np.log(2.0))
         return table_result(engine, self.method, {"pairs": self.pairs}, log_p, log_prior, converged=converged)
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         label_signs(labels, self.method)
         return judge_by_tables(self._fitted(), labels, self.threads)
 

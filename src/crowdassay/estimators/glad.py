@@ -106,7 +106,7 @@ class GLAD(Estimator):
             return self.ability * (np.eye(labels.n_classes) - 1.0).ravel()
         return np.array([float(self.ability)])
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted()
         assert fitted.sigma is not None
         known = fitted.sigma.reshape(len(fitted.sigma), -1) if self.confusion else fitted.sigma[:, :1, 0]

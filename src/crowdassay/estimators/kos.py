@@ -88,7 +88,7 @@ class KOS(Estimator):
             n_iter=self.max_iter,
         )
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         label_signs(labels, self.method)
         return judge_by_tables(self._fitted(), labels)
 

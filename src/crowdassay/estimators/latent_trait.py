@@ -84,7 +84,7 @@ class LatentTraitAnalysis(Estimator):
         result = scaled_result(labels, self.method, parameters, mode, tables, counts, difficulty)
         return replace(result, notes=result.notes + gap_note(labels))
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted()
         assert fitted.sigma is not None
         n_classes = labels.n_classes

@@ -128,5 +128,5 @@ class MACE(Estimator):
             prior = (0.01 / labels.n_classes if self.smoothing is None else self.smoothing,) * 3
         return KnowingUpdate(*prior, variational=self.inference == "vb", right=right, wrong=1.0 - right, habit=habit)
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)

@@ -40,5 +40,5 @@ class MajorityVote(Estimator):
         """There is nothing to solve: items are judged by their votes and nothing else."""
         return Solution(None, np.full(engine.n_classes, -np.log(engine.n_classes)), None, (), 1, True, ByVotes())
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         return shares(gold_votes(labels))

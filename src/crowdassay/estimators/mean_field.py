@@ -71,5 +71,5 @@ class MeanField(Estimator):
             objective=history[-1], history=history, n_iter=n_iter, converged=converged,
         )  # fmt: skip
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)

@@ -120,7 +120,7 @@ class MinimaxEntropy(Estimator):
         """Fit in memory what needs all labels there: see `needs_memory`."""
         if self.gamma == "auto":
             chosen, selection, notes = choose_gamma(self, labels, None, announce if progress else None)
-            result = fit(chosen, Memory(labels, threads=self.threads), progress=progress, announce=announce, stand_ins=False)
+            result = fit(chosen, Memory(labels, threads=self.threads), progress=progress, announce=announce, fallbacks=False)
             return replace(result, selection=selection, notes=result.notes + notes)
         solver = self._solver()
         if solver == "algorithm1" and self._learns():
@@ -162,7 +162,7 @@ class MinimaxEntropy(Estimator):
         """Tell of levels that nobody chose."""
         return gap_note(facts) if structure_name(self.structure) in ORDERED else ()
 
-    def stand_in(self) -> MinimaxEntropy | None:
+    def fallback(self) -> MinimaxEntropy | None:
         """Leave the items out, which can explain any label; then let workers shrink towards what they have in common.
 
         Penalties that were given by themselves are insisted on.
@@ -203,7 +203,7 @@ class MinimaxEntropy(Estimator):
         chosen, selection, notes = choose_gamma(
             self, labels, match_truth(labels, validation)[0], announce if progress else None
         )
-        result = fit(chosen, holder, progress=progress, announce=announce, stand_ins=False)
+        result = fit(chosen, holder, progress=progress, announce=announce, fallbacks=False)
         self.result_ = replace(result, selection=selection, notes=result.notes + notes)
         return self
 
@@ -222,7 +222,7 @@ class MinimaxEntropy(Estimator):
             and previous.parameters["alpha"] <= find_penalties(self, labels)[0]
         )
         start = previous.sigma if previous is not None and alike else None
-        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, stand_ins=False)
+        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, fallbacks=False)
         return self
 
     def count_tables(self, facts: Any, *, few: bool) -> tuple[float, float]:
@@ -250,7 +250,7 @@ class MinimaxEntropy(Estimator):
         solution = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
         assert solution.sigma is not None
         average = average_worker(solution.sigma, engine.worker_counts)
-        return replace(solution, judge=ByFamily(model, solution.sigma, solution.log_prior, average))
+        return replace(solution, predict=ByFamily(model, solution.sigma, solution.log_prior, average))
 
     def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
@@ -326,7 +326,7 @@ class MinimaxEntropy(Estimator):
             converged=solution.converged,
         )
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         return self._complete(labels).posterior
 
     def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
@@ -338,7 +338,7 @@ class MinimaxEntropy(Estimator):
         return outcome.posterior, outcome.phi, _difficulty(fitted.labels, fit)
 
     def _complete(self, labels: Labels) -> Outcome:
-        """Judge new labels with the workers as fitted; strangers have a table of zeros, or the population's."""
+        """Predict new labels with the workers as fitted; strangers have a table of zeros, or the population's."""
         fitted = self._fitted()
         code = match_workers(fitted.labels, labels)
         assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018

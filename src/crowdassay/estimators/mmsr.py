@@ -85,7 +85,7 @@ class MMSR(Estimator):
     def _start(self, size: int) -> FloatArray:
         return np.full(size, 0.5)
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)
 
 

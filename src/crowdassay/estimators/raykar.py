@@ -149,8 +149,8 @@ class RaykarClassifier(Estimator):
             converged=converged,
         )
 
-    def _judge(self, labels: Labels) -> FloatArray:
-        """Judge new items by their labels; their features unknown, the classes are as frequent as in the fit."""
+    def _predict_proba(self, labels: Labels) -> FloatArray:
+        """Predict new items by their labels; their features unknown, the classes are as frequent as in the fit."""
         fitted = self._fitted()
         code = match_workers(fitted.labels, labels)
         assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018

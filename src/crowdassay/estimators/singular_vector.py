@@ -68,7 +68,7 @@ class SingularVector(Estimator):
             engine, self.method, {}, log_odds_tables(scale * weights), np.full(2, -np.log(2.0)), converged=converged
         )
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         label_signs(labels, self.method)
         return judge_by_tables(self._fitted(), labels, self.threads)
 

@@ -99,7 +99,7 @@ class SpectralDawidSkene(Estimator):
             notes=START_FROM_VOTES if start is None else (),
         )  # fmt: skip
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         return judge_by_tables(self._fitted(), labels, self.threads)
 
 

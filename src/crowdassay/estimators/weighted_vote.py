@@ -74,7 +74,7 @@ class WeightedVote(Estimator):
             **({"n_iter": 1} | facts),
         )  # fmt: skip
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted().labels
         code = match_workers(fitted, labels)
         stranger = float(self.skills_[fitted.worker].mean())

@@ -125,7 +125,7 @@ class Welinder(Estimator):
         one = scipy.special.ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
         return posterior[:, 0] * one + posterior[:, 1] * (1.0 - one)
 
-    def _judge(self, labels: Labels) -> FloatArray:
+    def _predict_proba(self, labels: Labels) -> FloatArray:
         code = match_workers(self._fitted().labels, labels)
         known = code >= 0
         typical = np.eye(self.dimension)[0]

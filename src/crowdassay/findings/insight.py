@@ -128,10 +128,10 @@ class Insight(ItemInsight):
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
         about = (self.n_labels, self.connection, self.advice, self.copies[0])
-        doubt = (self.record.doubt,) if self.record.doubt else ()
+        gold_warning = (self.record.gold_warning,) if self.record.gold_warning else ()
         cells = cell_notes(self.record.labels.n_classes)
         chance = self.chance and self.record.labels.n_classes > 1  # of one class there is nothing to say
-        return (*doubt, *write_notes(*about, chance=chance, gold=self.totals.known > 0), *self._sampled(), *cells)
+        return (*gold_warning, *write_notes(*about, chance=chance, gold=self.totals.known > 0), *self._sampled(), *cells)
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""

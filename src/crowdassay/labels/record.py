@@ -49,7 +49,7 @@ class Record:
     seconds : float
     known : ndarray of shape (n_workers, 2) or None
         Labels that each worker has given on items of known class, and how many of them are right.
-    doubt : str
+    gold_warning : str
         A sentence, where known items contradict the fit; it comes first wherever the result is shown.
     settled : float
         Probability from which a label is called settled.
@@ -80,7 +80,7 @@ class Record:
     converged: bool = True
     seconds: float = 0.0
     known: FloatArray | None = None
-    doubt: str = ""
+    gold_warning: str = ""
     settled: float = SETTLED
     spread: float | None = None
     notes: tuple[str, ...] = ()

@@ -67,7 +67,7 @@ class Basis:
             tables[:, c, :] = coordinates[:, start : start + width] @ self.columns[c, :, :width].T
         return tables
 
-    def pull(self, tables: FloatArray) -> FloatArray:
+    def transpose(self, tables: FloatArray) -> FloatArray:
         """Carry gradients on tables (n, n_classes, n_classes) back to coordinates (n, size): the transpose of `tables`."""
         coordinates = np.zeros((len(tables), self.size))
         for c in range(self.n_classes):
@@ -81,7 +81,7 @@ class Basis:
         for c in range(self.n_classes):
             start, width = self.offsets[c], self.widths[c]
             squares[start : start + width] += (self.columns[c, :, :width] ** 2).sum(axis=0)
-        return self.pull(tables) / squares  # the columns are orthogonal: the axes are principal ones
+        return self.transpose(tables) / squares  # the columns are orthogonal: the axes are principal ones
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from crowdassay.labels.record import find_winners
 from crowdassay.labels.votes import gold_votes, shares
 from crowdassay.models.family import Model
 from crowdassay.models.structures import Basis
-from crowdassay.solvers.assay.pool import Pool, choose, judge
-from crowdassay.solvers.outcome import Judgement
+from crowdassay.solvers.assay.pool import Pool, choose, predict_proba
+from crowdassay.solvers.outcome import ItemPosterior
 from crowdassay.statistics import log_softmax
 
 ITEMS_AT_A_TIME = 65536  # items whose tables are expanded at a time
@@ -28,51 +28,51 @@ ITEMS_AT_A_TIME = 65536  # items whose tables are expanded at a time
 
 @dataclass(frozen=True, eq=False)
 class ByVotes:
-    """Judge items by their votes and nothing else."""
+    """Predict items by their votes and nothing else."""
 
-    def __call__(self, engine: Any) -> Judgement:
+    def __call__(self, engine: Any) -> ItemPosterior:
         """Count the votes; the workers are compared with the winners, a tie counting in part."""
         votes = gold_votes(engine.labels)
         winners = votes == row_max(votes)[:, None]
         counts = observed_counts(engine.labels, winners / row_sum(winners)[:, None])
-        return Judgement(shares(votes), winners, counts)
+        return ItemPosterior(shares(votes), winners, counts)
 
 
 @dataclass(frozen=True, eq=False)
 class ByTables:
-    """Judge items by worker tables of log probabilities (n_workers, n_classes, n_classes) and a class prior."""
+    """Predict items by worker tables of log probabilities (n_workers, n_classes, n_classes) and a class prior."""
 
     log_p: FloatArray
     log_prior: FloatArray
 
-    def __call__(self, engine: Any) -> Judgement:
+    def __call__(self, engine: Any) -> ItemPosterior:
         """Run one E-step."""
         labels = engine.labels
         posterior = np.empty((labels.n_items, labels.n_classes))
         counts = engine.count(self.log_p, self.log_prior, posterior=posterior).counts
         expected = counts.sum(axis=2, keepdims=True) * np.exp(log_softmax(self.log_p))
-        return Judgement(posterior, find_winners(posterior), expected)
+        return ItemPosterior(posterior, find_winners(posterior), expected)
 
 
 @dataclass(frozen=True, eq=False)
 class ByPool:
-    """Judge items by a pool of models."""
+    """Predict items by a pool of models."""
 
     pool: Pool
 
-    def __call__(self, engine: Any) -> Judgement:
+    def __call__(self, engine: Any) -> ItemPosterior:
         """Weigh every item's labels; where the engine can do that itself, and items have no effects, it does."""
         pool = self.pool
         if Ability.POOL in engine.can and pool.items is None and pool.precision is None and pool.trust is None:
-            posterior, counts = engine.pool(pool.tables, pool.voice, pool.offset, pool.bias, pool.vote, pool.correlation)
-            return Judgement(posterior, find_winners(posterior), counts)
-        posterior = judge(engine.labels, pool)
-        return Judgement(posterior, choose(posterior, pool), observed_counts(engine.labels, posterior))
+            posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, pool.vote, pool.correlation)
+            return ItemPosterior(posterior, find_winners(posterior), counts)
+        posterior = predict_proba(engine.labels, pool)
+        return ItemPosterior(posterior, choose(posterior, pool), observed_counts(engine.labels, posterior))
 
 
 @dataclass(frozen=True, eq=False)
 class ByFamily:
-    """Judge items by a member of the family, each item at its own optimum.
+    """Predict items by a member of the family, each item at its own optimum.
 
     ``average`` (n_classes, n_classes) is the average worker's table, by which items are compared.
     """
@@ -82,16 +82,16 @@ class ByFamily:
     log_prior: FloatArray
     average: FloatArray
 
-    def __call__(self, engine: Any) -> Judgement:
+    def __call__(self, engine: Any) -> ItemPosterior:
         """Fit every item."""
         labels, item = engine.labels, self.model.item
         sums, posterior = engine.posteriors(self.model, self.sigma, self.log_prior)
         expected = observed_counts(labels, posterior) - sums.gradient
         if item is None:
-            return Judgement(posterior, find_winners(posterior), expected)
+            return ItemPosterior(posterior, find_winners(posterior), expected)
         phi = engine.coordinates(self.model)
         difficulty = average_difficulty(item, self.average, posterior, phi)
-        return Judgement(posterior, find_winners(posterior), expected, phi, difficulty)
+        return ItemPosterior(posterior, find_winners(posterior), expected, phi, difficulty)
 
 
 def average_difficulty(item: Basis, average: FloatArray, posterior: FloatArray, phi: Any) -> FloatArray:

@@ -1,4 +1,4 @@
-"""One run from labels to a `Result`, wherever the labels are: limits, solve, judge, check."""
+"""One run from labels to a `Result`, wherever the labels are: limits, solve, predict, check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crowdassay.results.checks import find_trouble, notes_on
 from crowdassay.results.limits import ONE_CLASS, check_memory
 from crowdassay.results.posteriors import ByVotes
 from crowdassay.results.result import Held, Result, away
-from crowdassay.solvers.outcome import Announce, Judge, Judgement, Progress, Solution
+from crowdassay.solvers.outcome import Announce, ItemPosterior, Predict, Progress, Solution
 from crowdassay.statistics import log_softmax
 from crowdassay.threads import one_blas_thread
 
@@ -63,7 +63,7 @@ class Method(Protocol):
         """Return what the user should know of these labels and this method."""
         ...
 
-    def stand_in(self) -> Method | None:
+    def fallback(self) -> Method | None:
         """Return the same method with other parameters, to be tried where this one fails; None where there is none left."""
         ...
 
@@ -80,7 +80,7 @@ def fit(
     announce: Announce | None = None,
     few: int = GATHERED_LABELS,
     start: FloatArray | None = None,
-    stand_ins: bool = True,
+    fallbacks: bool = True,
 ) -> Result:
     """Fit a method to held labels.
 
@@ -96,7 +96,7 @@ def fit(
         Labels up to which they are gathered in memory and fitted there, as `GATHERED_LABELS` says.
     start : ndarray of shape (n_workers, n_classes, n_classes), optional
         Worker tables of an earlier fit to go on from.
-    stand_ins : bool
+    fallbacks : bool
         Whether a fit that does not stand is left for one with other parameters; otherwise it is only said.
     """
     started = time.perf_counter()
@@ -112,8 +112,8 @@ def fit(
         asked = result, plain = _run(method, holder, progress, announce, start, few=gathered)
         notes: list[str] = []
         tried = method
-        while stand_ins and (trouble := find_trouble(plain, holder.facts)):
-            other = tried.stand_in()
+        while fallbacks and (trouble := find_trouble(plain, holder.facts)):
+            other = tried.fallback()
             if other is None:  # none stands, so that there is no reason to leave what was asked for
                 (result, plain), notes = asked, []
                 break
@@ -153,22 +153,22 @@ def _run(
 def _decide(
     name: str, settings: dict[str, Any], solution: Solution, holder: Holder, engine: Any, *, few: bool
 ) -> tuple[Result, Plain]:
-    """Judge all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
-    judge, item = solution.judge, solution.model.item if solution.model else None
-    assert judge is not None
+    """Predict all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
+    predict, item = solution.predict, solution.model.item if solution.model else None
+    assert predict is not None
     if holder.in_memory:
-        judged = judge(engine)
-        result = _result(name, settings, solution, engine.labels, judged, item, Held(holder))
+        predicted = predict(engine)
+        result = _result(name, settings, solution, engine.labels, predicted, item, Held(holder))
         return result, Plain.of(result)
     facts = holder.facts
     light = solution.model is not None and is_light(solution.model, facts.longest)
-    by_block = JudgeHeld(judge, name, item, light, solution.settled)
+    by_block = PredictBlock(predict, name, item, light, solution.settled)
     learnt = learn(holder, by_block)
     nothing = [away(words, holder.place) for words in ("Probabilities", "Labels")]
     expected = learnt.lesson.expected
     assert expected is not None
-    judged = Judgement(nothing[0], nothing[1], expected)  # type: ignore[arg-type]
-    result = _result(name, settings, solution, facts, judged, item, Held(holder, by_block, learnt))
+    predicted = ItemPosterior(nothing[0], nothing[1], expected)  # type: ignore[arg-type]
+    result = _result(name, settings, solution, facts, predicted, item, Held(holder, by_block, learnt))
     return result, learnt.lesson.plain
 
 
@@ -177,30 +177,30 @@ def _result(
     settings: dict[str, Any],
     solution: Solution,
     labels: Any,
-    judged: Judgement,
+    predicted: ItemPosterior,
     item: Basis | None,
     held: Held,
 ) -> Result:
-    confusion, accuracy = describe_workers(solution, judged.expected)
+    confusion, accuracy = describe_workers(solution, predicted.expected)
     return Result(
         labels,
         name,
         settings,
-        judged.posterior,
-        judged.winners,
+        predicted.posterior,
+        predicted.winners,
         confusion,
         accuracy,
         log_prior=solution.log_prior,
         sigma=solution.sigma,
-        phi=judged.phi,
+        phi=predicted.phi,
         expand=item.tables if item else None,
-        difficulty=judged.difficulty,
+        difficulty=predicted.difficulty,
         objective=solution.objective,
         history=solution.history,
         n_iter=solution.n_iter,
         converged=solution.converged,
         known=solution.known,
-        doubt=solution.doubt,
+        gold_warning=solution.gold_warning,
         settled=solution.settled,
         spread=solution.spread,
         notes=solution.notes,
@@ -216,22 +216,22 @@ def describe_workers(solution: Solution, expected: FloatArray) -> tuple[FloatArr
 
 
 @dataclass(frozen=True, eq=False)
-class JudgeHeld:
+class PredictBlock:
     """What a fit makes of a block, as a task that can travel."""
 
-    judge: Judge
+    predict: Predict
     method: str
     item: Basis | None
     light: bool
     settled: float = SETTLED
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
-        """Judge the block."""
-        judged = self.judge(BlockEngine(block.labels, light=self.light, threads=1))
+        """Predict the block."""
+        predicted = self.predict(BlockEngine(block.labels, light=self.light, threads=1))
         nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
         record = Record(
-            block.labels, self.method, {}, judged.posterior, judged.winners, nothing, nothing[:, 0, 0], phi=judged.phi,
-            expand=self.item.tables if self.item else None, difficulty=judged.difficulty,
+            block.labels, self.method, {}, predicted.posterior, predicted.winners, nothing, nothing[:, 0, 0], phi=predicted.phi,
+            expand=self.item.tables if self.item else None, difficulty=predicted.difficulty,
             settled=self.settled,
         )  # fmt: skip
-        return record, judged.expected
+        return record, predicted.expected

@@ -104,7 +104,7 @@ def fit_anchored(
     learn_prior : bool
         Whether the class prior is learned, one item added to each class; otherwise it is uniform.
     average : bool
-        Judge items by the mean of the workers' log probabilities instead of the log of their mean; not with items.
+        Predict items by the mean of the workers' log probabilities instead of the log of their mean; not with items.
     ordered : bool
         Whether wrong answers may get rarer with their distance in class order.
     belief, concentration : float

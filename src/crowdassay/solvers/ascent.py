@@ -10,7 +10,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.models.family import Model
-from crowdassay.solvers.lbfgs import climb, memory_for
+from crowdassay.solvers.lbfgs import maximise, memory_for
 
 STAGES = (1e-6, 1e-8)  # relative changes of the objective down to which items are not solved further than sums need
 OF_ITEM = 10.0  # times as much is an item's own tolerance: items add about ten each, and what they miss is of second order
@@ -55,16 +55,16 @@ class WorkerProblem:
         """Return the worker tables of a solution."""
         return self.tables(coordinates)
 
-    def pull(self, tables: FloatArray) -> FloatArray:
+    def transpose(self, tables: FloatArray) -> FloatArray:
         """Carry gradients on worker tables back to worker coordinates."""
-        return self.model.worker.pull(tables)
+        return self.model.worker.transpose(tables)
 
     def evaluate(self, coordinates: FloatArray, weights: Weights) -> tuple[float, FloatArray]:
         """Sweep once; return the objective and its gradient, worker penalty included."""
         self.n_iter += 1
         sums = self.engine.sweep(self.model, self.tables(coordinates), self.log_prior, weights, self.item_tol)
         penalty, slope = self.penalise(coordinates)
-        return sums.objective - penalty, self.flat(self.pull(sums.gradient)) - slope
+        return sums.objective - penalty, self.flat(self.transpose(sums.gradient)) - slope
 
     def penalise(self, coordinates: FloatArray) -> tuple[float, FloatArray]:
         """Return the worker penalty of a flat vector, and its gradient."""
@@ -86,15 +86,15 @@ class WorkerProblem:
 
         ``tol`` is the relative change of the objective at which to stop; ``step`` hears every accepted objective.
         """
-        exact, units, pairs = self.item_tol, self.units(), memory_for(start)
+        exact, scales, pairs = self.item_tol, self.scales(), memory_for(start)
         hear = None if step is None else lambda _, objective: step(objective)
         loose = STAGES if self.model.item is not None and weights == Weights.FREE else ()
         point, value, converged = start, -np.inf, False
         for self.item_tol, goal in [*((OF_ITEM * goal, goal) for goal in loose if goal > tol), (exact, tol)]:
-            point, value, _, _, converged = climb(
+            point, value, _, _, converged = maximise(
                 lambda coordinates: self.evaluate(coordinates, weights),
                 point,
-                units,
+                scales,
                 max_iter=self.max_iter - self.n_iter,
                 tol=goal,
                 step=hear,
@@ -102,18 +102,18 @@ class WorkerProblem:
             )
         return point, value, converged
 
-    def units(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """Return a step length for every coordinate: what the labels know of a worker grows with their number.
 
         The curvature is alpha from the penalty and what was learnt or, before, a small share of each label that spreads over
-        the coordinates. In these units L-BFGS needs a half of the sweeps or fewer.
+        the coordinates. In these scales L-BFGS needs a half of the sweeps or fewer.
         """
         if self.curvature is not None:
             return 1 / np.sqrt(self.model.alpha + self.curvature.ravel())
-        units = 1 / np.sqrt(self.model.alpha + SHARE * self.place(self.engine.worker_counts))
+        scales = 1 / np.sqrt(self.model.alpha + SHARE * self.place(self.engine.worker_counts))
         if self.model.population:
-            units = np.append(1 / np.sqrt(self.model.alpha + SHARE * self.engine.n_labels), units)
-        return np.repeat(units, self.model.worker.size)
+            scales = np.append(1 / np.sqrt(self.model.alpha + SHARE * self.engine.n_labels), scales)
+        return np.repeat(scales, self.model.worker.size)
 
     def learn_units(self, counts: FloatArray, p: FloatArray) -> None:
         r"""Take the curvature at expected counts and probabilities, both (n_workers, n_classes, n_classes).

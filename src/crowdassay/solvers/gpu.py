@@ -39,7 +39,7 @@ class CardProblem(WorkerProblem):
         n_classes = self.engine.n_classes
         return (self.workers(coordinates) @ self.expand).reshape(-1, n_classes, n_classes)
 
-    def pull(self, tables: Vector) -> Vector:
+    def transpose(self, tables: Vector) -> Vector:
         """Carry gradients on worker tables back to worker coordinates."""
         return tables.reshape(len(tables), -1) @ self.expand.T
 

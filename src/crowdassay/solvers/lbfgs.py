@@ -1,6 +1,6 @@
-"""Climb a smooth function by limited-memory BFGS, in natural units and with few evaluations.
+"""Climb a smooth function by limited-memory BFGS, in natural scales and with few evaluations.
 
-In units in which all curvatures are about one, the gradient itself is a good first step and a unit step a good later one: an
+In scales in which all curvatures are about one, the gradient itself is a good first step and a unit step a good later one: an
 evaluation is a pass over all labels, and a line search that tries two points where one would do doubles the work.
 """
 
@@ -16,7 +16,7 @@ from crowdassay.arrays import FloatArray
 MEMORY_PAIRS = 20  # pairs of steps and changes of the gradient remembered
 MEMORY_NUMBERS = 2**26  # numbers that all pairs together may take, 512 MB
 
-FLAT_SLOPE = 1e-12  # slopes below this, in natural units, are none
+FLAT_SLOPE = 1e-12  # slopes below this, in natural scales, are none
 ACCEPTED_SHARE = 1e-4  # share of the rise that the slope promises with which a step is accepted
 ROUNDING = 1e-15  # relative rises below this cannot be seen
 
@@ -27,10 +27,10 @@ Function = Callable[[FloatArray], tuple[float, FloatArray]]
 Pair = tuple[FloatArray, FloatArray, float]
 
 
-def climb(
+def maximise(
     function: Function,
     start: FloatArray,
-    units: FloatArray | float = 1.0,
+    scales: FloatArray | float = 1.0,
     *,
     max_iter: int,
     tol: float,
@@ -43,7 +43,7 @@ def climb(
     ----------
     function : callable
     start : ndarray of shape (size,)
-    units : ndarray of shape (size,) or float
+    scales : ndarray of shape (size,) or float
         A natural step length of each coordinate: the inverse root of the curvature, as far as it can be guessed.
     max_iter : int
         Evaluations allowed.
@@ -52,7 +52,7 @@ def climb(
     step : callable, optional
         Hears the number of evaluations and the value after every step.
     pairs : deque, optional
-        What an earlier climb of nearly the same function has learned of its curvature, in the same units; added to.
+        What an earlier climb of nearly the same function has learned of its curvature, in the same scales; added to.
 
     Returns
     -------
@@ -65,26 +65,26 @@ def climb(
     n_iter : int
     converged : bool
 
-    >>> point, *_ = climb(lambda x: (-float(x @ x), -2 * x), np.ones(2), max_iter=50, tol=1e-12)
+    >>> point, *_ = maximise(lambda x: (-float(x @ x), -2 * x), np.ones(2), max_iter=50, tol=1e-12)
     >>> bool(np.abs(point).max() < 1e-6)
     True
     """
     if max_iter < 1:
         return start, -np.inf, (-np.inf,), 0, False
     point, (value, gradient), n_iter = start, function(start), 1
-    gradient = gradient * units
+    gradient = gradient * scales
     history: list[float] = []
     pairs = memory_for(start) if pairs is None else pairs
     converged = len(start) == 0 or bool(abs(gradient).max() < FLAT_SLOPE)
     while not converged:
-        way = _direction(gradient, pairs)
-        slope, length = float(way @ gradient), 1.0
-        if 0.5 * slope <= tol * max(abs(value), 1.0):  # in natural units, what the step promises to bring
+        direction = _direction(gradient, pairs)
+        slope, length = float(direction @ gradient), 1.0
+        if 0.5 * slope <= tol * max(abs(value), 1.0):  # in natural scales, what the step promises to bring
             break
         while True:
             if n_iter >= max_iter:
                 return point, value, (*history, value), n_iter, False
-            trial = point + length * (way * units)
+            trial = point + length * (direction * scales)
             higher, ahead = function(trial)
             n_iter += 1
             if higher >= value + ACCEPTED_SHARE * length * slope:
@@ -95,8 +95,8 @@ def climb(
                 0.5 * slope * length**2 / (slope * length - (higher - value))
             )  # its top, through both values and the slope
             length = min(max(parabola, 0.1 * length), 0.5 * length)
-        ahead = ahead * units
-        _remember(pairs, length * way, gradient - ahead)
+        ahead = ahead * scales
+        _remember(pairs, length * direction, gradient - ahead)
         converged = higher - value <= tol * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT_SLOPE)
         point, value, gradient = trial, higher, ahead
         history.append(value)
@@ -119,12 +119,12 @@ def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:
 
 def _direction(gradient: FloatArray, pairs: deque[Pair]) -> FloatArray:
     """Return the gradient times the inverse curvature that the pairs imply: the two loops of Nocedal (1980)."""
-    way, shares = gradient.copy(), []
+    direction, shares = gradient.copy(), []
     for step, change, curvature in reversed(pairs):
-        shares.append(float(step @ way) / curvature)
-        way -= shares[-1] * change
+        shares.append(float(step @ direction) / curvature)
+        direction -= shares[-1] * change
     if pairs:
-        way *= pairs[-1][2] / float(pairs[-1][1] @ pairs[-1][1])
+        direction *= pairs[-1][2] / float(pairs[-1][1] @ pairs[-1][1])
     for (step, change, curvature), share in zip(pairs, reversed(shares), strict=True):
-        way += (share - float(change @ way) / curvature) * step
-    return way
+        direction += (share - float(change @ direction) / curvature) * step
+    return direction

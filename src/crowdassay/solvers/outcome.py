@@ -18,7 +18,7 @@ Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class ItemPosterior:
     """What a solution says about the items that an engine holds.
 
     Attributes
@@ -40,13 +40,13 @@ class Judgement:
     difficulty: FloatArray | None = None
 
 
-Judge = Callable[[Any], Judgement]
+Predict = Callable[[Any], ItemPosterior]
 """Called with an engine whose items are in memory: those of one block, or all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """All that is needed to judge any item, and how it was found; nothing here has the size of the items.
+    """All that is needed to predict any item, and how it was found; nothing here has the size of the items.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Solution:
     n_iter : int
         Passes over the labels.
     converged : bool
-    judge : callable
+    predict : callable
         Says what this solution makes of the items that an engine holds: a small object that can travel.
     model : Model or None
         The member of the family, where the solution is one.
@@ -68,7 +68,7 @@ class Solution:
         The workers' confusion, where it is not that of ``sigma``.
     known : ndarray of shape (n_workers, 2) or None
         Labels that each worker has given on known items, and those that are right.
-    doubt : str
+    gold_warning : str
         A sentence, where known items contradict the fit; empty otherwise.
     settled : float
         Probability from which a label is called settled.
@@ -84,11 +84,11 @@ class Solution:
     history: tuple[float, ...]
     n_iter: int
     converged: bool
-    judge: Judge | None = None
+    predict: Predict | None = None
     model: Model | None = None
     confusion: FloatArray | None = None
     known: FloatArray | None = None
-    doubt: str = ""
+    gold_warning: str = ""
     settled: float = SETTLED
     spread: float | None = None
     notes: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from crowdassay.models.family import Model
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import OF_ITEM, WorkerProblem
 from crowdassay.solvers.gpu import CardProblem
-from crowdassay.solvers.opening import open_without_items
+from crowdassay.solvers.initial_point import initial_point
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
 START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
@@ -34,8 +34,8 @@ def fit_profiled(
     r"""Maximise :math:`G(\theta)`, the family's objective with every item at its own optimum.
 
     The first start fits the parameters to Q = vote shares, as Algorithm 1 does, and lets go, on large data at first without
-    the item block: `crowdassay.solvers.opening`. Each further start takes one more step of Algorithm 1 first. The objective
-    has many local optima, and on small data one of these starts often ends higher than another; the highest is kept.
+    the item block: `crowdassay.solvers.initial_point`. Each further start takes one more step of Algorithm 1 first. The
+    objective has many local optima, and on small data one of these starts often ends higher than another; the highest is kept.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def fit_profiled(
         keeper.keep_items()  # a further step of Algorithm 1 needs the items where the last left them
     opening: list[float] = []
     if start is None and starts == 1 and not engine.few:
-        point, lower, alive = open_without_items(problem, opening.append)
+        point, lower, alive = initial_point(problem, opening.append)
     elif start is None:
         point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, START_TOLERANCE, opening.append)
     else:
@@ -103,7 +103,7 @@ def fit_profiled(
 
 
 def complete(engine: ItemEngine, solution: Solution) -> Outcome:
-    """Judge the items of a local engine by a solution of the family, one last pass."""
+    """Predict the items of a local engine by a solution of the family, one last pass."""
     assert solution.model is not None
     sums, posterior = engine.posteriors(solution.model, solution.sigma, solution.log_prior)
     return Outcome(solution, posterior, engine.coordinates(solution.model), sums.gradient)

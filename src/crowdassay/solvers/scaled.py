@@ -19,7 +19,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.scaled import ScaledSums
 from crowdassay.labels.labels import Labels
-from crowdassay.solvers.lbfgs import climb
+from crowdassay.solvers.lbfgs import maximise
 from crowdassay.solvers.outcome import Progress
 
 START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
@@ -61,10 +61,10 @@ class ScaledProblem:
         """Return the prior means as one flat vector."""
         return np.concatenate([np.tile(self.mean, self.labels.n_workers), np.full(self.labels.n_items, float(self.easiness))])
 
-    def units(self, point: FloatArray, weights: Weights) -> FloatArray:
+    def scales(self, point: FloatArray, weights: Weights) -> FloatArray:
         """Return a step length for every coordinate: what is known of a worker grows with the number of labels.
 
-        In these units L-BFGS needs a third of the passes, or fewer; by the curvature where it starts, half of these.
+        In these scales L-BFGS needs a third of the passes, or fewer; by the curvature where it starts, half of these.
         """
         if self.curvature is not None:
             theta, log_scale = self.split(point)
@@ -134,13 +134,13 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
             break
         point = problem.start()
         if from_votes and max_iter > 1:
-            fit, units = partial(problem.evaluate, weights=Weights.VOTES), problem.units(point, Weights.VOTES)
-            point, *_, spent, _ = climb(fit, point, units, max_iter=max_iter - 1, tol=START_TOLERANCE)
+            fit, scales = partial(problem.evaluate, weights=Weights.VOTES), problem.scales(point, Weights.VOTES)
+            point, *_, spent, _ = maximise(fit, point, scales, max_iter=max_iter - 1, tol=START_TOLERANCE)
             used += spent
-        optimum, value, history, spent, converged = climb(
+        optimum, value, history, spent, converged = maximise(
             partial(problem.evaluate, weights=Weights.FREE),
             point,
-            problem.units(point, Weights.FREE),
+            problem.scales(point, Weights.FREE),
             max_iter=max_iter - used,
             tol=tol,
             step=report,
@@ -166,5 +166,5 @@ def judge_items(likelihood: Likelihood, theta: FloatArray, easiness: float, n_it
         sums, off = likelihood(theta, log_scale, Weights.FREE), log_scale - easiness
         return sums.objective - 0.5 * float(off @ off), sums.slope - off
 
-    log_scale, *_ = climb(evaluate, np.full(n_items, float(easiness)), np.ones(n_items), max_iter=1000, tol=1e-12)
+    log_scale, *_ = maximise(evaluate, np.full(n_items, float(easiness)), np.ones(n_items), max_iter=1000, tol=1e-12)
     return likelihood(theta, log_scale, Weights.FREE).posterior

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from crowdassay.models.assay.constants import MOST_WRONG, read_file, settled_from, shipped
+from crowdassay.models.assay.constants import MOST_WRONG, default_constants, read_file, settled_from
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.4, 0.7, 1.5])
@@ -23,5 +23,5 @@ def test_the_shipped_constants_say_where_they_come_from():
     assert learned["by"] == "python benchmarks/learn_default.py"
     assert learned["groups"] >= 40
     assert len(set(learned["datasets"])) >= 85
-    assert set(read_file()["constants"]) == set(shipped().as_dict())
-    assert 0.95 < shipped().settled < 1
+    assert set(read_file()["constants"]) == set(default_constants().as_dict())
+    assert 0.95 < default_constants().settled < 1

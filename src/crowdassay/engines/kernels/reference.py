@@ -69,7 +69,7 @@ def solve_item(
     for _ in range(NEWTON_STEPS):
         value, weights, residual = at_phi
         p = np.eye(len(log_prior))[label][:, None, :] - residual
-        gradient = basis.pull((weights[:, None] * residual.sum(axis=0))[None])[0] - beta * phi
+        gradient = basis.transpose((weights[:, None] * residual.sum(axis=0))[None])[0] - beta * phi
         curvature = beta * np.eye(basis.size)
         for c in range(len(weights)):
             covariance = np.diag(p[:, c].sum(axis=0)) - p[:, c].T @ p[:, c]

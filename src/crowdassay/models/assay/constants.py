@@ -100,10 +100,10 @@ def read_file() -> dict[str, Any]:
     return dict(json.loads(files("crowdassay.models.assay").joinpath(FILE).read_text(encoding="utf-8")))
 
 
-def shipped() -> Constants:
+def default_constants() -> Constants:
     """Return the constants that ship with the package.
 
-    >>> 0 < shipped().correlation < 1
+    >>> 0 < default_constants().correlation < 1
     True
     """
     return Constants(**read_file()["constants"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.models.assay.constants import shipped
+from crowdassay.models.assay.constants import default_constants
 
 
 def worth(n_labels: FloatArray, correlation: float) -> FloatArray:
@@ -38,7 +38,7 @@ class Dependence:
     [1.0, 1.33, 1.82]
     """
 
-    overlap: float = field(default_factory=lambda: shipped().correlation)
+    overlap: float = field(default_factory=lambda: default_constants().correlation)
 
     def weight(self, n: FloatArray) -> FloatArray:
         """Return what each label counts for where there are n, shape as n."""

@@ -23,8 +23,8 @@ IN_BRACKETS, OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compile(r"(^|\
 def cards(insight: Insight, against: Against | None, money: Money | None) -> list[dict[str, str]]:
     """Return a question, a figure, a tone and a sentence for each card."""
     four = [_finished(insight), _wrong(insight, against), _attention(insight), _cost(insight, money)]
-    doubt = insight.record.doubt
-    return [*four, _card("Known items", "contradict the crowd", doubt, "bad")] if doubt else four
+    gold_warning = insight.record.gold_warning
+    return [*four, _card("Known items", "contradict the crowd", gold_warning, "bad")] if gold_warning else four
 
 
 def _card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:

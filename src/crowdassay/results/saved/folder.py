@@ -32,7 +32,6 @@ FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
 PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
 PLAIN = (
-    "doubt",
     "settled",
     "spread",
     "objective",
@@ -66,6 +65,7 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         "frame": labels.frame,
         "report": labels.report.as_dict(),
         "pool": pool_settings(pool),
+        "doubt": result.gold_warning,
         **{name: getattr(result, name) for name in PLAIN},
     }
     if kinds := kinds_to_save(labels.report.notes):
@@ -165,6 +165,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     posterior = to_array(items["posterior"], (labels.n_classes,))
     confusion = to_array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
+    plain["gold_warning"] = head["doubt"]
     sigma = to_array(workers["sigma"], square)
     arrays: dict[str, Any] = {
         "log_prior": to_array(classes["log_prior"], ()),

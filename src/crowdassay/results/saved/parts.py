@@ -11,16 +11,18 @@ from crowdassay.arrays import FloatArray
 from crowdassay.results.saved import trust
 from crowdassay.solvers.assay.pool import ItemMember, Pool
 
-POOL = ("stranger", "offset", "bias", "vote", "correlation", "many", "quiet", "scale")  # what JSON holds of a pool
-EFFECTS = ("log_prior", "precision", "gate", "weight")  # and of its member with item effects
+# What JSON holds of a pool and of its member with item effects: names in the file, and those of the attributes.
+POOL = {name: name for name in ("stranger", "offset", "bias", "vote", "correlation", "many")}
+POOL |= {"quiet": "stranger_weight", "scale": "scale"}
+EFFECTS = {"log_prior": "log_prior", "precision": "precision", "gate": "item_effect_weight", "weight": "weight"}
 
 
 def pool_settings(pool: Pool | None) -> dict[str, Any] | None:
     """Return what JSON holds of a pool."""
     if pool is None:
         return None
-    items = None if pool.items is None else {name: getattr(pool.items, name) for name in EFFECTS}
-    return {name: getattr(pool, name) for name in POOL} | {"items": items}
+    items = None if pool.items is None else {name: getattr(pool.items, ours) for name, ours in EFFECTS.items()}
+    return {name: getattr(pool, ours) for name, ours in POOL.items()} | {"items": items}
 
 
 def pool_columns(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | None]:
@@ -29,7 +31,7 @@ def pool_columns(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | No
         return {"voice": None, "effects": None, "precision": None, "trust": None}
     whole = pool.of_workers(np.arange(n_workers))
     effects = None if whole.items is None else whole.items.p
-    return {"voice": whole.voice, "effects": effects, "precision": whole.precision, "trust": whole.trust}
+    return {"voice": whole.label_weight, "effects": effects, "precision": whole.precision, "trust": whole.trust}
 
 
 def read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None) -> Pool | None:
@@ -38,18 +40,20 @@ def read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None)
     if plain is None or sigma is None:
         return None
     square = sigma.shape[1:]
-    values: dict[str, Any] = {name: np.array(plain[name], float)[()] for name in POOL}
+    values: dict[str, Any] = {ours: np.array(plain[name], float)[()] for name, ours in POOL.items()}
     if values["stranger"].shape != square or values["offset"].shape != square[:1] or values["bias"].shape != square[:1]:
         raise ValueError("a pool of another size")
     items, effects = plain["items"], to_array(workers["effects"], square)
     if items is not None:
         trust.check(effects is not None)
         assert effects is not None
-        items = ItemMember(effects, np.array(items["log_prior"], float), *(float(items[name]) for name in EFFECTS[1:]))
-    voice, precision, believed = (to_array(workers[name], ()) for name in ("voice", "precision", "trust"))
-    trust.check(voice is not None)
-    assert voice is not None
-    pool = Pool(tables=sigma, voice=voice, items=items, precision=precision, trust=believed, **values)
+        items = ItemMember(
+            effects, np.array(items["log_prior"], float), *(float(items[name]) for name in ("precision", "gate", "weight"))
+        )
+    label_weight, precision, believed = (to_array(workers[name], ()) for name in ("voice", "precision", "trust"))
+    trust.check(label_weight is not None)
+    assert label_weight is not None
+    pool = Pool(tables=sigma, label_weight=label_weight, items=items, precision=precision, trust=believed, **values)
     trust.check_pool(pool)
     return pool
 

@@ -94,14 +94,14 @@ def check_pool(pool: Pool) -> None:
     """Check the numbers of a pool of models."""
     size = pool.stranger.shape[:1]
     check(pool.offset.shape == pool.bias.shape == size)
-    check(all(map(is_finite, (pool.tables, pool.stranger, pool.offset, pool.bias))) and is_share(pool.voice))
-    for value in (pool.vote, pool.correlation, pool.many, pool.quiet, pool.scale):
+    check(all(map(is_finite, (pool.tables, pool.stranger, pool.offset, pool.bias))) and is_share(pool.label_weight))
+    for value in (pool.vote, pool.correlation, pool.many, pool.stranger_weight, pool.scale):
         check(np.ndim(value) == 0 and 0 <= value <= LARGEST_PENALTY)
     check(pool.trust is None or not np.isinf(pool.trust).any())
     check(pool.precision is None or (np.isfinite(pool.precision).all() and np.all(pool.precision >= 0)))
     if pool.items is not None:
         check(pool.items.log_prior.shape == size and not np.isnan(pool.items.log_prior).any())
-        check(is_share(pool.items.p) and is_share(np.array(pool.items.gate)))
+        check(is_share(pool.items.p) and is_share(np.array(pool.items.item_effect_weight)))
         check(math.isfinite(pool.items.precision) and pool.items.precision > 0 and math.isfinite(pool.items.weight))
 
 

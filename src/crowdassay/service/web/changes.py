@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.models.assay.constants import shipped
+from crowdassay.models.assay.constants import default_constants
 from crowdassay.service.web.judged import Judged, as_known, from_fit, from_votes
 from crowdassay.service.web.snapshot import KNOWN, STANDING_NAMES, Snapshot
 
@@ -52,7 +52,7 @@ class Sums:
         from crowdassay.findings.totals import error_limits  # noqa: PLC0415 - slow to load, and a server is to be up at once
 
         wrong, variance = max(self._wrong, 0.0), max(self._variance, 0.0)  # differences may leave a little less than nothing
-        low, high = error_limits(wrong, variance, self._estimated, shipped().spread)
+        low, high = error_limits(wrong, variance, self._estimated, default_constants().spread)
         return {
             "standings": dict(zip(STANDING_NAMES, self._counts, strict=True)),
             "items": sum(self._counts),

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.models.assay.constants import shipped
+from crowdassay.models.assay.constants import default_constants
 from crowdassay.service.web.snapshot import KNOWN, OPEN, SETTLED, STANDING_NAMES, TIED, UNIDENTIFIABLE, Snapshot, judge
 
-SURE = shipped().settled  # probability from which an item counts as settled, as in the fits
+SURE = default_constants().settled  # probability from which an item counts as settled, as in the fits
 SAME_PROBABILITY = 1e-9  # probabilities closer than this are the same
 FIT, UPDATED, VOTES, NOTHING = "fit", "update", "votes", "nothing"
 Said = Sequence[tuple[str, str]]

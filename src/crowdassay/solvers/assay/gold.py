@@ -17,7 +17,7 @@ APART = 0.1  # and at least this share of the known items
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class GoldFit:
     """The known items as the pool sees them, and their classes.
 
     Attributes
@@ -42,14 +42,14 @@ class Lesson:
         return softmax(self.logits.sum(axis=2))
 
 
-def read_lesson(labels: Labels, pool: Pool, target: FloatArray) -> Lesson:
+def read_gold(labels: Labels, pool: Pool, target: FloatArray) -> GoldFit:
     """Look at known items with the pool as it is."""
     logits, share = parts(labels, pool)
     weight = share[labels.label_item] * ordinary(labels, pool)
-    return Lesson(logits - logits.mean(axis=1, keepdims=True), weight, labels, target)
+    return GoldFit(logits - logits.mean(axis=1, keepdims=True), weight, labels, target)
 
 
-def objective(theta: FloatArray, lesson: Lesson, ridge: FloatArray) -> tuple[float, FloatArray]:
+def objective(theta: FloatArray, gold: GoldFit, ridge: FloatArray) -> tuple[float, FloatArray]:
     r"""Return the penalised log-loss on the known items and its gradient.
 
     .. math::  -\sum_{jc} y_{jc} \log q_{jc} + \tfrac12 \sum_k \lambda_k \theta_k^2, \qquad
@@ -57,35 +57,35 @@ def objective(theta: FloatArray, lesson: Lesson, ridge: FloatArray) -> tuple[flo
 
     with :math:`\theta = (a, b, v)`.
     """
-    n_parts, n_classes, labels = lesson.logits.shape[2], lesson.logits.shape[1], lesson.labels
+    n_parts, n_classes, labels = gold.logits.shape[2], gold.logits.shape[1], gold.labels
     change, bias, own = np.split(theta, [n_parts, n_parts + n_classes])
-    cast = answers(labels, lesson.weight)
+    cast = answers(labels, gold.weight)
     per_answer = np.repeat(own, n_classes)
     eye = np.tile(np.eye(n_classes), (labels.n_workers, 1))
-    logits = lesson.logits @ (1.0 + change) + bias + cast @ (per_answer[:, None] * eye)
+    logits = gold.logits @ (1.0 + change) + bias + cast @ (per_answer[:, None] * eye)
     q = softmax(logits)
-    wrong = q - lesson.target
-    value = -float((lesson.target * np.log(np.maximum(q, 1e-300))).sum()) + 0.5 * float(ridge @ theta**2)
+    wrong = q - gold.target
+    value = -float((gold.target * np.log(np.maximum(q, 1e-300))).sum()) + 0.5 * float(ridge @ theta**2)
     by_answer = (cast.T @ wrong).reshape(-1, n_classes, n_classes)
-    slope = [np.einsum("jc,jcm->m", wrong, lesson.logits), wrong.sum(axis=0), np.einsum("icc->i", by_answer)]
+    slope = [np.einsum("jc,jcm->m", wrong, gold.logits), wrong.sum(axis=0), np.einsum("icc->i", by_answer)]
     return value, np.concatenate(slope) + ridge * theta
 
 
-def learn(lesson: Lesson, constants: Constants) -> tuple[FloatArray, FloatArray, FloatArray]:
+def learn(gold: GoldFit, constants: Constants) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the changes of the pool's parts (n_parts,), the bias of the classes (n_classes,) and the workers' own weights."""
     from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
 
-    n_parts, n_classes = lesson.logits.shape[2], lesson.logits.shape[1]
-    sizes = (n_parts, n_classes, lesson.labels.n_workers)
+    n_parts, n_classes = gold.logits.shape[2], gold.logits.shape[1]
+    sizes = (n_parts, n_classes, gold.labels.n_workers)
     ridge = np.repeat([constants.ridge_pool, constants.ridge_class, constants.ridge_worker], sizes)
-    best = minimize(objective, np.zeros(len(ridge)), (lesson, ridge), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+    best = minimize(objective, np.zeros(len(ridge)), (gold, ridge), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
     change, bias, own = np.split(best, [n_parts, n_parts + n_classes])
     return change, bias, own
 
 
-def correct(pool: Pool, lesson: Lesson, constants: Constants) -> Pool:
+def correct(pool: Pool, gold: GoldFit, constants: Constants) -> Pool:
     """Return the pool as the known items correct it; with none of them it stays as it is."""
-    change, bias, own = learn(lesson, constants)
+    change, bias, own = learn(gold, constants)
     tables = (1.0 + change[0]) * pool.tables + own[:, None, None] * np.eye(len(bias))
     items = None if pool.items is None else replace(pool.items, weight=pool.items.weight * (1.0 + change[2]))
     return replace(
@@ -107,10 +107,10 @@ def score_workers(labels: Labels, truth: IntArray) -> FloatArray:
     return np.column_stack(list(count)).astype(float)
 
 
-def contradiction(lesson: Lesson) -> str:
+def contradiction(gold: GoldFit) -> str:
     """Return a sentence where the known items contradict the pool by far more than chance, else nothing."""
-    q = lesson.posterior
-    sure, right = q.max(axis=1), lesson.target[np.arange(len(q)), q.argmax(axis=1)]
+    q = gold.posterior
+    sure, right = q.max(axis=1), gold.target[np.arange(len(q)), q.argmax(axis=1)]
     wrong, expected = float((1.0 - right).sum()), float((1.0 - sure).sum())
     spread = float(np.sqrt((sure * (1.0 - sure)).sum()))
     if wrong - expected < max(SURPRISE * spread, APART * len(q)):

@@ -42,9 +42,9 @@ class Tables:
         Log probabilities of a worker never seen, by the population.
     habit : ndarray of shape (n_classes,)
         How often each class is given.
-    voice : ndarray of shape (n_workers,)
+    label_weight : ndarray of shape (n_workers,)
         How much of a label each worker's label counts for.
-    quiet : float
+    stranger_weight : float
         The same for a worker never seen.
     mean : ndarray of shape (n_workers, n_classes, n_classes)
         Mean confusion of the workers.
@@ -55,8 +55,8 @@ class Tables:
     log_prior: list[FloatArray]
     stranger: FloatArray
     habit: FloatArray
-    voice: FloatArray
-    quiet: float
+    label_weight: FloatArray
+    stranger_weight: float
     mean: FloatArray
     n_iter: int
 
@@ -92,14 +92,14 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     mean = crowd.counts + place(crowd.population.prior)
     stranger = crowd.population.log_tables(np.zeros((engine.n_classes, engine.n_classes)))
     everyone = engine.xp.concatenate([crowd.log_p, place(stranger)[None]])
-    voice = to_host(voices(everyone, place(crowd.log_prior), place(np.append(engine.worker_counts, 0))))
+    label_weight = to_host(label_weights(everyone, place(crowd.log_prior), place(np.append(engine.worker_counts, 0))))
     return Tables(
         [log_p, crowd.log_p],
         [log_prior, crowd.log_prior],
         stranger,
         given / given.sum(),
-        voice[:-1],
-        float(voice[-1]),
+        label_weight[:-1],
+        float(label_weight[-1]),
         to_host(mean / mean.sum(axis=2, keepdims=True)),
         steps + crowd.n_iter,
     )
@@ -122,15 +122,15 @@ def make_pool(engine: Engine, tables: Tables, constants: Constants, *, ordered: 
         vote=constants.vote,
         correlation=constants.correlation,
         many=constants.many,
-        voice=tables.voice,
-        quiet=tables.quiet,
+        label_weight=tables.label_weight,
+        stranger_weight=tables.stranger_weight,
         items=fit_effects(engine, constants) if engine.n_classes == 2 else None,
         precision=fit_precision(sample_of(engine)) if ordered else None,
         scale=constants.scale,
     )
 
 
-def voices(log_p: FloatArray, log_prior: FloatArray, n_labels: IntArray) -> FloatArray:
+def label_weights(log_p: FloatArray, log_prior: FloatArray, n_labels: IntArray) -> FloatArray:
     r"""Return how much of a label each worker's label counts for, from 0 to 1, shape (n_workers,).
 
     .. math::  u_i = \min\Big(1, \frac{I_i}{\bar I}\Big), \qquad

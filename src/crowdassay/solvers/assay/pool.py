@@ -1,4 +1,4 @@
-r"""Judge items by a pool of models, a block of items at a time; everything a block needs has the size of the workers.
+r"""Predict classes by a pool of models, a block of items at a time; everything a block needs has the size of the workers.
 
 .. math::  q_{jc} \propto \exp\Big\{(1 - h_j)\Big[t(n_j) \big(\textstyle\sum_i A_i(c, x_{ij}) + o_c\big) + w_v \log s_{jc}\Big]
            + h_j w_e \log e_{jc} + b_c\Big\}, \qquad t(n) = \frac{1}{1 + r (n - 1)}
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LEAST_PROBABILITY = 1e-4  # probability that the model with item effects gives a class at least
-AT_ONCE = 1 << 14  # items judged at a time
+AT_ONCE = 1 << 14  # items predicted at a time
 HALVINGS = 60  # halvings of the interval in which a mean is looked for
 
 
@@ -43,7 +43,7 @@ class ItemMember:
     p : ndarray of shape (n_workers, n_classes, n_classes)
     log_prior : ndarray of shape (n_classes,)
     precision : float
-    gate : float
+    item_effect_weight : float
         How far the labels speak for effects, from 0 to 1.
     weight : float
     """
@@ -51,10 +51,10 @@ class ItemMember:
     p: FloatArray
     log_prior: FloatArray
     precision: float
-    gate: float
+    item_effect_weight: float
     weight: float
 
-    def judge(self, labels: Labels) -> FloatArray:
+    def log_posterior(self, labels: Labels) -> FloatArray:
         """Return the logarithms of its class probabilities, (n_items, n_classes)."""
         engine = RandomItemsEngine(without_gold(labels))
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
@@ -64,7 +64,7 @@ class ItemMember:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """All that is needed to judge any item.
+    """All that is needed to predict the class of any item.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class Pool:
         o: the class prior, weighted like the tables.
     bias : ndarray of shape (n_classes,)
     vote, correlation, many : float
-    voice : ndarray of shape (n_workers,)
+    label_weight : ndarray of shape (n_workers,)
         From 0 to 1, how much of a label each worker's label counts for: one that says nothing of the class, not at all.
-    quiet : float
+    stranger_weight : float
         The same for a worker never seen.
     items : ItemMember or None
     precision : ndarray of shape (n_workers,) or None
@@ -96,8 +96,8 @@ class Pool:
     vote: float
     correlation: float
     many: float
-    voice: FloatArray
-    quiet: float
+    label_weight: FloatArray
+    stranger_weight: float
     items: ItemMember | None = None
     precision: FloatArray | None = None
     scale: float = 1.0
@@ -117,7 +117,7 @@ class Pool:
         return replace(
             self,
             tables=rows(self.tables, self.stranger),
-            voice=rows(self.voice, self.quiet),
+            label_weight=rows(self.label_weight, self.stranger_weight),
             items=None if items is None else replace(items, p=rows(items.p, items.p.mean(axis=0))),
             precision=None if self.precision is None else rows(self.precision, float(self.precision.mean())),
             trust=None if self.trust is None else rows(self.trust, np.nan),
@@ -156,7 +156,7 @@ def parts(labels: Labels, pool: Pool) -> tuple[FloatArray, FloatArray]:
     top of them.
     """
     counted, n_classes = ordinary(labels, pool), labels.n_classes
-    votes = add_answers(labels, counted * pool.voice[labels.worker], np.tile(np.eye(n_classes), (labels.n_workers, 1)))
+    votes = add_answers(labels, counted * pool.label_weight[labels.worker], np.tile(np.eye(n_classes), (labels.n_workers, 1)))
     n_labels = votes.sum(axis=1)
     evidence = np.empty((labels.n_items, n_classes, 3))
     share = worth(n_labels, pool.correlation)
@@ -165,10 +165,10 @@ def parts(labels: Labels, pool: Pool) -> tuple[FloatArray, FloatArray]:
     evidence[:, :, 1] = pool.vote * np.log((votes + 1.0 / n_classes) / (n_labels + 1.0)[:, None])
     evidence[:, :, 2] = 0.0
     if pool.items is not None:
-        gate = pool.items.gate * n_labels / (n_labels + pool.many)
-        share = share * (1.0 - gate)
-        evidence[:, :, :2] *= (1.0 - gate)[:, None, None]
-        evidence[:, :, 2] = (pool.items.weight * gate)[:, None] * pool.items.judge(labels)
+        weight_here = pool.items.item_effect_weight * n_labels / (n_labels + pool.many)
+        share = share * (1.0 - weight_here)
+        evidence[:, :, :2] *= (1.0 - weight_here)[:, None, None]
+        evidence[:, :, 2] = (pool.items.weight * weight_here)[:, None] * pool.items.log_posterior(labels)
     return evidence, share
 
 
@@ -185,27 +185,27 @@ def believed(labels: Labels, pool: Pool) -> FloatArray:
     return add_answers(labels, np.nan_to_num(pool.trust)[labels.worker], eye)
 
 
-def judge(labels: Labels, pool: Pool, *, told: bool = True) -> FloatArray:
-    """Return the class probabilities of some items, (n_items, n_classes); known classes are certain if ``told``.
+def predict_proba(labels: Labels, pool: Pool, *, use_gold: bool = True) -> FloatArray:
+    """Return the class probabilities of some items, (n_items, n_classes); known classes are certain if ``use_gold``.
 
-    Items are judged some at a time on all cores, so that what is held for them stays small; none depends on another.
+    Items are predicted some at a time on all cores, so that what is held for them stays small; none depends on another.
     """
     if pool.items is not None or labels.n_items <= AT_ONCE:  # item effects have threads of their own
-        return _judge(labels, pool, told)
+        return _posterior(labels, pool, use_gold)
     posterior = np.empty((labels.n_items, labels.n_classes))
 
     def some(first: int) -> None:
-        posterior[first : first + AT_ONCE] = _judge(slice_items(labels, first, first + AT_ONCE), pool, told)
+        posterior[first : first + AT_ONCE] = _posterior(slice_items(labels, first, first + AT_ONCE), pool, use_gold)
 
     on_all_cores(some, range(0, labels.n_items, AT_ONCE))
     return posterior
 
 
-def _judge(labels: Labels, pool: Pool, told: bool) -> FloatArray:
+def _posterior(labels: Labels, pool: Pool, use_gold: bool) -> FloatArray:
     posterior = softmax(parts(labels, pool)[0].sum(axis=2) + pool.bias + believed(labels, pool))
     if pool.precision is not None:
         posterior = move_mean(posterior, blend(labels, posterior, pool))
-    if told:
+    if use_gold:
         known = np.flatnonzero(labels.gold >= 0)
         posterior[known] = np.eye(labels.n_classes)[labels.gold[known]]
     return posterior

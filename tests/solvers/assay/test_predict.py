@@ -5,7 +5,7 @@ import pytest
 
 from crowdassay.engines.gather import take
 from crowdassay.models.assay.dependence import worth
-from crowdassay.solvers.assay.pool import ItemMember, choose, judge, move_mean, parts
+from crowdassay.solvers.assay.pool import ItemMember, choose, move_mean, parts, predict_proba
 from crowdassay.statistics import softmax
 from support.pools import a_pool
 from support.problems import random_labels
@@ -23,11 +23,11 @@ def test_logits_by_hand():
     for j in range(labels.n_items):
         mine = slice(labels.starts[j], labels.starts[j + 1])
         who, what = labels.worker[mine], labels.label[mine]
-        voice = pool.voice[who]
-        share = np.array([voice[what == c].sum() for c in range(3)])
-        tempered = worth(voice.sum(), 0.5) * (pool.tables[who, :, what].sum(axis=0) + pool.offset)
+        label_weight = pool.label_weight[who]
+        share = np.array([label_weight[what == c].sum() for c in range(3)])
+        tempered = worth(label_weight.sum(), 0.5) * (pool.tables[who, :, what].sum(axis=0) + pool.offset)
         logits = tempered + 0.3 * np.log((share + 1 / 3) / (share.sum() + 1)) + pool.bias
-        np.testing.assert_allclose(judge(labels, pool)[j], softmax(logits[None])[0])
+        np.testing.assert_allclose(predict_proba(labels, pool)[j], softmax(logits[None])[0])
 
 
 @pytest.mark.parametrize("effects", [False, True])
@@ -35,37 +35,37 @@ def test_items_are_judged_one_by_one(effects):
     labels = random_labels(5, n_items=20, n_classes=2)
     pool = a_pool(labels, items=with_effects(labels) if effects else None)
     order = np.random.default_rng(0).permutation(20)
-    whole, some = judge(labels, pool), [judge(take(labels, rows), pool) for rows in np.split(order, [4, 11])]
+    whole, some = predict_proba(labels, pool), [predict_proba(take(labels, rows), pool) for rows in np.split(order, [4, 11])]
     np.testing.assert_allclose(np.concatenate(some), whole[order], rtol=1e-9)
 
 
 def test_many_items_are_judged_in_parts(monkeypatch):
     labels = random_labels(5, n_items=50)
     labels = labels.with_gold(np.where(np.arange(50) % 7, -1, 1))
-    whole = judge(labels, a_pool(labels))
+    whole = predict_proba(labels, a_pool(labels))
     monkeypatch.setattr("crowdassay.solvers.assay.pool.AT_ONCE", 8)
-    np.testing.assert_array_equal(judge(labels, a_pool(labels)), whole)
+    np.testing.assert_array_equal(predict_proba(labels, a_pool(labels)), whole)
 
 
 def test_on_labels_that_say_nothing_an_item_does_not_depend():
-    """A worker without a voice and with a flat table changes nothing, however often they dissent."""
+    """A worker without a weight and with a flat table changes nothing, however often they dissent."""
     labels = random_labels(2, n_items=15)
     pool = a_pool(labels)
-    tables, voice = pool.tables.copy(), pool.voice.copy()
-    tables[0], voice[0] = 0.0, 0.0
-    pool = replace(pool, tables=tables, voice=voice)
+    tables, label_weight = pool.tables.copy(), pool.label_weight.copy()
+    tables[0], label_weight[0] = 0.0, 0.0
+    pool = replace(pool, tables=tables, label_weight=label_weight)
     kept = labels.worker != 0
     less = type(labels).from_codes(
         labels.label_item[kept], labels.worker[kept], labels.label[kept], items=labels.items, workers=labels.workers,
         classes=labels.classes,
     )  # fmt: skip
-    np.testing.assert_allclose(judge(labels, pool), judge(less, pool))
+    np.testing.assert_allclose(predict_proba(labels, pool), predict_proba(less, pool))
 
 
 def test_tempering_one_member_keeps_the_order_of_the_classes():
     labels = random_labels(7, n_items=30)
     pool = replace(a_pool(labels), vote=0.0, bias=np.zeros(3))
-    sharp, soft = (judge(labels, replace(pool, correlation=r)) for r in (0.0, 0.8))
+    sharp, soft = (predict_proba(labels, replace(pool, correlation=r)) for r in (0.0, 0.8))
     np.testing.assert_array_equal(np.argsort(sharp, axis=1), np.argsort(soft, axis=1))
     many = np.diff(labels.starts) > 2
     assert (soft.max(axis=1)[many] < sharp.max(axis=1)[many]).all()
@@ -85,14 +85,14 @@ def test_renaming_classes_renames_probabilities():
     place = np.argsort(other)  # class c is now called other[c]
     renamed = replace(labels, label=other[labels.label].astype(np.int16))
     turned = replace(pool, tables=pool.tables[:, place][:, :, place], offset=pool.offset[place], bias=pool.bias[place])
-    np.testing.assert_allclose(judge(renamed, turned)[:, other], judge(labels, pool))
+    np.testing.assert_allclose(predict_proba(renamed, turned)[:, other], predict_proba(labels, pool))
 
 
 def test_known_classes_are_certain_and_can_be_looked_at_as_if_they_were_not():
     labels = random_labels(4, gold=5)
     known = labels.gold >= 0
-    np.testing.assert_array_equal(judge(labels, a_pool(labels))[known], np.eye(3)[labels.gold[known]])
-    assert (judge(labels, a_pool(labels), told=False) < 1).all()
+    np.testing.assert_array_equal(predict_proba(labels, a_pool(labels))[known], np.eye(3)[labels.gold[known]])
+    assert (predict_proba(labels, a_pool(labels), use_gold=False) < 1).all()
 
 
 def test_strangers_and_old_workers():
@@ -102,7 +102,7 @@ def test_strangers_and_old_workers():
     np.testing.assert_array_equal(same.tables, pool.tables)
     other = pool.of_workers(np.array([2, -1, 99]))
     np.testing.assert_array_equal(other.tables, np.stack([pool.tables[2], pool.stranger, pool.stranger]))
-    np.testing.assert_array_equal(other.voice, [pool.voice[2], 0.7, 0.7])
+    np.testing.assert_array_equal(other.label_weight, [pool.label_weight[2], 0.7, 0.7])
     np.testing.assert_allclose(other.precision, [3.0, 3.5, 3.5])
 
 
@@ -111,7 +111,7 @@ def test_believed_workers_leave_the_crowd_and_decide():
     trust = np.full(labels.n_workers, np.nan)
     trust[1] = 50.0
     pool = a_pool(labels, trust=trust)
-    posterior = judge(labels, pool)
+    posterior = predict_proba(labels, pool)
     for j in range(labels.n_items):
         mine = slice(labels.starts[j], labels.starts[j + 1])
         told = labels.label[mine][labels.worker[mine] == 1]

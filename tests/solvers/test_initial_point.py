@@ -9,7 +9,7 @@ from crowdassay.models.family import Model
 from crowdassay.models.structures import resolve
 from crowdassay.solvers import profiled
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.opening import fit_counts
+from crowdassay.solvers.initial_point import fit_counts
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_counts_are_fitted_to_a_summit(labels):
         log_p = tables - np.log(np.exp(tables).sum(axis=2, keepdims=True))
         return float(np.sum(counts * log_p)) - problem.penalise(flat)[0]
 
-    gain = 0.5 * approx_fprime(point, value, 1e-6) ** 2 * problem.units() ** 2 / model.alpha
+    gain = 0.5 * approx_fprime(point, value, 1e-6) ** 2 * problem.scales() ** 2 / model.alpha
     assert gain.sum() < 1e-3 * abs(value(point))
     assert value(point) > value(0 * point)
 

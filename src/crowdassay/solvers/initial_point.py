@@ -11,18 +11,18 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.em import at_vote_shares
-from crowdassay.solvers.lbfgs import climb
+from crowdassay.solvers.lbfgs import maximise
 from crowdassay.statistics import log_softmax
 
 START_TOLERANCE = 1e-4  # the fit to the vote counts is only a start
 OPENING_TOLERANCE = 1e-7  # relative rise of the objective at which the opening fit stops; its passes are cheap
 
 
-def open_without_items(problem: WorkerProblem, step: Callable[[float], None]) -> tuple[FloatArray, float, bool]:
+def initial_point(problem: WorkerProblem, step: Callable[[float], None]) -> tuple[FloatArray, float, bool]:
     """Fit the workers to the vote shares, one pass in all, then freely but without the item block.
 
     Return the point, its objective, which is a lower bound of the objective with items, and whether sweeps are left. The
-    problem learns its natural units from the counts expected there.
+    problem learns its natural scales from the counts expected there.
     """
     engine, model = problem.engine, problem.model
     votes = at_vote_shares(engine).counts
@@ -48,7 +48,7 @@ def fit_counts(problem: WorkerProblem, counts: FloatArray) -> FloatArray:
     def evaluate(flat: FloatArray) -> tuple[float, FloatArray]:
         log_p = log_softmax(problem.tables(flat))
         penalty, slope = problem.penalise(flat)
-        gradient = problem.flat(problem.pull(counts - mass * np.exp(log_p))) - slope
+        gradient = problem.flat(problem.transpose(counts - mass * np.exp(log_p))) - slope
         return float((counts * log_p).sum()) - penalty, gradient
 
-    return climb(evaluate, problem.origin(), problem.units(), max_iter=100, tol=START_TOLERANCE)[0]
+    return maximise(evaluate, problem.origin(), problem.scales(), max_iter=100, tol=START_TOLERANCE)[0]
