@@ -21,14 +21,12 @@ from typing import Any
 import numpy as np
 
 from crowdassay import read_labels
-from crowdassay.judges.answers import Panel
-from crowdassay.judges.likeness import find_likeness
 from crowdassay.judges.panel import read_judges
 from crowdassay.judges.people import gather_people
-from crowdassay.judges.proxy import predict_people
+from crowdassay.judges.prediction import Panel, predict_people
 from crowdassay.judges.rate import default_panel
-from crowdassay.judges.rates import Evidence, claimed_rates, find_rates
-from crowdassay.judges.strata import choose_strata
+from crowdassay.judges.rates import Evidence, choose_strata, claimed_rates, find_rates
+from crowdassay.judges.redundancy import find_likeness
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
 
 FLOOR = 1e-6

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay.judges.alternative import may_replace
+from crowdassay.judges.panel import may_replace
 from crowdassay.statistics import discoveries
 
 

@@ -5,9 +5,8 @@ import pytest
 
 from crowdassay import as_labels
 from crowdassay.errors import DataError
-from crowdassay.judges.answers import fit_answers, verdict_weights
 from crowdassay.judges.people import gather_people
-from crowdassay.judges.proxy import predict_people
+from crowdassay.judges.prediction import fit_answers, predict_people, verdict_weights
 from crowdassay.judges.rate import rate
 from crowdassay.judges.verdicts import split_verdicts
 

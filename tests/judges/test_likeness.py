@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdassay.judges.likeness import find_likeness
+from crowdassay.judges.redundancy import find_likeness
 
 
 def panel(generator, groups, n=400, accuracy=0.75):

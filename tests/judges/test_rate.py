@@ -5,14 +5,12 @@ import pytest
 
 from crowdassay import as_labels
 from crowdassay.errors import CrowdassayError
-from crowdassay.judges.against import rate_against
-from crowdassay.judges.ahead import allocate
+from crowdassay.judges.page import about_help
 from crowdassay.judges.people import gather_people
-from crowdassay.judges.proxy import predict_people
+from crowdassay.judges.prediction import predict_people
 from crowdassay.judges.rate import default_panel, rate
-from crowdassay.judges.rates import Evidence, find_rates
-from crowdassay.judges.sentences import about_help
-from crowdassay.judges.strata import choose_strata, disputed_strata
+from crowdassay.judges.rated import allocate
+from crowdassay.judges.rates import Evidence, choose_strata, disputed_strata, find_rates, rate_against
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
 from support.panels import judged, word
 

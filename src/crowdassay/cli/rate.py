@@ -131,7 +131,7 @@ def people_named(given: str | None) -> list[str]:
 def compare(data: Labels, options: dict[str, Any]) -> dict[str, Any]:
     """Compare with the verdicts on another system."""
     from crowdassay.errors import ParameterError
-    from crowdassay.judges.against import rate_against
+    from crowdassay.judges.rate import rate_against
 
     people = people_named(options["people"])
     if not people:

@@ -58,7 +58,7 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
     from rich.table import Table
 
     from crowdassay.cli.summary import shown
-    from crowdassay.judges.sentences import headline
+    from crowdassay.judges.page import headline
 
     name = facts["classes"][headline(facts["classes"])]
     if "by" in facts:
@@ -102,7 +102,7 @@ def show_judges(console: Console, rated: Rated) -> None:
 
 def sentences(rated: Rated) -> list[str]:
     """Say what the judges are worth, who errs alike, who can be dropped and what to do next."""
-    from crowdassay.judges.sentences import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
+    from crowdassay.judges.page import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
 
     said = [about_help(rated), about_worth(rated), *about_replacing(rated), *about_order(rated), about_people(rated)]
     said += [to_drop(rated), to_do(rated) if len(rated.ahead.item) else ""]

@@ -1,4 +1,4 @@
-"""Each judge against people: confusion table, accuracy, kappa, bias in words, and whether it may replace a person."""
+"""Each judge against people: accuracy, kappa, bias, the order of choices, and whether it may replace a person."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import ttest_1samp, wilcoxon
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.judges.alternative import Replacement, may_replace
-from crowdassay.judges.answers import Panel
 from crowdassay.judges.people import People
-from crowdassay.judges.ppi import Interval, wilson
-from crowdassay.judges.scores import as_number
-from crowdassay.judges.verdicts import Verdicts
+from crowdassay.judges.ppi import Interval, difference, wilson
+from crowdassay.judges.prediction import Panel
+from crowdassay.judges.verdicts import Verdicts, as_number
+from crowdassay.statistics import discoveries
 
 LEAST_ITEMS_OF_A_CLASS = 5  # items of a class from which a bias is told
 TOLD = 0.1  # share of a class from which on answering otherwise is told
 GOOD, FAIR = 0.6, 0.2  # kappa, as Landis and Koch name it
+MARGIN = 0.15  # between 0.1 (crowd workers) and 0.2 (experts)
+LEVEL = 0.05
+NORMAL = 30  # items from which the t test is taken
+LEAST_ITEMS_OF_A_PERSON = 10  # items below which a person is left out of the test
+LEAST_IN_EACH_ORDER = 10  # verdicts in each order, below which nothing is said
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,3 +175,155 @@ def judge_verdict(accuracy: Interval | None, kappa: float | None, n: int, guess:
     if kappa < FAIR:
         return "hardly better than guessing"
     return "agrees well with people" if kappa >= GOOD else "agrees fairly with people"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Whether a judge may replace a person.
+
+    Attributes
+    ----------
+    winning_rate, average_advantage : float
+    people : int
+        People the judge was compared with.
+    passes : bool
+    """
+
+    winning_rate: float
+    average_advantage: float
+    people: int
+    passes: bool
+
+
+def may_replace(
+    said: IntArray, judge: IntArray, margin: float = MARGIN, level: float = LEVEL, least: int = LEAST_ITEMS_OF_A_PERSON
+) -> Replacement | None:
+    """Test whether a judge may replace a person: the alternative annotator test of Calderon, Reichart and Dror (2025).
+
+    Each person in turn is left out. On every item that the person and others saw, the judge and the person are scored by the
+    share of the others who said the same. The judge wins against a person if it is at least as good on enough more items, less
+    a margin that stands for people's cost, by a one-sided paired test (t from 30 items, Wilcoxon's below); p-values of all
+    people are taken together by the procedure of Benjamini and Yekutieli. The *winning rate* is the share of people the judge
+    wins against; from one half on it may replace a person. The *average advantage* is the mean share of items on which the
+    judge is at least as good.
+
+    Parameters
+    ----------
+    said : ndarray of int, shape (n, n_people)
+        What people said, -1 where nothing.
+    judge : ndarray of int, shape (n,)
+        What the judge said, -1 where nothing.
+    margin : float
+        By how much people must be better to be worth their cost.
+    level : float
+        Of the false discoveries.
+    least : int
+        Items that a person must share with others and the judge.
+
+    Returns
+    -------
+    Replacement or None
+        None where no person shares enough items with another.
+    """
+    p_values, shares = [], []
+    for person in range(said.shape[1]):
+        others = np.delete(said, person, axis=1)
+        rows = (said[:, person] >= 0) & (judge >= 0) & (others >= 0).any(axis=1)
+        if rows.sum() < least:
+            continue
+        mine, its = _score(said[rows, person], others[rows]), _score(judge[rows], others[rows])
+        wins, losses = (its >= mine).astype(float), (mine >= its).astype(float)
+        shares.append(wins.mean())
+        p_values.append(_p_value(losses - wins, margin))
+    if not shares:
+        return None
+    rate = float(discoveries(np.array(p_values), np.ones(len(p_values), bool), level, dependent=True).mean())
+    return Replacement(rate, float(np.mean(shares)), len(shares), rate >= 0.5)
+
+
+def _score(answer: IntArray, others: IntArray) -> FloatArray:
+    present = others >= 0
+    return np.asarray(((others == answer[:, None]) & present).sum(axis=1) / present.sum(axis=1))
+
+
+def _p_value(difference: FloatArray, margin: float) -> float:
+    """Return the p-value for people being better by less than the margin."""
+    if np.ptp(difference) == 0:
+        return 0.0 if difference[0] < margin else 1.0
+    if len(difference) >= NORMAL:
+        return float(ttest_1samp(difference, margin, alternative="less").pvalue)
+    return float(wilcoxon(difference - margin, alternative="less").pvalue)
+
+
+@dataclass(frozen=True)
+class OrderBias:
+    """How a judge's verdicts differ between two orders.
+
+    Attributes
+    ----------
+    answer : str
+        The answer whose share differs most.
+    shift : Interval
+        Its share in the first order less that in the second.
+    flipped : float or None
+        Share of items judged in both orders on which the verdict changed.
+    items : int
+        Items judged in both orders.
+    orders : tuple of str
+    """
+
+    answer: str
+    shift: Interval
+    flipped: float | None
+    items: int
+    orders: tuple[str, str]
+
+    def in_words(self) -> str:
+        """Say what was found in a sentence."""
+        first, second = self.orders
+        if self.shift.low <= 0 <= self.shift.high:
+            text = f"no clear effect of order on {self.answer}"
+        else:
+            more = "more" if self.shift.estimate > 0 else "less"
+            text = (
+                f"says {self.answer} {100 * abs(self.shift.estimate):.0f} points {more} often in order {first} than in {second}"
+            )
+        between = f" ({100 * self.shift.low:+.0f} to {100 * self.shift.high:+.0f})"
+        flips = "" if self.flipped is None else f"; changes its verdict on {100 * self.flipped:.0f} % of {self.items} items"
+        return text + between + flips
+
+
+def order_bias(verdicts: Verdicts, order: IntArray, names: tuple[str, ...], judge: int) -> OrderBias | None:
+    """Compare a judge's verdicts in the two most common orders.
+
+    Parameters
+    ----------
+    verdicts : Verdicts
+    order : ndarray of int, shape (n_verdicts,)
+        Order of each verdict, a code into `names`; -1 where none is given.
+    names : tuple of str
+    judge : int
+    """
+    mine = (verdicts.judge == judge) & (order >= 0)
+    counts = np.bincount(order[mine], minlength=max(len(names), 2))
+    top = np.sort(np.argsort(-counts, kind="stable")[:2])
+    if counts[top].min() < LEAST_IN_EACH_ORDER:
+        return None
+    tables = [np.bincount(verdicts.answer[mine & (order == o)], minlength=len(verdicts.answers)) for o in top]
+    shares = [table / table.sum() for table in tables]
+    a = int(np.abs(shares[0] - shares[1]).argmax())
+    one, two = (wilson(float(share[a]), int(table.sum())) for share, table in zip(shares, tables, strict=True))
+    shift = difference(one, two)
+    flipped, items = _flips(verdicts, order, mine, top)
+    return OrderBias(verdicts.answers[a], shift, flipped, items, (names[int(top[0])], names[int(top[1])]))
+
+
+def _flips(verdicts: Verdicts, order: IntArray, mine: np.ndarray, top: IntArray) -> tuple[float | None, int]:
+    answers = []
+    for o in top:
+        said = np.full(verdicts.n_items, -1)
+        rows = mine & (order == o)
+        said[verdicts.item[rows]] = verdicts.answer[rows]
+        answers.append(said)
+    both = (answers[0] >= 0) & (answers[1] >= 0)
+    return (float((answers[0] != answers[1])[both].mean()) if both.any() else None), int(both.sum())

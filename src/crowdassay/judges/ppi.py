@@ -117,6 +117,20 @@ def exact(share: float, n: float, confidence: float = 0.95) -> Interval:
     return Interval(share, low, high, n)
 
 
+def difference(one: Interval, two: Interval, correlation: float = 0.0) -> Interval:
+    """Return the interval of a difference from two intervals (Newcombe 1998; with correlated estimates, Zou 2008).
+
+    >>> difference(wilson(0.8, 100), wilson(0.8, 100)).as_dict()
+    {'estimate': 0.0, 'low': -0.111043, 'high': 0.111043}
+    """
+    below, above = one.estimate - one.low, one.high - one.estimate
+    under, over = two.estimate - two.low, two.high - two.estimate
+    estimate = one.estimate - two.estimate
+    low = estimate - np.sqrt(max(below**2 + over**2 - 2 * correlation * below * over, 0))
+    high = estimate + np.sqrt(max(above**2 + under**2 - 2 * correlation * above * under, 0))
+    return Interval(estimate, max(float(low), -1.0), min(float(high), 1.0))
+
+
 def tuned_weight(truth: FloatArray, predicted: FloatArray) -> float:
     """Return the weight of the prediction, between 0 and 1, each of shape (n,) about the mean of its stratum."""
     square = float(predicted @ predicted)

@@ -11,25 +11,28 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.assay import Assay
-from crowdassay.judges.ahead import items_ahead
-from crowdassay.judges.answers import Panel, fit_answers
-from crowdassay.judges.costs import judge_costs, money_spent
-from crowdassay.judges.fewer import judges_to_drop
-from crowdassay.judges.groups import rate_groups
-from crowdassay.judges.likeness import find_likeness
-from crowdassay.judges.order import order_bias
-from crowdassay.judges.panel import describe_judges, read_judges
+from crowdassay.judges.panel import describe_judges, order_bias, read_judges
 from crowdassay.judges.people import People, gather_people
 from crowdassay.judges.ppi import FEWEST_ITEMS
-from crowdassay.judges.proxy import predict_people
-from crowdassay.judges.rated import Rated
-from crowdassay.judges.rates import Evidence, claimed_rates, find_rates
-from crowdassay.judges.strata import choose_strata, disputed_strata, given_strata
+from crowdassay.judges.prediction import Panel, fit_answers, predict_people
+from crowdassay.judges.rated import Rated, items_ahead
+from crowdassay.judges.rates import (
+    Evidence,
+    choose_strata,
+    claimed_rates,
+    disputed_strata,
+    find_rates,
+    given_strata,
+    rate_groups,
+)
+from crowdassay.judges.redundancy import find_likeness, judge_costs, judges_to_drop, money_spent
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
 from crowdassay.labels.frames import take_labels
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted, listed
 from crowdassay.read_options import ReadOptions
+
+SIDES = ("first", "second")  # the two systems of `rate_against`
 
 
 def rate(
@@ -226,3 +229,58 @@ def _warnings(verdicts: Verdicts, people: People) -> list[str]:
     if unseen := [name for name, seen in zip(verdicts.judges, judged, strict=True) if not seen]:
         notes.append(f"People saw no item of {listed(unseen, 5)}: nothing can be said of how good these judges are.")
     return notes
+
+
+def rate_against(one: Labels, other: Labels, **options: Any) -> dict[str, Any]:
+    """Return the rates of both systems and the difference, first less second, in pairs of the same item.
+
+    Parameters
+    ----------
+    one, other : Labels
+        Verdicts of judges and people on each system's answers; an item has the same name in both.
+    **options
+        As for `rate`: people, classes, beyond, confidence, seed.
+
+    Returns
+    -------
+    dict
+        ``first``, ``second`` and ``difference``, each with classes, and ``pairs``, the number of common items.
+    """
+    names = [[str(item) for item in labels.items.to_pylist()] for labels in (one, other)]
+    common = len(set(names[0]) & set(names[1]))
+    if not common:
+        raise DataError(
+            f"The two files of verdicts share no item (for example {names[0][0]!r} and {names[1][0]!r}); items that belong "
+            "together must have the same name."
+        )
+    together = _together([one, other])
+    groups = [SIDES[0]] * one.n_items + [SIDES[1]] * other.n_items
+    rated = rate(together, by=groups, pair=names[0] + names[1], n_next=0, **options)
+    assert rated.groups is not None
+    assert rated.differences is not None
+    rates = {side: rated.groups[side]["rate"] for side in SIDES}
+    return {
+        **rates,
+        "difference": rated.differences[0]["difference"],
+        "pairs": common,
+        "n_people_items": len(rated.people.item),
+    }
+
+
+def _together(parts: Sequence[Labels]) -> Labels:
+    """Return the labels of all parts with items kept apart; workers and classes of the same name are the same."""
+    workers, classes = (
+        list(dict.fromkeys(str(name) for labels in parts for name in getattr(labels, what).to_pylist()))
+        for what in ("workers", "classes")
+    )
+    codes: list[list[np.ndarray[Any, Any]]] = [[], [], []]
+    items: list[str] = []
+    for number, labels in enumerate(parts):
+        codes[0].append(labels.label_item + len(items))
+        for place, names, column in ((1, workers, labels.workers), (2, classes, labels.classes)):
+            index = {name: k for k, name in enumerate(names)}
+            of = np.array([index[str(name)] for name in column.to_pylist()])
+            codes[place].append(of[labels.worker if place == 1 else labels.label])
+        items += [f"{number}:{name}" for name in labels.items.to_pylist()]
+    item, worker, label = (np.concatenate(part) for part in codes)
+    return Labels.from_codes(item, worker, label, items=pa.array(items), workers=pa.array(workers), classes=pa.array(classes))

@@ -1,20 +1,30 @@
-"""The rate of each class: by people with the panel's help, by people alone, and as the panel alone claims."""
+"""The rate of each class: by people with the judges' help, by people alone, and as the judges claim; by stratum and group."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import chisquare, norm
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.judges.order import difference
+from crowdassay.errors import DataError
 from crowdassay.judges.people import People
-from crowdassay.judges.ppi import FEWEST_ITEMS, WIDEST, Interval, Sample, estimate_rate
+from crowdassay.judges.ppi import FEWEST_ITEMS, WIDEST, Interval, Sample, difference, estimate_rate
+from crowdassay.judges.verdicts import Verdicts
+from crowdassay.labels.values import counted, listed, shown
 
 Rates = list[Interval]
+PARTS = 3
+SMALLEST = 0.05  # share of items that a stratum by disagreement has at least
+LEAST_IN_EACH_STRATUM = 5  # people's items in each stratum from which strata by disagreement are used
+ALWAYS_STRATIFIED = 60  # people's items from which they are always used
+ODD = 0.01  # p-value from which fewer items look as if they were not drawn at random
+MOST_GROUPS = 200
+COMPARED = 6  # groups up to which all are compared with one another; of more, each with the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +147,146 @@ def correlation(evidence: Evidence, c: int, one: BoolArray, two: BoolArray, pair
 def as_rates(rates: Rates | None, classes: Sequence[str]) -> dict[str, Any] | None:
     """Return rates as plain values by class."""
     return None if rates is None else {name: one.as_dict() for name, one in zip(classes, rates, strict=True)}
+
+
+def disagreement(verdicts: Verdicts) -> FloatArray:
+    """Return for each item the share of verdicts that are not its most common answer, shape (n_items,)."""
+    counts = np.zeros((verdicts.n_items, len(verdicts.answers)))
+    np.add.at(counts, (verdicts.item, verdicts.answer), 1)
+    return np.asarray(1 - counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1))
+
+
+def disputed_strata(verdicts: Verdicts) -> IntArray:
+    """Return a stratum for each item, from agreed to disputed; people's labels have no part in it.
+
+    Items drawn at random within these strata, however many of each, may be put together with any others drawn so.
+    """
+    value = disagreement(verdicts)
+    cuts = np.unique(np.quantile(value, np.arange(1, PARTS) / PARTS))
+    stratum = np.searchsorted(cuts, value, side="left")
+    _, stratum = np.unique(stratum, return_inverse=True)
+    sizes = np.bincount(stratum)
+    for h in range(len(sizes) - 1, 0, -1):  # small ones join the next below
+        if (stratum == h).sum() < SMALLEST * len(stratum):
+            stratum[stratum == h] = h - 1
+    if (stratum == 0).sum() < SMALLEST * len(stratum) and stratum.any():
+        stratum[stratum == 0] = stratum[stratum > 0].min()
+    return np.unique(stratum, return_inverse=True)[1]
+
+
+def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, IntArray, tuple[str, ...]]:
+    """Return strata by disagreement where they are of use, one for all otherwise; the same for people alone; what to tell.
+
+    They are used from 60 items on, and below where people looked at disputed items more, or less, often than chance would.
+    People's labels alone have them only in that second case, where they would mislead without.
+    """
+    stratum = disputed_strata(verdicts)
+    if not np.isin(verdicts.item, people.item).any():
+        stratum[:] = 0  # no judge has seen what people saw
+    seen, sizes = np.bincount(stratum[people.item], minlength=stratum.max() + 1), np.bincount(stratum)
+    one = np.zeros(verdicts.n_items, int)
+    if len(sizes) < 2:
+        return one, one, ()
+    n = len(people.item)
+    odd = float(chisquare(seen, n * sizes / sizes.sum()).pvalue) < ODD if n < verdicts.n_items else False
+    if not odd and (n < ALWAYS_STRATIFIED or seen.min() < LEAST_IN_EACH_STRATUM):
+        return one, one, ()
+    if seen.min() < 2:
+        kind = "agree" if seen[0] < 2 else "disagree"
+        note = (
+            f"People saw {counted(int(seen.min()), 'item')} of those on which judges {kind}, fewer than chance would give and "
+            "too few to make up for it. The rate holds only if the items were drawn at random."
+        )
+        return one, one, (note,)
+    note = "People looked at disputed items more or less often than at others; each kind of item counts for its number."
+    return stratum, stratum if odd else one, (note,) if odd else ()
+
+
+def given_strata(names: list[str | None], people: People) -> IntArray:
+    """Return codes for strata that were given, refusing those that cannot be used.
+
+    Parameters
+    ----------
+    names : list of str
+        The stratum of each item.
+    people : People
+    """
+    if None in names:
+        raise DataError(f"{counted(names.count(None), 'item')} have no stratum; every item needs one.")
+    values, code = np.unique(np.array([str(name) for name in names]), return_inverse=True)
+    seen = np.bincount(code[people.item], minlength=len(values))
+    if seen.min() < 2:
+        few = int(seen.argmin())
+        raise DataError(
+            f"People saw {counted(int(seen[few]), 'item')} of stratum {shown(values[few])}; they must see 2 of each at least."
+        )
+    return np.asarray(code)
+
+
+def rate_groups(
+    evidence: Evidence, names: Sequence[str | None], classes: Sequence[str], pair: Sequence[str | None] | None = None
+) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
+    """Return the rates of each group, the differences between groups and what to tell.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    names : sequence of str
+        The group of each item; None for those that have none.
+    classes : sequence of str
+    pair : sequence of str, optional
+        What items of different groups have in common, such as the question that two systems answered.
+    """
+    groups = list(dict.fromkeys(name for name in names if name is not None))
+    if len(groups) > MOST_GROUPS:
+        raise DataError(f"There are {len(groups)} groups ({listed(groups, 3)}), more than {MOST_GROUPS}; name another column.")
+    codes = {name: number for number, name in enumerate(groups)}
+    code = np.array([-1 if name is None else codes[name] for name in names])
+    by_group: dict[str, Any] = {}
+    few = []
+    for number, name in enumerate(groups):
+        among = code == number
+        seen = int(among[evidence.people.item].sum())
+        few += [name] if seen < FEWEST_ITEMS else []
+        by_group[name] = {
+            "rate": as_rates(find_rates(evidence, among), classes),
+            "people_only": as_rates(find_rates(evidence, among, powered=False), classes),
+            "panel_only": as_rates(claimed_rates(evidence, among), classes),
+            "n_items": int(among.sum()),
+            "n_people_items": seen,
+        }
+    chosen = combinations(range(len(groups)), 2) if len(groups) <= COMPARED else ((0, k) for k in range(1, len(groups)))
+    differences = []
+    for a, b in chosen:
+        pairs = None if pair is None else find_pairs(code == a, code == b, pair)
+        between = rate_difference(evidence, code == a, code == b, pairs)
+        differences.append(
+            {
+                "first": groups[a],
+                "second": groups[b],
+                "difference": as_rates(between, classes),
+                "pairs": None if pairs is None else len(pairs),
+            }
+        )
+    notes = []
+    if few:
+        many = f"People saw fewer than {FEWEST_ITEMS} items of {counted(len(few), 'group')} ({listed(few, 3)})"
+        notes.append(f"{many}: there people's labels are taken alone, and where there are none no rate is given.")
+    return by_group, differences, notes
+
+
+def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> IntArray:
+    """Return the items of two groups that have the same name in common, shape (n_pairs, 2); a name may occur once in each."""
+    places: list[dict[str, int]] = []
+    for group in (one, two):
+        rows: dict[str, int] = {}
+        for j in np.flatnonzero(group):
+            name = common[int(j)]
+            if name is None:
+                continue
+            if name in rows:
+                raise DataError(f"Two items of one group are both paired by {name!r}; a pair has one item of each group.")
+            rows[name] = int(j)
+        places.append(rows)
+    both = [(places[0][name], places[1][name]) for name in places[0] if name in places[1]]
+    return np.array(both, int).reshape(-1, 2)

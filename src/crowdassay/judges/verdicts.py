@@ -1,20 +1,33 @@
-"""Take verdicts apart: what judges answered, what people said, and which class is known."""
+"""Take verdicts apart: the true classes, what judges answered (scores too), what people said, and which class is known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.judges.classes import find_classes
-from crowdassay.judges.scores import name_answers
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted, listed, no_such, shown
+
+MOST_CLASSES = 50  # above this, what people wrote is free text
+ABSTAINING = frozenset(
+    (
+        "__invalid__", "abstain",
+        "cannot judge", "cannot say", "can't say", "do not know", "don't know", "error", "idk", "invalid", "n/a",
+        "na", "nan", "no answer", "none given", "not sure", "parse error", "refusal", "refused", "skip", "skipped", "unclear",
+        "unknown", "unparsable", "unparseable", "unsure",
+    )
+)  # fmt: skip
+MOST_SCORES = 12  # different scores kept apart
+BINS = 10
+MOST_WORDS = 40  # other answers that are no numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,3 +186,122 @@ def _gold(known: dict[str, str], labels: Labels, place: dict[str, int], notes: l
     if missed:
         notes.append(f"{counted(missed, 'gold item')} without a verdict were left out.")
     return gold
+
+
+def find_classes(
+    given: Sequence[str] | None, people: Iterable[str], judges: Iterable[str], notes: list[str]
+) -> tuple[str, ...]:
+    """Return the true classes in order: as given, or else those of people with those judges' answers that look like classes.
+
+    A judge's answer is no class if it says that there is none ("unsure"), if it is a number where people use words, or if
+    judges use more numbers than people do, as scores are.
+
+    >>> find_classes(None, ["pass"], ["pass", "fail", "unsure"], [])
+    ('fail', 'pass')
+    >>> find_classes(None, ["pass", "fail"], ["0", "5", "9"], [])
+    ('fail', 'pass')
+    """
+    if given is not None:
+        return _checked(tuple(dict.fromkeys(name.strip() for name in given if name.strip())))
+    folded = {name.strip().casefold(): name.strip() for name in people if name.strip().casefold() not in ABSTAINING}
+    used = list(folded.values())
+    new = [name for name in dict.fromkeys(judges) if name.strip().casefold() not in ABSTAINING | folded.keys()]
+    numbers = [name for name in new if as_number(name) is not None]
+    wordy = any(as_number(name) is None for name in used)
+    scores = numbers if wordy or len(numbers) > len(used) else []
+    added = [name for name in new if name not in scores]
+    if len(added) + len(used) > MOST_CLASSES:
+        added = []
+    classes_used = sorted([*used, *added], key=_natural)
+    if added and used:
+        notes.append(
+            f"No person chose {listed(added, 5)}, but judges did, so it counts as a class; --classes names the classes."
+        )
+    return _checked(tuple(classes_used))
+
+
+def _natural(name: str) -> tuple[bool, float, str]:
+    value = as_number(name)
+    return value is None, 0.0 if value is None else value, name
+
+
+def _checked(classes: tuple[str, ...]) -> tuple[str, ...]:
+    if not classes:
+        raise DataError("People gave no label, so that no class is known; name the classes with --classes.")
+    if len(classes) == 1:
+        raise DataError(
+            f"There is one class only, {shown(classes[0])}; name all classes with --classes, such as --classes pass,fail."
+        )
+    if len(classes) > MOST_CLASSES:
+        raise DataError(
+            f"People gave {len(classes)} different labels, more than {MOST_CLASSES} classes; are they free text? "
+            "Name the classes with --classes."
+        )
+    return classes
+
+
+def name_answers(
+    meaning: Sequence[str], code: NDArray[np.integer], classes: tuple[str, ...], notes: list[str]
+) -> tuple[tuple[str, ...], IntArray]:
+    """Return the vocabulary of answers, the classes first, and the answer of every verdict.
+
+    Parameters
+    ----------
+    meaning : sequence of str
+        What each label code says.
+    code : ndarray of int, shape (n_verdicts,)
+    classes : tuple of str
+    notes : list of str
+        Grows by what was put together.
+
+    Examples
+    --------
+    >>> name_answers(["fail", "unsure", "pass"], np.array([2, 0, 1]), ("pass", "fail"), [])
+    (('pass', 'fail', 'unsure'), array([0, 1, 2]))
+    """
+    used = [meaning[k] for k in np.unique(code)]
+    others = [word for word in dict.fromkeys(used) if word not in classes]
+    numbers = {word: value for word in others if (value := as_number(word)) is not None}
+    words = [word for word in others if word not in numbers]
+    if len(words) > MOST_WORDS:
+        raise DataError(
+            f"Judges gave {len(words)} different answers that are neither classes nor numbers, such as {shown(words[0])}; "
+            "are these whole texts? Take the verdict out of them first, or name its column with --label-column."
+        )
+    score_names = _binned(numbers, np.array([meaning[k] for k in code]), notes)
+    names = list(dict.fromkeys(score_names[word] for word in sorted(numbers, key=numbers.__getitem__)))
+    answers = (*classes, *names, *words)
+    place = {name: number for number, name in enumerate(answers)}
+    codes = np.array([place.get(score_names.get(word, word), -1) for word in meaning])
+    if others:
+        told = names if len(names) <= MOST_SCORES else [*names[:3], "…"]
+        notes.append(
+            f"Judges give {counted(len(answers) - len(classes), 'answer')} besides the classes "
+            f"({', '.join([*told, *words][:14])}): what each means is learned from people's labels."
+        )
+    return answers, codes[code]
+
+
+def as_number(word: str) -> float | None:
+    """Return a word as a finite number, or None."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None
+
+
+def _binned(numbers: dict[str, float], said: NDArray[np.str_], notes: list[str]) -> dict[str, str]:
+    """Return a name for each score: its own, or that of the tenth of all scores it lies in."""
+    if len(numbers) <= MOST_SCORES:
+        return {word: word for word in numbers}
+    values = np.array([numbers[word] for word in said if word in numbers])
+    edges = np.unique(np.quantile(values, np.arange(1, BINS) / BINS))
+    at = {word: int(np.searchsorted(edges, value, side="right")) for word, value in numbers.items()}
+    bounds = [
+        f"below {edges[0]:g}",
+        *(f"{a:g} to {b:g}" for a, b in pairwise(edges)),
+        f"{edges[-1]:g} up",
+    ]
+    notes.append(f"{len(numbers)} different scores were put into {len(bounds)} ranges of about as many verdicts each.")
+    return {word: bounds[number] for word, number in at.items()}

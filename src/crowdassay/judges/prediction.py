@@ -1,10 +1,19 @@
-r"""What each answer of each judge means, learned from people's labels and from the panel itself.
+r"""Predict what people would say of every item: what each answer of each judge means, and a correction by people's labels.
 
 Judge :math:`i` gives answer :math:`a` to an item of class :math:`c` with probability :math:`T_i(c, a)`: a table with more
 answers than classes, so that scores, "unsure" and refusals all say something. The tables are those of Dawid and Skene, fitted
 by EM with people's items held at what people said, each judge's shrunk to the table of all. Several answers of one judge to
 one item share their mistakes: :math:`m` of them count as :math:`m / (1 + r(m - 1))` answers, and so do the :math:`m` judges of
 an item in the probabilities handed back, with the :math:`r = 0.83` that real crowds have shown.
+
+The judges' verdicts so give a probability :math:`p_{jc}` (by the default method where every answer is a class). On people's
+labels it is corrected by a few numbers,
+
+.. math:: q_{jc} \propto \exp\Big(\alpha \log p_{jc} + \beta_c + \sum_i w_i\, e_i(x_{ij}, c)\Big),
+
+with :math:`e_i` 1 where judge :math:`i` names the class (or the log-probability of the answer), all shrunk towards
+:math:`\alpha = 1, \beta = 0, w = 0`, so that few labels change little. Labels are dealt into folds; an item that people
+saw is predicted from the other folds, other items by the mean of all (cross-prediction, Zrnic and Candès 2024).
 """
 
 from __future__ import annotations
@@ -14,7 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
+from crowdassay.statistics import softmax
 
 SHARED = 0.83  # how far answers to one item share their mistakes
 SHRINK = 5.0  # answers for each class that the table of all judges is worth in a judge's own
@@ -22,6 +33,11 @@ EVEN = 0.5  # answers that each cell of the table of all is given beforehand
 EM_STEPS = 10
 PEOPLE = 0.5  # share of the other items' weight that people's items have together, at least
 HEAVIEST = 10.0
+CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered already
+PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
+FLOOR = 1e-6
+NEWTON_STEPS = 25
+FOLDS, MANY = (10, 5), 100  # folds below and from this number of labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +136,7 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     seen[known] = 1.0
     table = tables(belief, seen)
     for _ in range(EM_STEPS):
-        belief = _normal(support(table) + np.log(prior))
+        belief = softmax(support(table) + np.log(prior))
         belief[known] = share
         table = tables(belief, loud)
         prior = (belief * loud[:, None]).sum(axis=0) + 1
@@ -128,13 +144,117 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     judges = np.bincount(verdicts.item, weights=weight, minlength=n_items)
     temper = 1 / (1 + SHARED * np.maximum(judges - 1, 0))
     logits = support(table) * temper[:, None] + np.log(prior)
-    return Panel.of(verdicts, _normal(logits), np.log(table))
+    return Panel.of(verdicts, softmax(logits), np.log(table))
 
 
 def _by_item(item: IntArray, values: FloatArray, n_items: int) -> FloatArray:
     return np.stack([np.bincount(item, weights=column, minlength=n_items) for column in values.T], axis=1)
 
 
-def _normal(logits: FloatArray) -> FloatArray:
-    chance = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(chance / chance.sum(axis=1, keepdims=True))
+@dataclass(frozen=True, eq=False)
+class Proxy:
+    """Predictions of what people would say.
+
+    Attributes
+    ----------
+    panel : ndarray, shape (n_items, n_classes)
+        What the panel alone claims.
+    blind : ndarray, shape (n_items, n_classes)
+        Predictions for every item that have not seen people's labels of that item.
+    judge_weight : ndarray, shape (n_judges,)
+        Mean correction of each judge's say.
+    """
+
+    panel: FloatArray
+    blind: FloatArray
+    judge_weight: FloatArray
+
+
+def predict_people(verdicts: Verdicts, people: People, panel: FloatArray | None, generator: np.random.Generator) -> Proxy:
+    """Return blind predictions for all items.
+
+    Parameters
+    ----------
+    verdicts : Verdicts
+    people : People
+    panel : ndarray, shape (n_items, n_classes), optional
+        The default's probability from the judges alone; None where answers are more than the classes, and tables of answers
+        are learned from people in each fold.
+    generator : numpy.random.Generator
+        Deals the folds.
+    """
+    n = len(people.item)
+    n_folds = min(FOLDS[n >= MANY], n)
+    fold = generator.permutation(np.arange(n) % n_folds)
+    whole = _panel(verdicts, people, np.ones(n, bool), panel)
+    blind, weights = np.zeros_like(whole.probability), np.zeros(len(verdicts.judges))
+    held = np.zeros((n, verdicts.n_classes))
+    for k in range(n_folds):
+        rest = fold != k
+        part = whole if panel is not None else _panel(verdicts, people, rest, None)
+        corrected, weight = _corrected(part, people, rest)
+        held[~rest] = corrected[people.item[~rest]]
+        blind += corrected / n_folds
+        weights += weight / n_folds
+    blind[people.item] = held
+    return Proxy(whole.probability, blind, weights)
+
+
+def _panel(verdicts: Verdicts, people: People, used: np.ndarray, panel: FloatArray | None) -> Panel:
+    if panel is None:
+        return fit_answers(verdicts, people.item[used], people.share[used])
+    says = np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0)
+    return Panel.of(verdicts, panel, says)
+
+
+def _corrected(panel: Panel, people: People, used: np.ndarray) -> tuple[FloatArray, FloatArray]:
+    """Return corrected probabilities of all items, and the judges' weights."""
+    rows = people.item[used]
+    odds = np.log(np.maximum(panel.probability, FLOOR))
+    judges = panel.evidence_of(rows)
+    features = np.concatenate([odds[rows][:, :, None], judges], axis=2)
+    weight, bias = fit_correction(features, people.share[used])
+    return softmax(weight[0] * odds + bias + panel.weighted(weight[1:])), weight[1:]
+
+
+def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Fit the few weights by Newton's method on the penalised likelihood.
+
+    Parameters
+    ----------
+    features : ndarray, shape (n, n_classes, n_features)
+        The panel's log-probability first.
+    share : ndarray, shape (n, n_classes)
+
+    Returns
+    -------
+    weight : ndarray, shape (n_features,)
+    bias : ndarray, shape (n_classes,)
+    """
+    n, n_classes, n_features = features.shape
+    every = np.concatenate([features, np.broadcast_to(np.eye(n_classes), (n, n_classes, n_classes))], axis=2)
+    centre = np.zeros(n_features + n_classes)
+    centre[0] = CENTRE
+    pull = np.repeat([PULLS[0], PULLS[2], PULLS[1]], [1, n_features - 1, n_classes])
+    at = centre.copy()
+
+    def loss(value: FloatArray) -> float:
+        logits = every @ value
+        top = logits.max(axis=1)
+        log_total = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
+        return float(log_total.sum() - (share * logits).sum() + (pull * (value - centre) ** 2).sum() / 2)
+
+    now = loss(at)
+    for _ in range(NEWTON_STEPS):
+        chance = softmax(every @ at)
+        mean = np.einsum("nk,nkq->nq", chance, every)
+        gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + pull * (at - centre)
+        curved = np.einsum("nk,nkq,nkr->qr", chance, every, every, optimize=True) - mean.T @ mean + np.diag(pull)
+        step = np.linalg.solve(curved, gradient)
+        length = 1.0
+        while (then := loss(at - length * step)) > now and length > 1e-4:
+            length /= 2
+        if now - then < 1e-9 * (1 + abs(now)):
+            break
+        at, now = at - length * step, then
+    return at[:n_features], at[n_features:]
