@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import logit
 
 from crowdassay.models.assay.dependence import Dependence
-from crowdassay.planning.curve import error_curve
+from crowdassay.planning.gain import error_curve
 from crowdassay.planning.state import State
 from crowdassay.planning.stop import FEWEST_LABELS, fit_law, limit_of
 from replay import DATASETS, POLICIES, Replay, load

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from crowdassay.planning.population import population
+from crowdassay.planning.population import Law, population
 from crowdassay.planning.sizing import error_limits, level_of
-from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, Law, Limit, fit_law, limit_from_items
+from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, Limit, fit_law, limit_from_items
 from replay import DATA, Replay, load, ours
 
 KINDS = {

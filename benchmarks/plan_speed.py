@@ -13,7 +13,7 @@ import numpy as np
 
 from crowdassay import Assay, Labels, simulate
 from crowdassay.planning.assign import assign
-from crowdassay.planning.items import next_items
+from crowdassay.planning.gain import next_items
 from crowdassay.planning.state import State
 from crowdassay.results.saved.update import update
 

@@ -23,14 +23,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+import policies
 from crowdassay import Assay, Labels, read_labels
 from crowdassay.labels.truth import match_truth
 from crowdassay.models.assay.constants import Constants
 from crowdassay.models.assay.dependence import Dependence
-from crowdassay.planning import policies
 from crowdassay.planning.gain import label_gain
-from crowdassay.planning.state import State
-from crowdassay.planning.tables import CROWD_LABELS
+from crowdassay.planning.state import CROWD_LABELS, State
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHARES = (0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0)

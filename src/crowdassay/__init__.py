@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from crowdassay.measurement.rasch import Rasch
     from crowdassay.measurement.rating import RatingScale
     from crowdassay.models.structures import Structure, reference_sets
-    from crowdassay.planning.planned import Planned, plan
+    from crowdassay.planning.plan import Planned, plan
     from crowdassay.planning.sizing import Sizing, size_job
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.results.result import Result
@@ -78,7 +78,7 @@ _HOMES = {
     "MinimaxEntropy": "crowdassay.estimators.minimax",
     "OneCoin": "crowdassay.estimators.coins",
     "PartialCredit": "crowdassay.measurement.partial",
-    "Planned": "crowdassay.planning.planned",
+    "Planned": "crowdassay.planning.plan",
     "ProjectedEM": "crowdassay.estimators.coins",
     "Rasch": "crowdassay.measurement.rasch",
     "Rated": "crowdassay.judges.rated",
@@ -100,7 +100,7 @@ _HOMES = {
     "grid": "crowdassay.estimators.selection.select",
     "load_dataset": "crowdassay.labels.datasets.load",
     "load_model": "crowdassay.estimators.load",
-    "plan": "crowdassay.planning.planned",
+    "plan": "crowdassay.planning.plan",
     "rate": "crowdassay.judges.rate",
     "read_labels": "crowdassay.labels.files",
     "reference_sets": "crowdassay.models.structures",

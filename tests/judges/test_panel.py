@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from crowdassay import as_labels
-from crowdassay.judges.panel import bias_in_words, cohen_kappa, difference, order_bias
+from crowdassay.judges.panel import bias_in_words, cohen_kappa, order_bias
 from crowdassay.judges.people import gather_people
-from crowdassay.judges.ppi import wilson
+from crowdassay.judges.ppi import difference, wilson
 from crowdassay.judges.rate import rate
 from crowdassay.judges.redundancy import judges_to_drop
 from crowdassay.judges.verdicts import split_verdicts

@@ -8,9 +8,9 @@ from crowdassay.errors import CrowdassayError
 from crowdassay.judges.page import about_help
 from crowdassay.judges.people import gather_people
 from crowdassay.judges.prediction import predict_people
-from crowdassay.judges.rate import default_panel, rate
+from crowdassay.judges.rate import default_panel, rate, rate_against
 from crowdassay.judges.rated import allocate
-from crowdassay.judges.rates import Evidence, choose_strata, disputed_strata, find_rates, rate_against
+from crowdassay.judges.rates import Evidence, choose_strata, disputed_strata, find_rates
 from crowdassay.judges.verdicts import Verdicts, split_verdicts
 from support.panels import judged, word
 

@@ -8,7 +8,7 @@ import pytest
 from crowdassay import Assay, MajorityVote, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning.assign import Plan, assign
-from crowdassay.planning.offer import EXPERT, Offer
+from crowdassay.planning.prices import EXPERT, Offer
 from crowdassay.planning.state import State
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from crowdassay import DawidSkene, Labels, MajorityVote, simulate
 from crowdassay.models.assay.dependence import Dependence
-from crowdassay.planning.gain import expert_gain, fall_of_error, fall_of_variance, label_gain
-from crowdassay.planning.items import next_items, worth_of
+from crowdassay.planning.gain import expert_gain, fall_of_error, fall_of_variance, label_gain, next_items, worth_of
 from crowdassay.planning.state import State
 from crowdassay.results.saved.update import update
 

@@ -1,20 +1,23 @@
 """When to stop, and what to expect of more labels or of a new job."""
 
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from crowdassay import Assay, DawidSkene, MajorityVote, simulate
 from crowdassay.errors import ParameterError
-from crowdassay.planning import policies
 from crowdassay.planning.assign import assign
-from crowdassay.planning.curve import error_curve, forecast_law, labels_needed, look_further
-from crowdassay.planning.job import assess, curve_records, items_table
-from crowdassay.planning.population import population
+from crowdassay.planning.gain import error_curve, labels_needed, look_further
+from crowdassay.planning.plan import assess, curve_records, items_table
+from crowdassay.planning.population import Law, forecast_law, population, shipped_law
 from crowdassay.planning.sizing import COVERED, kinds, size_job
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import Law, fit_law, limit_of, shipped_law
+from crowdassay.planning.stop import fit_law, limit_of
+
+POLICIES = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "policies.py"))
 
 
 def records(generator, groups=40, spread=0.5):
@@ -158,17 +161,17 @@ def test_sizes_that_make_no_sense_are_refused(arguments, word):
 
 
 def test_opt_kg_prefers_ties_to_settled_items():
-    scores = policies.optimistic_gradient(np.array([[0, 0], [1, 1], [1, 0], [5, 0], [5, 5]]))
+    scores = POLICIES["optimistic_gradient"](np.array([[0, 0], [1, 1], [1, 0], [5, 0], [5, 5]]))
     assert scores.argmax() == 0
     assert scores[1] > scores[4] > scores[3]
-    assert policies.optimistic_gradient(np.array([[0, 0]]))[0] == pytest.approx(0.25)  # from 1/2 to 3/4
+    assert POLICIES["optimistic_gradient"](np.array([[0, 0]]))[0] == pytest.approx(0.25)  # from 1/2 to 3/4
 
 
 def test_activelab_doubts_split_votes():
     item = np.array([0, 0, 0, 1, 1, 1])
     worker, label = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 0, 1, 1, 0])
-    scores = policies.activelab(item, worker, label, (3, 3, 2))
+    scores = POLICIES["activelab"](item, worker, label, (3, 3, 2))
     assert scores[1] > scores[0]
     assert scores[2] == pytest.approx(0.5)  # no label at all: one over the number of classes
-    assert policies.uncertainty(np.array([[0.9, 0.1], [0.5, 0.5]])).argmax() == 1
-    assert policies.uniform(np.array([3, 1])).argmax() == 1
+    assert POLICIES["uncertainty"](np.array([[0.9, 0.1], [0.5, 0.5]])).argmax() == 1
+    assert POLICIES["uniform"](np.array([3, 1])).argmax() == 1

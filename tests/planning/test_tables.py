@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from crowdassay import Labels
 from crowdassay.models.assay.dependence import Dependence
-from crowdassay.planning.tables import without, worker_tables
+from crowdassay.planning.state import without, worker_tables
 
 ALIKE = Dependence(overlap=0.0)
 

@@ -15,7 +15,7 @@ from crowdassay.cli.plan_source import find_fitted
 from crowdassay.cli.reading import column_options
 
 if TYPE_CHECKING:
-    from crowdassay.planning.planned import Planned
+    from crowdassay.planning.plan import Planned
 
 NEW = ("items", "like")  # options of --new alone
 EXISTING = (
@@ -79,7 +79,7 @@ def plan(source: tuple[str, ...], new: bool, **options: Any) -> None:
 
 def plan_existing(source: tuple[str, ...], options: dict[str, Any]) -> None:
     """Plan for labels, a saved model or a store."""
-    from crowdassay.planning.planned import plan as make_plan
+    from crowdassay.planning.plan import plan as make_plan
     from crowdassay.planning.prices import ENDLESS, read_people
 
     check_options(source, options)
@@ -99,7 +99,7 @@ def plan_existing(source: tuple[str, ...], options: dict[str, Any]) -> None:
 def check_options(source: tuple[str, ...], options: dict[str, Any]) -> None:
     """Refuse what makes no sense, before anything is read."""
     from crowdassay.errors import ParameterError
-    from crowdassay.planning.planned import check_numbers
+    from crowdassay.planning.plan import check_numbers
 
     if options["budget"] is None:
         raise ParameterError("Say with --budget how much there is to spend.")

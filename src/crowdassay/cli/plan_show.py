@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from crowdassay.planning.planned import Planned
+    from crowdassay.planning.plan import Planned
 
 
 def tell(made: Planned, options: dict[str, Any]) -> None:

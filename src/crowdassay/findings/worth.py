@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray, largest
 from crowdassay.labels.record import Record
-from crowdassay.planning.items import Worth, worth_of
+from crowdassay.planning.gain import Worth, worth_of
 from crowdassay.planning.state import State
 
 __all__ = ["LOOKED_AT", "Worth", "least_sure", "most_worth", "worth_table"]

@@ -1,4 +1,4 @@
-"""Who labels what next: pairs of item and worker by what they are expected to gain for their cost."""
+"""Who labels what next: pairs of item and worker by what they gain for their cost, batch by batch; trials for strangers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ParameterError
-from crowdassay.planning.batch import one_batch
-from crowdassay.planning.gain import expert_gain, label_gain
-from crowdassay.planning.offer import EXPERT, Offer
+from crowdassay.planning.gain import expert_gain, gain_by, information, label_gain
+from crowdassay.planning.prices import EXPERT, Offer
 from crowdassay.planning.state import State
-from crowdassay.planning.trials import trials
 
 SMALLEST_BATCH = 100  # labels
+AT_ONCE = 64  # workers looked at in a batch, the most informative for their cost
+WIDER = 3  # items looked at for each label of a batch
+TRIAL = 5  # settled items that a worker who has not been seen is asked about
+MOST_TRIALS = 0.2  # of the budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,3 +184,164 @@ def check_plan(budget: float, max_per_item: int | None, batch_size: int | None) 
     for name, value in (("max-per-item", max_per_item), ("batch-size", batch_size)):
         if value is not None and value < 1:
             raise ParameterError(f"--{name} must be at least 1, not {value}.")
+
+
+def one_batch(
+    state: State,
+    offer: Offer,
+    items: IntArray,
+    size: int,
+    money: float,
+    *,
+    typical: FloatArray,
+    pending: IntArray,
+    shrunk: FloatArray,
+    capacity: dict[int, int],
+    claimed: set[tuple[int, int]],
+    max_per_item: int | None,
+    rate: int | None,
+    least: float,
+) -> list[tuple[int, int, float, float]]:
+    """Choose item, worker, cost and gain for up to ``size`` different items, those that gain most for their cost first.
+
+    Items are looked at closely, worker by worker, where a label of a typical worker gains most; ``typical`` (n_items,) is that.
+    """
+    if not len(items):
+        return []
+    gain = shrunk[items] * typical[items]
+    if offer.expert is not None:
+        cheapest = offer.cost.min() if len(offer.cost) else np.inf
+        gain = np.maximum(gain / cheapest, shrunk[items] * expert_gain(state, items, rate=rate) / offer.expert)
+    keep = min(len(items), WIDER * size)
+    items = np.sort(items[np.argpartition(-gain, keep - 1)[:keep]])
+    who, prices = _askable(state, offer, capacity)
+    closed = _taken(state, items, who, claimed)
+    if max_per_item is not None:
+        closed[state.n_labels[items] + pending[items] >= max_per_item] = True
+    told = np.where(closed, 0.0, information(state, items[:, None], who, rate=rate, pending=pending))
+    gains = shrunk[items][:, None] * gain_by(state, items[:, None], told, rate=rate)
+    if offer.expert is not None:
+        gains = np.column_stack([gains, shrunk[items] * expert_gain(state, items, rate=rate)])
+        told = np.column_stack([told, gains[:, -1]])
+        prices, who = np.append(prices, offer.expert), np.append(who, EXPERT)
+    order = np.lexsort((-(told / prices).ravel(), -np.round((gains / prices).ravel(), 12)))  # nothing gained: what tells most
+    return _take(order[told.ravel()[order] > 0], gains, items, who, prices, capacity, size, money, least)
+
+
+def _take(
+    order: IntArray, gains: FloatArray, items: IntArray, who: IntArray, prices: FloatArray,
+    capacity: dict[int, int], size: int, money: float, least: float,
+) -> list[tuple[int, int, float, float]]:  # fmt: skip
+    """Walk through the pairs, the best first, and take those that are still free."""
+    free, room = np.ones(len(items), np.bool_), dict(capacity)
+    taken: list[tuple[int, int, float, float]] = []
+    for place in order.tolist():
+        row, column = divmod(place, gains.shape[1])
+        if len(taken) == size:
+            break
+        if gains[row, column] < least * prices[column]:
+            continue
+        worker, price = int(who[column]), float(prices[column])
+        if not free[row] or price > money + 1e-9 or (worker != EXPERT and room[worker] < 1):
+            continue
+        free[row] = False
+        money -= price
+        if worker != EXPERT:
+            room[worker] -= 1
+        taken.append((int(items[row]), worker, price, float(gains[row, column])))
+    return taken
+
+
+def _askable(state: State, offer: Offer, capacity: dict[int, int]) -> tuple[IntArray, FloatArray]:
+    """Return the workers to look at and their prices: those with labels left to give, the most informative for their cost."""
+    free = np.array([capacity[int(worker)] > 0 for worker in offer.workers], np.bool_)
+    who, cost = offer.workers[free], np.maximum(offer.cost[free], 1e-9)
+    if len(who) <= AT_ONCE:
+        return who, cost
+    prior = np.exp(state.log_prior)[:, None]
+    tables = state.tables[who]
+    answers = (prior * tables).sum(axis=1)
+    bits = (prior * tables * np.log(np.maximum(tables, 1e-12) / np.maximum(answers[:, None, :], 1e-12))).sum(axis=(1, 2))
+    best = np.argsort(-np.round(bits / cost, 12), kind="stable")[:AT_ONCE]
+    return who[best], cost[best]
+
+
+def _taken(state: State, items: IntArray, who: IntArray, claimed: set[tuple[int, int]]) -> BoolArray:
+    """Mark pairs that must not be asked, shape (n, m): labelled or asked already, by the worker or a copy of the worker."""
+    column = np.full(len(state.workers), -1)
+    column[who] = np.arange(len(who))
+    starts, sizes = state.labels.starts[items], state.n_labels[items]
+    row = np.repeat(np.arange(len(items)), sizes)
+    place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(starts, sizes)
+    worker = state.labels.worker[place].astype(np.int64)
+    if claimed:
+        where = {int(item): n for n, item in enumerate(items)}
+        more = [(where[item], worker) for item, worker in claimed if item in where and worker != EXPERT]
+        row = np.append(row, np.array([n for n, _ in more], np.int64))
+        worker = np.append(worker, np.array([code for _, code in more], np.int64))
+    taken = np.zeros((len(items), len(who)), np.bool_)
+    for rows, codes in [(row, worker), *_copied(state, row, worker)]:
+        seen = column[codes] >= 0
+        taken[rows[seen], column[codes[seen]]] = True
+    return taken
+
+
+def _copied(state: State, row: IntArray, worker: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """Return the same rows with the copies of the workers in their place."""
+    copied = []
+    for one, other in np.concatenate([state.copies, state.copies[:, ::-1]]):
+        same = worker == one
+        copied.append((row[same], np.full(int(same.sum()), other)))
+    return copied
+
+
+def settled_items(state: State) -> IntArray:
+    """Return known items and settled ones of several labels; where these are few, the surest twentieth of all."""
+    several = state.known | (state.n_labels > 1)
+    settled = np.flatnonzero(several & (state.probability >= state.settled))
+    if len(settled) >= TRIAL:
+        return settled
+    surest = np.argsort(-np.where(several, state.probability, 0.0), kind="stable")
+    return np.sort(surest[: min(int(several.sum()), max(TRIAL, len(surest) // 20))])
+
+
+def trials(
+    state: State, offer: Offer, budget: float, generator: np.random.Generator
+) -> tuple[list[tuple[int, int, int, float, float, bool]], IntArray, float, dict[int, int], list[str]]:
+    """Give workers who have not been seen a few items that others have settled.
+
+    Returns rows of a plan, the labels pending on each item, the money left, each worker's capacity left, and notes.
+    """
+    capacity = {int(worker): int(size) for worker, size in zip(offer.workers, offer.capacity, strict=True)}
+    pending = np.zeros(state.labels.n_items, np.int64)
+    settled = settled_items(state)
+    seen = state.n_seen
+    new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if seen[w] == 0]
+    rows: list[tuple[int, int, int, float, float, bool]] = []
+    left, tried = budget, 0
+    if not len(settled):
+        new = []
+    for worker, cost in new:
+        room = int((MOST_TRIALS * budget - (budget - left)) / cost + 1e-9)
+        size = min(TRIAL, capacity[worker], len(settled), room)
+        if size < 1:
+            break
+        tried += 1
+        for item in sorted(generator.choice(settled, size, replace=False).tolist()):
+            rows.append((1, item, worker, cost, 0.0, True))
+            pending[item] += 1
+        capacity[worker] = 0  # asked for more once something is known of them
+        left -= size * cost
+    notes = []
+    if tried:
+        notes.append(
+            f"Workers who have not been seen and get up to {TRIAL} settled items each, to get to know them: {tried:,}."
+        )
+    if waiting := len(new) - tried:
+        notes.append(
+            f"Workers who have not been seen and have to wait: {waiting:,}; getting to know them takes at most "
+            f"{MOST_TRIALS:.0%} of a budget."
+        )
+    for worker, _ in new[tried:]:
+        capacity[worker] = 0
+    return rows, pending, left, capacity, notes

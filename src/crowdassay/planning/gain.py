@@ -1,4 +1,4 @@
-r"""What one more label is expected to gain, in closed form.
+r"""What further labels are expected to gain: one label, in closed form; the items most worth one; and the whole job.
 
 Between its two likeliest classes the log-odds of an item move with every label: up by d in the mean if the first is true, down
 by d if the second is, with a variance of 2 d, where d is how far the worker's answers to the two classes are apart (the mean of
@@ -8,13 +8,21 @@ independent ones, :math:`\Delta = S(n + 1) - S(n)`. An error goes where the log-
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray, row_max
+from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max
+from crowdassay.models.assay.dependence import Dependence
+from crowdassay.planning.population import forecast_law
 from crowdassay.planning.state import State
 from crowdassay.special import ndtr
 
 SMALL_PROBABILITY = 1e-12
+MOST_LABELS = 25  # more are not looked ahead: an expert is the better choice
+ITEMS_SAMPLED = 10_000  # items that a curve is drawn from
+POINTS = 24
+LEAST_SLOPE = 1e-6  # expected fall of the error by a label, below which none is planned
 
 
 def fall_of_error(first: FloatArray, second: FloatArray, apart: FloatArray) -> FloatArray:
@@ -100,3 +108,170 @@ def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> Fl
         q = state.posterior[items, rate]
         return np.asarray(q * (1 - q))
     return np.asarray(1 - row_max(state.posterior[items]))
+
+
+def look_further(state: State, items: IntArray, *, most: int = MOST_LABELS, law: Dependence | None = None) -> FloatArray:
+    """Return the expected probability of the label after 0 to ``most`` further labels of typical workers, (n, most + 1).
+
+    As for one label, see `crowdassay.planning.gain`; m further labels count for what they add to the independent ones.
+    """
+    law = law or forecast_law()
+    first, second = (code[items] for code in state.rivals())
+    n_labels = state.n_labels[items].astype(np.float64)[:, None]
+    adds = law.independent(n_labels + np.arange(most + 1)) - law.independent(n_labels)
+    q, p = (np.maximum(state.posterior[items, code], SMALL_PROBABILITY)[:, None] for code in (first, second))
+    sure = q + fall_of_error(q, p, adds * state.crowd_apart[first, second][:, None])
+    return np.asarray(np.maximum.accumulate(sure, axis=1))
+
+
+def labels_needed(sure: FloatArray, settled: float) -> list[int | None]:
+    """Return after how many labels each item is expected to be settled, None where not within those looked at."""
+    enough = sure >= settled
+    return [int(row.argmax()) if row.any() else None for row in enough]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The expected error of the whole job against further labels, each where it gains most.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_points,)
+        Further labels, from 0.
+    error : ndarray of shape (n_points,)
+        Expected share, of the items whose class is not known, with a wrong label.
+    """
+
+    labels: FloatArray
+    error: FloatArray
+
+    def labels_for(self, target: float) -> float | None:
+        """Return how many further labels bring the error to a target, None where those looked at do not."""
+        if self.error[-1] > target:
+            return None
+        return float(np.interp(-target, -self.error, self.labels))
+
+
+def error_curve(state: State, *, factor: float = 1.0, size: int = ITEMS_SAMPLED, law: Dependence | None = None) -> Curve:
+    """Draw the curve from the items whose class is not known; of very many, from some, taken at even distances.
+
+    ``factor`` is by how much the true error is expected to exceed what the probabilities say, see `Limit`.
+    """
+    items = np.flatnonzero(~state.known)
+    if not len(items):
+        return Curve(np.zeros(1), np.zeros(1))
+    chosen = items[:: -(-len(items) // size)]
+    sure = look_further(state, chosen, law=law)
+    each = len(items) / len(chosen)
+    gain, cost = _steps(sure - sure[:, :1])
+    order = np.argsort(-gain / cost, kind="stable")
+    labels = np.append(0.0, np.cumsum(cost[order])) * each
+    wrong = (1 - sure[:, 0]).sum() - np.append(0.0, np.cumsum(gain[order]))
+    error = np.clip(factor * wrong / len(chosen), 0.0, 1.0)
+    at = np.linspace(0.0, labels[-1], POINTS)
+    return Curve(at, np.minimum.accumulate(np.interp(at, labels, error)))
+
+
+def _steps(gain: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return gain and number of labels of every step of the upper hulls of the items' gains, (n_steps,) each."""
+    gains, sizes = [], []
+    at, rows = np.zeros(len(gain), np.int64), np.arange(len(gain))
+    ahead = np.arange(gain.shape[1])
+    while len(rows):
+        size = ahead - at[rows, None]
+        slope = np.where(size > 0, (gain[rows] - gain[rows, at[rows]][:, None]) / np.maximum(size, 1), -1.0)
+        best = slope.argmax(axis=1)
+        up = slope[np.arange(len(rows)), best] > LEAST_SLOPE
+        rows, best = rows[up], best[up]
+        gains.append(gain[rows, best] - gain[rows, at[rows]])
+        sizes.append(best - at[rows])
+        at[rows] = best
+    return np.concatenate(gains) if gains else np.empty(0), np.concatenate(sizes).astype(np.float64) if sizes else np.empty(0)
+
+
+@dataclass(frozen=True)
+class Worth:
+    """An item, what an expert and what a further label would gain.
+
+    Attributes
+    ----------
+    item : int
+    expert : float
+        Expected number of errors that knowing the class would remove: one less the probability of the label.
+    rate : float
+        Expected number of errors that a label of a typical worker would remove.
+    labels : int or None
+        Further labels by typical workers until the expected probability of the label is 0.95; None if more than 25.
+    """
+
+    item: int
+    expert: float
+    rate: float
+    labels: int | None
+
+
+def rank_items(
+    state: State, items: IntArray, *, worker: int | None = None, rate: int | None = None, size: int | None = None
+) -> IntArray:
+    """Return items by what one more label gains, the most first, equals as given; of one worker, or of a typical one.
+
+    With ``size``, only the first ones.
+    """
+    gain = np.round(label_gain(state, items, None if worker is None else np.array([worker]), rate=rate), 9)
+    size = len(items) if size is None else min(size, len(items))
+    if 0 < size < len(items):  # sorting all takes longer than all else
+        near = np.flatnonzero(gain >= np.partition(gain, -size)[-size])
+        items, gain = items[near], gain[near]
+    unsure = np.round(expert_gain(state, items, rate=rate), 9)
+    return items[np.lexsort((-unsure, -gain))[:size]]
+
+
+def next_items(
+    state: State,
+    size: int = 1,
+    *,
+    worker: int | None = None,
+    allowed: BoolArray | None = None,
+    max_per_item: int | None = None,
+    rate: int | None = None,
+) -> IntArray:
+    """Return the codes of the items to label next, the most worthwhile first.
+
+    Parameters
+    ----------
+    state : State
+    size : int
+        How many.
+    worker : int, optional
+        Who asks: items that the worker, or a copy of the worker, has labelled are left out.
+    allowed : ndarray of bool, shape (n_items,), optional
+        Items that may be given out, for example those that nobody is working on.
+    max_per_item : int, optional
+        Labels that an item may have.
+    rate : int, optional
+        A class whose share is to be known, instead of the error.
+
+    Examples
+    --------
+    >>> from crowdassay import MajorityVote
+    >>> data = (list("aaabbb"), list("xyzxyz"), [0, 1, 0, 1, 1, 1])
+    >>> next_items(State.of(MajorityVote().fit(data).result_), 1).tolist()
+    [0]
+    """
+    free = ~state.known
+    if allowed is not None:
+        free &= allowed
+    if max_per_item is not None:
+        free &= state.n_labels < max_per_item
+    if worker is not None:
+        same = [worker, *state.copies[state.copies[:, 0] == worker, 1], *state.copies[state.copies[:, 1] == worker, 0]]
+        free[state.labels.label_item[np.isin(state.labels.worker, same)]] = False
+    return rank_items(state, np.flatnonzero(free), worker=worker, rate=rate, size=size)
+
+
+def worth_of(state: State, items: IntArray) -> list[Worth]:
+    """Return what labels and an expert would gain on some items, in the order of `rank_items`."""
+    ranked = rank_items(state, items)
+    gain, unsure = label_gain(state, ranked), expert_gain(state, ranked)
+    needed = labels_needed(look_further(state, ranked), state.settled)
+    return [Worth(int(item), float(unsure[n]), float(gain[n]), needed[n]) for n, item in enumerate(ranked)]

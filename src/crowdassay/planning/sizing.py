@@ -10,8 +10,8 @@ import pyarrow as pa
 from scipy.special import expit, stdtrit
 
 from crowdassay.errors import ParameterError
-from crowdassay.planning.population import population
-from crowdassay.planning.stop import CLOSE_LIMIT, limit_of, shipped_law
+from crowdassay.planning.population import population, shipped_law
+from crowdassay.planning.stop import CLOSE_LIMIT, limit_of
 
 COVERED = 0.9  # of new jobs, between the limits
 WORTH = 0.01  # fall of the error for one more label on every item, below which more is not advised

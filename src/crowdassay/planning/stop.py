@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logit, logsumexp, stdtrit, xlog1py, xlogy
 
 from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.planning.population import population
+from crowdassay.planning.population import Law
 
 CONFIDENCE = 0.95
 GRID_OF_KNOWN = (0, 20, 50, 100, 200)
@@ -24,25 +24,6 @@ LEAST_ERROR = 1e-4  # an error below it is not told from it
 FEWEST_LABELS = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
 KNOWN_TRIED = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000)
 CLOSE_LIMIT = 1.5  # upper limit over estimate that enough known items come to
-
-
-@dataclass(frozen=True)
-class Law:
-    """How the true error of a job lies around what the probabilities say, on the logit scale.
-
-    Attributes
-    ----------
-    spread : float
-        Scale of a Student distribution, such that 95 % of groups of public datasets stay below its upper limit.
-    freedom : float
-        Its degrees of freedom.
-    groups : int
-        Groups of datasets it was learned from.
-    """
-
-    spread: float
-    freedom: float
-    groups: int
 
 
 @dataclass(frozen=True)
@@ -111,7 +92,7 @@ def limit_from_items(
         One less the probability of the label, of the items whose class is not known.
     law : Law
     checked : ndarray of shape (n_known,)
-        The same of known items, by a fit that had not been told their classes; see `crowdassay.planning.job.check_known`.
+        The same of known items, by a fit that had not been told their classes; see `crowdassay.planning.plan.check_known`.
     wrong : ndarray of bool, shape (n_known,)
         Whether that fit got them wrong.
 
@@ -201,9 +182,3 @@ def with_caution(confidence: float, n_groups: int) -> float:
     0.9737
     """
     return min(confidence * (1 + 1 / n_groups), (1 + confidence) / 2)
-
-
-def shipped_law() -> Law:
-    """Return the law learned from public crowds."""
-    learned = population()["limit"]
-    return Law(**{name: learned[name] for name in Law.__dataclass_fields__})

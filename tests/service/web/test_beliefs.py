@@ -55,7 +55,7 @@ def test_next_is_where_a_label_gains_most(fitted):
     """What `crowdassay plan` would say, of the items that the worker has not labelled."""
     server, labels, _ = fitted
     from crowdassay import Assay
-    from crowdassay.planning.items import next_items
+    from crowdassay.planning.gain import next_items
     from crowdassay.planning.state import State
 
     result = Assay().fit(labels).result_

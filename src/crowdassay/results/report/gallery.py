@@ -15,7 +15,7 @@ from crowdassay.findings.insight import Insight
 from crowdassay.findings.scores import without_gold
 from crowdassay.findings.totals import Against
 from crowdassay.labels.truth import match_truth
-from crowdassay.planning.job import assess, curve_records
+from crowdassay.planning.plan import assess, curve_records
 from crowdassay.planning.state import State
 from crowdassay.results.report import charts, records
 from crowdassay.results.report.chart import Chart

@@ -57,7 +57,7 @@ def rank(snapshot: Snapshot, judged: Sequence[Judged], worker: str) -> list[int]
     """Return the places of items by what a label of this worker is expected to gain, as `crowdassay plan` does it."""
     import pyarrow as pa  # noqa: PLC0415
 
-    from crowdassay.planning.items import rank_items  # noqa: PLC0415
+    from crowdassay.planning.gain import rank_items  # noqa: PLC0415
     from crowdassay.planning.state import State  # noqa: PLC0415
 
     prior = np.exp(snapshot.plan["log_prior"])
