@@ -20,6 +20,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])|(?<![\w.])-?\d+[eE]-\d+(?![\w.])")
 VARYING = [
+    (re.compile(r"Compiling [^\n]* \.\.\.\n"), ""),  # only the first run after an installation says so
     (re.compile(r"\b\d+(\.\d+)? (ms|s|seconds?|minutes?)\b"), "N s"),
     (re.compile(r'("(?:seconds|duration|started|finished|created|saved_at|python|platform)": )[^,\n}]+'), r"\1..."),
     (re.compile(r"\b[0-9a-f]{64}\b"), "SHA256"),
