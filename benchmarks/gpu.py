@@ -1,9 +1,9 @@
-"""A billion labels on a graphics card: how long a fit takes, what holds it back, and whether it equals the local engine.
+"""A billion labels on a GPU: how long a fit takes, what holds it back, and whether it equals the local engine.
 
     python benchmarks/gpu.py                    everything, on an H200 a few minutes
     python benchmarks/gpu.py fits --labels 2e8  only the timed fits, of fewer labels; also equal, and see PARTS
 
-Labels are simulated on the card: workers and items with tables of their own, as `crowdassay.checks.simulate` draws them; a
+Labels are simulated on the GPU: workers and items with tables of their own, as `crowdassay.checks.simulate` draws them; a
 worker is right two times in three on average, as in benchmarks/speed.py.
 """
 
@@ -79,7 +79,7 @@ def ceilings(n_labels: int, n_workers: int) -> dict[str, float]:
 def simulate(
     n_labels: int, n_workers: int, n_classes: int, *, structure: str = "nominal", heavy: float = 0.0, starts: Any = None
 ) -> tuple[Any, Any, Any]:
-    """Draw worker (n_labels,), label (n_labels,) and truth (n_items,) on the card.
+    """Draw worker (n_labels,), label (n_labels,) and truth (n_items,) on the GPU.
 
     ``heavy`` is the first worker's share of all labels; ``starts`` says where each item begins, if not every fifth label.
     """
@@ -117,7 +117,7 @@ def ragged(n_labels: int, longest: int) -> Any:
 
 
 def fit(estimator: Any, data: tuple[Any, ...], n_workers: int, n_classes: int, seconds: dict[str, float] | None = None) -> None:
-    """Time a fit of arrays on the card; a first one is for the compiler."""
+    """Time a fit of arrays on the GPU; a first one is for the compiler."""
     worker, label, truth = data
     n_labels = len(worker)
     estimator.solve(GpuEngine(worker, label, EACH, n_workers, n_classes))  # fewer labels may be another kernel's
@@ -151,7 +151,7 @@ def fit(estimator: Any, data: tuple[Any, ...], n_workers: int, n_classes: int, s
 
 
 def fit_default(data: tuple[Any, ...], n_workers: int, n_classes: int) -> None:
-    """Time the default on arrays on the card, and the judging of all items, whose probabilities stay there."""
+    """Time the default on arrays on the GPU, and the judging of all items, whose probabilities stay there."""
     worker, label, truth = data
     few, n_labels = EACH * 1000, len(worker)
     estimator = Assay()
@@ -215,7 +215,7 @@ def largest(n_labels: int, n_workers: int) -> None:
     data = simulate(5 * n_labels, n_workers, 2)
     print(f"{memory_needed(5 * n_labels, n_labels, n_workers, 2) / 1e9:.0f} GB estimated")
     fit(MinimaxEntropy(tol=1e-6), data, n_workers, 2)
-    print(f"{cp.get_default_memory_pool().total_bytes() / 1e9:.0f} GB of the card were taken", flush=True)
+    print(f"{cp.get_default_memory_pool().total_bytes() / 1e9:.0f} GB of the GPU were taken", flush=True)
 
 
 def classes(n_labels: int, n_workers: int) -> None:

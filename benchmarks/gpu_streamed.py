@@ -1,9 +1,9 @@
-"""Labels that stay in the machine's memory and pass over a graphics card: how long a fit takes, and how fast they pass.
+"""Labels that stay in the machine's memory and pass over a GPU: how long a fit takes, and how fast they pass.
 
     python benchmarks/gpu_streamed.py                           10^9 labels of 10^6 workers, a few minutes
     python benchmarks/gpu_streamed.py --labels 2e8 --workers 2e5
 
-Each fit is run with all labels on the card and again with a limit of hardly more than the workers need, 2 GB for two classes.
+Each fit is run with all labels on the GPU and again with a limit of hardly more than the workers need, 2 GB for two classes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from gpu import EACH, finish, simulate, timed
 
 
 def link() -> float:
-    """Measure the bytes a second from the machine's memory to the card, back, and each way while as much goes the other."""
+    """Measure the bytes a second from the machine's memory to the GPU, back, and each way while as much goes the other."""
     size = 1 << 30
     started = finish()
     pinned_memory((size,), np.uint8)
-    print(f"1 GiB of memory that the card reads on its own: {finish() - started:.2f} s to get")
+    print(f"1 GiB of memory that the GPU reads on its own: {finish() - started:.2f} s to get")
     hosts, cards = [pinned_memory((size,), np.uint8) for _ in range(2)], [cp.zeros(size, cp.uint8) for _ in range(2)]
     streams = [cp.cuda.Stream() for _ in range(2)]
 
@@ -39,7 +39,7 @@ def link() -> float:
         cards[1].get(out=hosts[1], stream=streams[1], blocking=False)
 
     rates = {name: size / timed(run) for name, run in (("up", up), ("down", down), ("both at once", lambda: (up(), down())))}
-    print("between memory and card: " + ", ".join(f"{name} {rate / 1e9:.1f} GB/s" for name, rate in rates.items()), flush=True)
+    print("between memory and GPU: " + ", ".join(f"{name} {rate / 1e9:.1f} GB/s" for name, rate in rates.items()), flush=True)
     return rates["up"]
 
 
@@ -58,7 +58,7 @@ def run(estimator: Any, worker: Any, label: Any, n_workers: int, n_classes: int,
     ended = finish()
     assert isinstance(engine.store, InMemory) == bool(limit)
     print(
-        f"{type(estimator).__name__}, K={n_classes}, {'in memory' if limit else 'on the card'}: laid out in "
+        f"{type(estimator).__name__}, K={n_classes}, {'in memory' if limit else 'on the GPU'}: laid out in "
         f"{laid_out - started:.2f} s, {ended - laid_out:.2f} s in {found.n_iter} sweeps, {pool.total_bytes() / 1e9:.1f} GB"
     )
     model = found.model or Model(resolve("nominal", n_classes).basis(), None, 1.0, 1.0)

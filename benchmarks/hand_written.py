@@ -88,7 +88,7 @@ def climbs() -> None:
         basis = nominal(n_classes).basis()
         alpha = 0.25 * n_classes**2
         model = Model(basis, basis, alpha, alpha * labels.n_items / n_workers)
-        problem = WorkerProblem(LocalEngine(labels, few=False), model, np.zeros(n_classes), 10**6)
+        problem = WorkerProblem(LocalEngine(labels, gathered=False), model, np.zeros(n_classes), 10**6)
         flat = np.full((n_workers, n_classes, n_classes), -np.log(n_classes))
         votes = problem.engine.count(flat, np.zeros(n_classes), Weights.VOTES).counts
         problem.learn_units(votes, (votes + 1) / (votes + 1).sum(axis=2, keepdims=True))

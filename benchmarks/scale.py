@@ -20,7 +20,7 @@ import pyarrow.csv
 
 from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.engines.files.engine import FilesEngine
-from crowdassay.engines.files.place import Spooled
+from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.ingest import spool_files
 from crowdassay.labels.labels import Labels
@@ -114,7 +114,7 @@ def files(arguments: argparse.Namespace) -> None:
             print(f"files {name}: {wall:.2f} s, {ns:.1f} ns of processor a label, {resident():.0f} MB resident")
         for name, estimator in (("dawid-skene", DawidSkene(tol=1e-7)), ("minimax", MinimaxEntropy(tol=1e-6))):
             started, cpu = time.perf_counter(), time.process_time()
-            found = fit(estimator, Spooled(spool))
+            found = fit(estimator, FilesPlace(spool))
             write_result(found, {}, out / name, "parquet")
             took = f"{time.perf_counter() - started:.0f} s, {time.process_time() - cpu:.0f} s of processor"
             print(f"{name}: {found.n_iter} sweeps and the tables in {took}, {resident():.0f} MB resident")

@@ -26,7 +26,7 @@ import pyarrow as pa
 from scipy.optimize import nnls
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.engines.spark.data import encode_frame
 from crowdassay.engines.spark.engine import SparkEngine
 from crowdassay.engines.spark.session import open_session
@@ -114,7 +114,7 @@ def measure(
         ("dawid-skene", Sweep(log_p, prior, Weights.FREE, None), lambda: engine.count(log_p, prior)),
         (
             "minimax",
-            Sweep(sigma, prior, Weights.FREE, model, light=is_light(model, data.longest)),
+            Sweep(sigma, prior, Weights.FREE, model, weak_items=has_weak_items(model, data.longest)),
             lambda: engine.sweep(model, sigma, prior),
         ),
     )

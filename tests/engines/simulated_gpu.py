@@ -1,4 +1,4 @@
-"""What the kernels for a graphics card compute, in numba's simulator; `test_gpu.py` runs this file with it switched on."""
+"""What the kernels for a GPU compute, in numba's simulator; `test_gpu.py` runs this file with it switched on."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,25 +6,25 @@ import pytest
 
 from crowdassay import Assay
 from crowdassay.engines.base import Weights
-from crowdassay.engines.gather import Wanted, take
+from crowdassay.engines.gather import ItemSelection, take
 from crowdassay.engines.gpu import engine as gpu
 from crowdassay.engines.gpu import layout as gpu_layout
 from crowdassay.engines.gpu import store as gpu_store
 from crowdassay.engines.gpu.engine import GpuEngine
 from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal, reference_sets, resolve
 from crowdassay.results.posteriors import ByPool
 from crowdassay.solvers.assay.pool import Pool
 from support.problems import random_labels
-from support.simulator import simulated_card
+from support.simulator import simulated_gpu
 
 
 class Small:
-    """Let groups be of a few items, and the card so small that they pass over it, or not."""
+    """Let groups be of a few items, and the GPU so small that they pass over it, or not."""
 
     def __init__(self, patch):
         patch.setattr(gpu_layout, "LABELS_AT_A_TIME", 6)
@@ -36,7 +36,7 @@ class Small:
         room = gpu_store.memory_streamed(labels.n_workers, labels.n_classes) if streamed else np.inf
         self.patch.setattr(gpu_store, "free_memory", lambda: room)
         engine = GpuEngine.of(labels, item_tolerance=1e-11)
-        assert isinstance(engine.store, gpu_store.InMemory if streamed else gpu_store.OnCard)
+        assert isinstance(engine.store, gpu_store.InMemory if streamed else gpu_store.OnGpu)
         assert len(engine.layout.groups) > gpu_store.SLOTS
         return engine
 
@@ -48,7 +48,7 @@ def small(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def few_threads():
-    with simulated_card():
+    with simulated_gpu():
         yield
 
 
@@ -67,7 +67,7 @@ def compare(labels, basis, *modes, beta=0.8):
     engine = GpuEngine.of(labels, item_tolerance=1e-11)
     held = generator.dirichlet(np.ones(n_classes), size=labels.n_items)
     held[np.flatnonzero(labels.gold >= 0)] = np.eye(n_classes)[labels.gold[labels.gold >= 0]]
-    engine.hold(held)
+    engine.set_weights(held)
     votes = labels.votes() / np.maximum(labels.votes().sum(axis=1, keepdims=True), 1)
     fixed = {Weights.FREE: None, Weights.VOTES: votes, Weights.GIVEN: held}
     for weights in modes:
@@ -91,11 +91,11 @@ def test_items_of_a_thread_equal_the_reference(name, n_classes):
 
 
 @pytest.mark.parametrize("most", [1, 32])
-def test_light_items_equal_the_reference(most, monkeypatch):
+def test_weak_items_equal_the_reference(most, monkeypatch):
     monkeypatch.setattr(gpu, "MOST_LABELS", most)  # of an item of a thread; others have a block
     labels = random_labels(3, n_items=5, n_classes=4, gold=1)
     steps = []
-    monkeypatch.setattr(gpu, "is_light", lambda *given: steps.append(is_light(*given)) or steps[-1])
+    monkeypatch.setattr(gpu, "has_weak_items", lambda *given: steps.append(has_weak_items(*given)) or steps[-1])
     compare(labels, item_basis("nominal", 4), *Weights, beta=2.0 * np.diff(labels.starts).max())
     assert all(steps)
     assert len(steps) == len(Weights)
@@ -137,12 +137,12 @@ def test_a_class_that_is_ruled_out_forgets_its_coordinates():
     sigma = np.random.default_rng(0).normal(size=(labels.n_workers, 3, 3))
     model = Model(nominal(3).basis(), nominal(3).basis(), 1.0, 0.8)
     engine, fresh = GpuEngine.of(labels), GpuEngine.of(labels)
-    engine.hold(np.full((5, 3), 1 / 3))
+    engine.set_weights(np.full((5, 3), 1 / 3))
     engine.sweep(model, sigma, np.zeros(3), Weights.GIVEN)
     assert np.all(engine.coordinates(model) != 0)
     sums = []
     for part in (engine, fresh):
-        part.hold(np.eye(3)[[0, 1, 2, 0, 1]])
+        part.set_weights(np.eye(3)[[0, 1, 2, 0, 1]])
         sums.append(part.sweep(model, sigma, np.zeros(3), Weights.GIVEN))
     np.testing.assert_allclose(sums[0].gradient, sums[1].gradient, atol=3e-5)
     np.testing.assert_allclose(engine.coordinates(model), fresh.coordinates(model), atol=1e-4)
@@ -160,7 +160,7 @@ def test_sums_do_not_depend_on_the_order_of_additions(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["nominal", None])
-def test_labels_that_pass_over_the_card_give_the_same_sums_to_the_last_bit(name, small, monkeypatch):
+def test_labels_that_pass_over_the_gpu_give_the_same_sums_to_the_last_bit(name, small, monkeypatch):
     monkeypatch.setattr(gpu, "MOST_LABELS", 3)
     labels = random_labels(5, n_items=9, n_classes=2, gold=2)
     generator = np.random.default_rng(0)
@@ -169,7 +169,7 @@ def test_labels_that_pass_over_the_card_give_the_same_sums_to_the_last_bit(name,
     found = []
     for streamed in (False, True):
         engine = small.engine(labels, streamed=streamed)
-        engine.hold(held)
+        engine.set_weights(held)
         sums = [engine.sweep(model, sigma, np.zeros(2), weights) for weights in (Weights.VOTES, Weights.GIVEN, Weights.FREE)]
         last, posterior = engine.posteriors(model, 0.9 * sigma, np.zeros(2))  # items go on from where they are
         parts = [value for part in (*sums, last) for value in vars(part).values()]
@@ -179,7 +179,7 @@ def test_labels_that_pass_over_the_card_give_the_same_sums_to_the_last_bit(name,
 
 
 class Sweep:
-    """Codes of labels of three classes, and what an engine on a card makes of them; worker tables stay the same."""
+    """Codes of labels of three classes, and what an engine on a GPU makes of them; worker tables stay the same."""
 
     def __init__(self, name):
         generator = np.random.default_rng(3)
@@ -200,7 +200,7 @@ class Sweep:
         )  # fmt: skip
         engine = GpuEngine.of(labels if gold is None else labels.with_gold(gold))
         if held is not None:
-            engine.hold(held)
+            engine.set_weights(held)
         return engine.sweep(self.model, sigma, self.log_prior, Weights.FREE if held is None else Weights.GIVEN)
 
 
@@ -290,21 +290,22 @@ def test_a_pool_judges_as_in_memory(n_classes, streamed, small, monkeypatch):
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_items_come_back_from_the_card(streamed, small, monkeypatch):
+def test_items_come_back_from_the_gpu(streamed, small, monkeypatch):
     monkeypatch.setattr(gpu, "MOST_LABELS", 2)
     monkeypatch.setattr(gpu_layout, "LEAST_CAP", 2)
     labels = random_labels(3, n_items=15, gold=4)
     engine = small.engine(labels, streamed=streamed)
     engine.labels = None
     workers = np.arange(labels.n_workers) == labels.worker[0]
-    for wanted in (Wanted(), Wanted(known=True), Wanted(step=4), Wanted(workers=workers), Wanted(True, 5, workers)):
-        card, memory = engine.gather(wanted), take(labels, wanted.rows(labels, 0))
+    asked = [{}, {"known": True}, {"step": 4}, {"workers": workers}, {"known": True, "step": 5, "workers": workers}]
+    for selection in (ItemSelection(**one) for one in asked):
+        card, memory = engine.gather(selection), take(labels, selection.rows(labels, 0))
         for name in ("starts", "gold", "worker", "label"):
-            np.testing.assert_array_equal(getattr(card, name), getattr(memory, name), err_msg=f"{name} {wanted}")
+            np.testing.assert_array_equal(getattr(card, name), getattr(memory, name), err_msg=f"{name} {selection}")
         assert (card.n_workers, card.n_classes) == (memory.n_workers, memory.n_classes)
 
 
-def test_the_default_runs_on_arrays_of_the_card():
+def test_the_default_runs_on_arrays_of_the_gpu():
     labels = random_labels(5, n_items=30, n_workers=8, n_classes=3)
     arrays = GpuEngine(labels.worker, labels.label, labels.starts, 8, 3)
     on_card, in_memory = Assay().solve(arrays), Assay().solve(LocalEngine(labels))

@@ -1,6 +1,6 @@
-"""On a graphics card every table and every word is that of memory, in numba's simulator; `test_gpu.py` runs this file with it.
+"""On a GPU every table and every word is that of memory, in numba's simulator; `test_gpu.py` runs this file with it.
 
-All methods that can leave memory x three datasets, in the way of many labels. Numbers on a card have seven digits.
+All methods that can leave memory x three datasets, in the way of many labels. Numbers on a GPU have seven digits.
 """
 
 import numpy as np
@@ -9,23 +9,23 @@ import pytest
 from crowdassay import as_labels
 from crowdassay.checks.engines import problems
 from crowdassay.checks.simulate import simulate
-from crowdassay.engines.files.place import Spooled
+from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.gpu.engine import GpuEngine
-from crowdassay.engines.gpu.place import Card
-from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.gpu.place import GpuPlace
+from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.errors import CrowdassayError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.labels.spool import spool_labels
 from crowdassay.results.run import fit
 from support.parity import same_result
-from support.simulator import simulated_card
+from support.simulator import simulated_gpu
 
 ABROAD = [name for name, method in METHODS.items() if method.make().needs_memory() is None]
 
 
 @pytest.fixture(autouse=True)
 def card():
-    with simulated_card():
+    with simulated_gpu():
         yield
 
 
@@ -51,23 +51,23 @@ def ties():
 DATA = {"scale": scale(), "words": words(), "ties": ties()}
 
 
-def outcome(method, holder):
+def outcome(method, place):
     """A result, or the words of a refusal."""
     try:
-        return fit(method, holder, few=0)
+        return fit(method, place, gather_below=0)
     except CrowdassayError as error:
         return str(error)
 
 
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("name", ABROAD)
-def test_a_card_says_the_same(name, data):
+def test_a_gpu_says_the_same(name, data):
     labels, truth = DATA[data]
     counts = {"items": int((truth >= 0).sum()), "unknown_items": 0}
     options = {"max_iter": 3} if "max_iter" in METHODS[name].make().get_params() else {}
     method = METHODS[name].make(**options)
-    assert isinstance(Card(labels).engine(few=False), GpuEngine)
-    found, expected = (outcome(method, holder(labels, truth, counts)) for holder in (Card, Memory))
+    assert isinstance(GpuPlace(labels).engine(gathered=False), GpuEngine)
+    found, expected = (outcome(method, place(labels, truth, counts)) for place in (GpuPlace, MemoryPlace))
     if isinstance(expected, str):
         assert found == expected
     else:
@@ -88,7 +88,7 @@ def test_a_card_says_the_same(name, data):
 )
 def test_refusals_are_word_for_word(name, options, tmp_path):
     labels, truth = DATA["scale"]
-    places = Card(labels, truth), Spooled(spool_labels(labels, tmp_path, size=20, truth=truth))
-    said = [outcome(METHODS[name].make(**options), holder) for holder in places]
+    places = GpuPlace(labels, truth), FilesPlace(spool_labels(labels, tmp_path, size=20, truth=truth))
+    said = [outcome(METHODS[name].make(**options), place) for place in places]
     assert said[0] == said[1]
     assert said[0].endswith(".")

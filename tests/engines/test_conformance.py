@@ -13,7 +13,7 @@ from crowdassay.estimators.methods import METHODS
 from crowdassay.labels.spool import spool_labels
 from support.fake_engine import FakeEngine
 
-LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"few": False}}
+LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"gathered": False}}
 FILES = {"files": {}, "files, one thread": {"threads": 1}}
 
 
@@ -38,9 +38,9 @@ def test_engines(name, check, tmp_path):
 def test_every_method_that_can_leave_memory_needs_the_protocol_and_nothing_more(name):
     labels = simulate(np.random.default_rng(5), n_items=9, n_workers=6, n_classes=3)[0]
     options = {"max_iter": 10} if "max_iter" in METHODS[name].make().get_params() else {}
-    engines = FakeEngine(labels), LocalEngine(labels, few=False, item_tolerance=1e-20)
+    engines = FakeEngine(labels), LocalEngine(labels, gathered=False, item_tolerance=1e-20)
     posteriors = [
-        METHODS[name].make(**options).solve(engine).predict(LocalEngine(labels, few=False)).posterior for engine in engines
+        METHODS[name].make(**options).solve(engine).predict(LocalEngine(labels, gathered=False)).posterior for engine in engines
     ]
     np.testing.assert_allclose(*posteriors, atol=1e-8)
 

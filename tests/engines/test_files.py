@@ -5,9 +5,9 @@ import pytest
 
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.files.engine import FilesEngine
-from crowdassay.engines.files.place import Spooled
+from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
@@ -42,7 +42,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(spool):
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_the_tables_are_those_of_a_fit_in_memory(spool, tmp_path, form):
-    results = [fit(DawidSkene(max_iter=20), holder, few=0) for holder in (Memory(LABELS), Spooled(spool))]
+    results = [fit(DawidSkene(max_iter=20), place, gather_below=0) for place in (MemoryPlace(LABELS), FilesPlace(spool))]
     for number, result in enumerate(results):
         write_result(result, {}, tmp_path / str(number), form)
     for name in sorted(set(TABLES) - {"confusion"}):  # which is for more classes
@@ -61,15 +61,15 @@ def test_methods_that_need_all_labels_say_so(spool):
         (MinimaxEntropy(starts=2), "Several starts need class weights of every item in memory; take starts=1"),
     ):
         with pytest.raises(ParameterError, match=words):
-            fit(method, Spooled(spool), few=0)
+            fit(method, FilesPlace(spool), gather_below=0)
 
 
-def test_light_items_are_those_of_memory(tmp_path):
+def test_weak_items_are_those_of_memory(tmp_path):
     """On large data with a strong penalty items go without coordinates, in both engines alike."""
     labels = simulate(np.random.default_rng(3), n_items=25_000, n_workers=50, n_classes=2)[0]
     basis = nominal(2).basis()
     model, sigma = Model(basis, basis, 1.0, 500.0), np.random.default_rng(1).normal(size=(50, 2, 2))
-    files, local = FilesEngine(spool_labels(labels, tmp_path, size=30_000)), LocalEngine(labels, few=False)
+    files, local = FilesEngine(spool_labels(labels, tmp_path, size=30_000)), LocalEngine(labels, gathered=False)
     for _ in range(2):
         found, expected = (engine.sweep(model, sigma, np.zeros(2)) for engine in (files, local))
         assert found.objective == pytest.approx(expected.objective, rel=1e-13)

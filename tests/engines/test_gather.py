@@ -4,7 +4,7 @@ import pytest
 from crowdassay.engines.base import Weights
 from crowdassay.engines.blind import Blind
 from crowdassay.engines.files.engine import FilesEngine
-from crowdassay.engines.gather import Wanted, join, take
+from crowdassay.engines.gather import ItemSelection, join, take
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.spool import spool_labels
 from support.problems import random_labels
@@ -13,12 +13,12 @@ from support.problems import random_labels
 def test_known_items_samples_and_workers():
     labels = random_labels(0, gold=4)
     engine = LocalEngine(labels)
-    known = engine.gather(Wanted(known=True))
+    known = engine.gather(ItemSelection(known=True))
     np.testing.assert_array_equal(known.gold, labels.gold[labels.gold >= 0])
-    assert engine.gather(Wanted()).n_items == 0
-    assert engine.gather(Wanted(step=3)).n_items == 4
+    assert engine.gather(ItemSelection()).n_items == 0
+    assert engine.gather(ItemSelection(step=3)).n_items == 4
     by = np.arange(labels.n_workers) == 2
-    some = engine.gather(Wanted(workers=by))
+    some = engine.gather(ItemSelection(workers=by))
     assert all((some.worker[some.starts[j] : some.starts[j + 1]] == 2).any() for j in range(some.n_items))
     assert (some.worker == 2).sum() == (labels.worker == 2).sum()
 
@@ -34,7 +34,7 @@ def test_parts_join_to_the_whole():
 def test_a_blind_engine_counts_as_if_no_class_were_known(weights):
     labels = random_labels(3, gold=5)
     engine = LocalEngine(labels)
-    blind = Blind(engine, engine.gather(Wanted(known=True)))
+    blind = Blind(engine, engine.gather(ItemSelection(known=True)))
     log_p = np.log(np.random.default_rng(0).dirichlet(np.ones(3), (labels.n_workers, 3)))
     log_prior = np.log([0.5, 0.2, 0.3])
     free = LocalEngine(labels.with_gold(np.full(labels.n_items, -1))).count(log_p, log_prior, weights)
@@ -48,7 +48,11 @@ def test_blocks_on_disk_give_the_same_items(tmp_path):
     labels = random_labels(4, n_items=40, gold=7)
     engine, local = FilesEngine(spool_labels(labels, tmp_path, size=20)), LocalEngine(labels)
     assert len(engine.spool.sizes) > 3
-    for wanted in (Wanted(known=True), Wanted(step=7), Wanted(workers=np.arange(labels.n_workers) == 1)):
-        one, other = local.gather(wanted), engine.gather(wanted)
+    for selection in (
+        ItemSelection(known=True),
+        ItemSelection(step=7),
+        ItemSelection(workers=np.arange(labels.n_workers) == 1),
+    ):
+        one, other = local.gather(selection), engine.gather(selection)
         for name in ("starts", "worker", "label", "gold"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -1,4 +1,4 @@
-"""The engine on a graphics card, as far as it goes without one; its kernels run in numba's simulator."""
+"""The engine on a GPU, as far as it goes without one; its kernels run in numba's simulator."""
 
 import itertools
 import os
@@ -12,9 +12,9 @@ import pytest
 
 from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.engines.base import Weights
-from crowdassay.engines.gpu import device as gpu_card
+from crowdassay.engines.gpu import device
 from crowdassay.engines.gpu import layout as gpu_layout
-from crowdassay.engines.gpu import place as card
+from crowdassay.engines.gpu import place as gpu_place
 from crowdassay.engines.gpu import store as gpu_store
 from crowdassay.engines.kernels.gpu_tables import contrasts, unpack
 from crowdassay.engines.memory.engine import LocalEngine
@@ -22,7 +22,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.models.family import Model, centred_metric
 from crowdassay.models.structures import nominal, ordinal
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.gpu import CardProblem
+from crowdassay.solvers.gpu import GpuProblem
 from support.problems import random_labels
 
 
@@ -62,8 +62,8 @@ def test_every_label_is_laid_out_once(block, monkeypatch):
     np.testing.assert_array_equal(layout.label_counts.sum(axis=1), np.bincount(labels.worker, minlength=30))
 
 
-class CardArray(np.ndarray):
-    """An array on a card that is none."""
+class GpuArray(np.ndarray):
+    """An array on a GPU that is none."""
 
     def set(self, array, stream):
         stream.done.append("up")
@@ -91,8 +91,8 @@ class Stream:
         self.done.append("end")
 
 
-def test_groups_pass_over_the_card_one_after_the_other(monkeypatch):
-    fake = SimpleNamespace(empty=lambda size, dtype: np.empty(size, dtype).view(CardArray), cuda=SimpleNamespace(Stream=Stream))
+def test_groups_pass_over_the_gpu_one_after_the_other(monkeypatch):
+    fake = SimpleNamespace(empty=lambda size, dtype: np.empty(size, dtype).view(GpuArray), cuda=SimpleNamespace(Stream=Stream))
     monkeypatch.setattr(gpu_store, "array_module", lambda: fake)
     monkeypatch.setattr(gpu_store, "simulated", lambda: False)
     store = gpu_store.InMemory()
@@ -128,12 +128,12 @@ def test_contrasts_are_log_odds():
 
 
 @pytest.mark.parametrize("population", [False, True])
-def test_the_problem_on_the_card_is_the_problem(population):
+def test_the_problem_on_the_gpu_is_the_problem(population):
     labels = random_labels(2, n_items=30)
     basis = nominal(3).basis()
     model = Model(basis, basis, 0.7, 2.0, centred_metric(basis), population)
     engine = LocalEngine(labels)
-    here, there = WorkerProblem(engine, model, np.zeros(3), 100), CardProblem(engine, model, np.zeros(3), 100)
+    here, there = WorkerProblem(engine, model, np.zeros(3), 100), GpuProblem(engine, model, np.zeros(3), 100)
     point = np.random.default_rng(0).normal(size=here.origin().shape)
     for one, other in zip(here.evaluate(point, Weights.VOTES), there.evaluate(point, Weights.VOTES), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
@@ -141,37 +141,37 @@ def test_the_problem_on_the_card_is_the_problem(population):
     assert climbed[1] == pytest.approx(here.maximise(here.origin(), Weights.VOTES, 1e-10)[1], rel=1e-6)
 
 
-def test_without_a_card_the_local_engine_takes_over(monkeypatch):
-    monkeypatch.setattr(card, "missing", lambda: "There is no card.")
+def test_without_a_gpu_the_local_engine_takes_over(monkeypatch):
+    monkeypatch.setattr(gpu_place, "missing", lambda: "There is no GPU.")
     said = []
-    assert isinstance(card.Card(random_labels(0)).engine(few=False, announce=said.append), LocalEngine)
-    assert said == ["There is no card."]
-    with pytest.warns(UserWarning, match="no card"):
+    assert isinstance(gpu_place.GpuPlace(random_labels(0)).engine(gathered=False, announce=said.append), LocalEngine)
+    assert said == ["There is no GPU."]
+    with pytest.warns(UserWarning, match="no GPU"):
         fitted = DawidSkene().fit(random_labels(0), engine="gpu")
     np.testing.assert_array_equal(fitted.result_.posterior, DawidSkene().fit(random_labels(0)).result_.posterior)
 
 
 def test_this_machine_says_in_a_sentence_what_it_lacks():
-    reason = gpu_card.missing()
+    reason = device.missing()
     assert reason is None or reason.endswith("so the local engine takes over.")
 
 
-def test_labels_stay_in_memory_where_the_card_is_too_small_and_too_many_workers_are_refused(monkeypatch):
+def test_labels_stay_in_memory_where_the_gpu_is_too_small_and_too_many_workers_are_refused(monkeypatch):
     pool = SimpleNamespace(free_bytes=lambda: 1e9, used_bytes=lambda: 5e8, get_limit=lambda: 0)
     runtime = SimpleNamespace(memGetInfo=lambda: (7e9, 80e9))
     fake = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Stream=Stream), get_default_memory_pool=lambda: pool)
-    for module in (gpu_card, gpu_store):
+    for module in (device, gpu_store):
         monkeypatch.setattr(module, "array_module", lambda: fake)
     said = []
-    assert gpu_card.free_memory() == 8e9
-    assert isinstance(gpu_store.choose_store(10**8, 2 * 10**7, 10**5, 2, said.append), gpu_store.OnCard)
+    assert device.free_memory() == 8e9
+    assert isinstance(gpu_store.choose_store(10**8, 2 * 10**7, 10**5, 2, said.append), gpu_store.OnGpu)
     assert not said
     assert isinstance(gpu_store.choose_store(10**9, 2 * 10**8, 10**6, 2, said.append), gpu_store.InMemory)
     assert "pass over it in every sweep" in said[0]
     with pytest.raises(DataError, match=r"workers need about 9.8 GB on the graphics card and 8.0 GB are free"):
         gpu_store.choose_store(10**9, 2 * 10**8, 10**7, 2)
     pool.get_limit = lambda: 2e9
-    assert gpu_card.free_memory() == 1.5e9
+    assert device.free_memory() == 1.5e9
 
 
 def test_memory_that_is_not_pinned_will_do(monkeypatch):
@@ -185,11 +185,11 @@ def test_memory_that_is_not_pinned_will_do(monkeypatch):
     asked = []
     runtime = SimpleNamespace(CUDARuntimeError=Refused)
     fake = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, alloc_pinned_memory=refuse))
-    monkeypatch.setattr(gpu_card, "array_module", lambda: fake)
-    assert gpu_card.pinned_memory((2, 3), np.float32).shape == (2, 3)
+    monkeypatch.setattr(device, "array_module", lambda: fake)
+    assert device.pinned_memory((2, 3), np.float32).shape == (2, 3)
     assert asked == [24]
     fake.cuda.alloc_pinned_memory = bytearray
-    np.testing.assert_array_equal(gpu_card.pinned_memory((2, 3), np.int64), np.zeros((2, 3)))
+    np.testing.assert_array_equal(device.pinned_memory((2, 3), np.int64), np.zeros((2, 3)))
 
 
 def test_nonsense_is_refused():
@@ -199,12 +199,12 @@ def test_nonsense_is_refused():
         MinimaxEntropy(solver="algorithm1").fit(random_labels(0), engine="gpu")
 
 
-def test_the_command_line_goes_on_without_a_card(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(card, "missing", lambda: "There is no card.")
+def test_the_command_line_goes_on_without_a_gpu(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(gpu_place, "missing", lambda: "There is no GPU.")
     run("simulate", "--out", tmp_path, "--items", 30)
     code, out, error = run("aggregate", tmp_path / "labels.csv", "--method", "dawid-skene", "--engine", "gpu")
     assert code == 0
-    assert "There is no card." in error
+    assert "There is no GPU." in error
     assert "150 labels" in out
     code, _, error = run("aggregate", tmp_path / "labels.csv", "--method", "kos", "--engine", "gpu")
     assert code == 2

@@ -19,12 +19,12 @@ from crowdassay import KOS, Assay, DawidSkene, MajorityVote, MinimaxEntropy
 from crowdassay.checks.engines import problems
 from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark import session as spark_session
 from crowdassay.engines.spark import write as spark_write
 from crowdassay.engines.spark.data import encode_frame, plain_columns
 from crowdassay.engines.spark.engine import SparkEngine
-from crowdassay.engines.spark.place import Spark
+from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
 from crowdassay.labels.coding import float_text
 from crowdassay.models.family import Model
@@ -105,14 +105,14 @@ def test_fits_are_those_of_the_local_engine(sessions):
     labels = labels.with_gold(np.where(np.arange(labels.n_items) % 5 == 2, 1, -1))
     for spark in sessions.values():
         data = coded(spark, labels)
-        engine, local = SparkEngine(data), LocalEngine(labels, few=False)
+        engine, local = SparkEngine(data), LocalEngine(labels, gathered=False)
         assert (engine.n_items, engine.n_labels, data.n_gold) == (labels.n_items, labels.n_labels, 3)
         np.testing.assert_array_equal(engine.worker_counts, local.worker_counts)
         for method in (*METHODS, Assay()) if "cluster" in sessions else METHODS:  # the default elsewhere: see the next test
             found, expected = method.solve(engine), method.solve(local)
             if expected.objective is not None:
                 assert found.objective == pytest.approx(expected.objective, rel=1e-9)
-            judgements = [solution.predict(LocalEngine(labels, few=False)) for solution in (found, expected)]
+            judgements = [solution.predict(LocalEngine(labels, gathered=False)) for solution in (found, expected)]
             clear = judgements[1].winners.sum(axis=1) == 1
             np.testing.assert_array_equal(judgements[0].winners[clear], judgements[1].winners[clear])
 
@@ -127,11 +127,13 @@ def test_every_table_and_word_is_that_of_memory(sessions, method):
     labels = problems()["three classes"]
     names = [str(name) for name in range(labels.n_items)], [str(name) for name in range(labels.n_workers)]
     for spark in sessions.values():
-        with closing(Spark(coded(spark, labels))) as holder:
+        with closing(SparkPlace(coded(spark, labels))) as place:
             here = replace(labels, items=pa.array(names[0]).cast(pa.int64()), workers=pa.array(names[1]).cast(pa.int64()))
-            here = replace(here, report=holder.facts.report, classes=holder.facts.classes)
-            for few in (10**9, 0):
-                same_result(fit(method, holder, few=few), fit(method, Memory(here), few=few))
+            here = replace(here, report=place.facts.report, classes=place.facts.classes)
+            for gather_below in (10**9, 0):
+                same_result(
+                    fit(method, place, gather_below=gather_below), fit(method, MemoryPlace(here), gather_below=gather_below)
+                )
 
 
 def test_classes_that_differ_in_case_alone(sessions):
@@ -176,7 +178,7 @@ def test_every_structure(sessions):
     labels = problems()["ragged"]
     sigma = np.random.default_rng(0).normal(size=(labels.n_workers, labels.n_classes, labels.n_classes))
     for spark in sessions.values():
-        data, local = coded(spark, labels), LocalEngine(labels, few=False)
+        data, local = coded(spark, labels), LocalEngine(labels, gathered=False)
         for number, structure in enumerate(STRUCTURES):
             # By turns: the driver adds, or the executors do.
             engine = SparkEngine(data, direct_bytes=0 if number % 3 == 0 else 10**9)
@@ -344,8 +346,8 @@ def test_a_failed_fit_leaves_no_folder(sessions, tmp_path):
 
     for spark in sessions.values():
         frame = spark.createDataFrame(pa.table(FRAME))
-        with pytest.raises(KeyboardInterrupt), closing(Spark(encode_frame(frame, spool=str(tmp_path)))) as holder:
-            fit(DawidSkene(max_iter=3), holder, progress=fail)
+        with pytest.raises(KeyboardInterrupt), closing(SparkPlace(encode_frame(frame, spool=str(tmp_path)))) as place:
+            fit(DawidSkene(max_iter=3), place, progress=fail)
         assert list(tmp_path.iterdir()) == []
 
 

@@ -110,7 +110,7 @@ def test_the_mode_is_a_fixed_point_of_em(kind):
     assert np.abs(problem.evaluate(point, Weights.FREE)[1]).max() < 1e-3
     assert np.diff(mode.history).min() >= 0
     if kind != "ability":
-        problem.likelihood.engine.hold(mode.posterior)
+        problem.likelihood.engine.set_weights(mode.posterior)
         value, slope = problem.evaluate(point, Weights.GIVEN)
         assert value == pytest.approx(mode.objective, rel=1e-10)
         assert np.abs(slope).max() < 1e-3

@@ -99,14 +99,14 @@ def test_row_28_zip_bombs(tmp_path, monkeypatch):
 
 def test_row_34_no_gpu_is_one_sentence():
     from crowdassay.engines.gpu.device import missing
-    from crowdassay.engines.gpu.place import Card
+    from crowdassay.engines.gpu.place import GpuPlace
     from crowdassay.engines.memory.engine import LocalEngine
     from support.problems import random_labels
 
     if missing() is None:
-        pytest.skip("there is a card")
+        pytest.skip("there is a GPU")
     said = []
-    engine = Card(random_labels(0)).engine(few=False, announce=said.append)
+    engine = GpuPlace(random_labels(0)).engine(gathered=False, announce=said.append)
     assert isinstance(engine, LocalEngine)
     assert len(said) == 1
 

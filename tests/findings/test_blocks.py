@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene
-from crowdassay.engines.files.place import Spooled
-from crowdassay.engines.memory.place import Memory
-from crowdassay.engines.spark.place import Spark
+from crowdassay.engines.files.place import FilesPlace
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.errors import ParameterError
 from crowdassay.findings.connection import Links, connect
 from crowdassay.findings.totals import Against, Totals
@@ -24,12 +24,14 @@ from support.problems import random_labels
 
 
 def spooled(labels, folder, truth=None):
-    return Spooled(spool_labels(labels, folder, size=150, truth=truth))
+    return FilesPlace(spool_labels(labels, folder, size=150, truth=truth))
 
 
 def test_blocks_say_what_memory_says(tmp_path):
     labels, _ = story()
-    whole, found = (fit(DawidSkene(smoothing=0.5), holder, few=0) for holder in (Memory(labels), spooled(labels, tmp_path)))
+    whole, found = (
+        fit(DawidSkene(smoothing=0.5), place, gather_below=0) for place in (MemoryPlace(labels), spooled(labels, tmp_path))
+    )
     insight = found.insight
     assert {"spammer", "adversary", "not estimable"} <= set(insight.verdicts)
     assert {"known", "unidentifiable", "settled"} <= set(whole.insight.standings)
@@ -43,8 +45,8 @@ def test_blocks_say_what_memory_says(tmp_path):
 def test_the_report_is_that_of_memory(tmp_path):
     labels, truth = story()
     counts = {"items": labels.n_items, "unknown_items": 0}
-    holders = (spooled(labels, tmp_path, truth), Memory(labels, truth, counts))
-    found, whole = (fit(DawidSkene(smoothing=0.5), holder, few=0) for holder in holders)
+    places = (spooled(labels, tmp_path, truth), MemoryPlace(labels, truth, counts))
+    found, whole = (fit(DawidSkene(smoothing=0.5), place, gather_below=0) for place in places)
     # The file of all labels and the curve of the plan need all items in memory.
     both = (found.insight, replace(whole.insight, partial=True))
     pages = [build_report(insight, truth=insight.against) for insight in both]
@@ -58,7 +60,8 @@ def test_executors_say_what_memory_says(partitions):
     """Where partitions are many, executors join what they have found before the driver does."""
     labels, _ = story()
     whole, found = (
-        fit(DawidSkene(smoothing=0.5), holder, few=0) for holder in (Memory(labels), Spark(fake_labels(labels, partitions)))
+        fit(DawidSkene(smoothing=0.5), place, gather_below=0)
+        for place in (MemoryPlace(labels), SparkPlace(fake_labels(labels, partitions)))
     )
     same_result(found, whole)
     for name, value in vars(whole.insight.totals).items():
@@ -67,7 +70,7 @@ def test_executors_say_what_memory_says(partitions):
 
 def test_what_stays_elsewhere_is_said(tmp_path):
     labels, _ = story()
-    result = fit(DawidSkene(smoothing=0.5), spooled(labels, tmp_path), few=0)
+    result = fit(DawidSkene(smoothing=0.5), spooled(labels, tmp_path), gather_below=0)
     for ask in (
         lambda: result.posterior[0],
         lambda: result.probability,
@@ -86,8 +89,8 @@ def test_what_stays_elsewhere_is_said(tmp_path):
 def test_a_sample_is_said_to_be_one(tmp_path, monkeypatch):
     monkeypatch.setattr("crowdassay.findings.learn.LABELS_SAMPLED", 1200)
     labels, _ = story()
-    holder = spooled(labels, tmp_path)
-    result = fit(DawidSkene(smoothing=0.5), holder, few=0)
+    place = spooled(labels, tmp_path)
+    result = fit(DawidSkene(smoothing=0.5), place, gather_below=0)
     drawn = result.insight.sample
     assert 900 < drawn.n_labels < 1500
     assert f"among {drawn.n_labels:,} labels of {drawn.n_items:,} items drawn at random" in result.insight.notes[-1]
@@ -96,7 +99,7 @@ def test_a_sample_is_said_to_be_one(tmp_path, monkeypatch):
     assert "Copies were looked for among" in page
     assert f"Measured on {drawn.n_items:,} items drawn at random." in page
     assert f"{labels.n_labels:,} labels of {labels.n_items:,} items" in page
-    again = fit(DawidSkene(smoothing=0.5), holder, few=0).insight
+    again = fit(DawidSkene(smoothing=0.5), place, gather_below=0).insight
     np.testing.assert_array_equal(again.sample.worker, drawn.worker)
     # What is not sampled stays as it is.
     assert again.verdicts == DawidSkene(smoothing=0.5).fit(labels).result_.insight.verdicts

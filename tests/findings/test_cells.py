@@ -5,9 +5,9 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from crowdassay import DawidSkene, MajorityVote, simulate
-from crowdassay.engines.files.place import Spooled
-from crowdassay.engines.memory.place import Memory
-from crowdassay.engines.spark.place import Spark
+from crowdassay.engines.files.place import FilesPlace
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.findings.cells import EXPECTED_LABELS, MOST_CLASSES
 from crowdassay.labels.spool import spool_labels
 from crowdassay.results.run import fit
@@ -45,8 +45,12 @@ def test_with_few_classes_they_have_columns():
 
 def test_the_table_is_the_same_everywhere_and_goes_with_the_next_result(tmp_path):
     (tmp_path / "spool").mkdir()
-    holders = Memory(MANY), Spooled(spool_labels(MANY, tmp_path / "spool", size=100)), Spark(fake_labels(MANY, 3, 100))
-    one, *others = (fit(DawidSkene(), holder, few=0) for holder in holders)
+    places = (
+        MemoryPlace(MANY),
+        FilesPlace(spool_labels(MANY, tmp_path / "spool", size=100)),
+        SparkPlace(fake_labels(MANY, 3, 100)),
+    )
+    one, *others = (fit(DawidSkene(), place, gather_below=0) for place in places)
     for other in others:
         same_table(other.cell_table(), one.cell_table(), "confusion", 1e-6, {})
         assert other.workers_table().column_names == one.workers_table().column_names

@@ -5,8 +5,8 @@ import pytest
 
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy, as_labels
 from crowdassay.checks.simulate import simulate
-from crowdassay.engines.files.place import Spooled
-from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.files.place import FilesPlace
+from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.labels.spool import spool_labels
@@ -17,15 +17,15 @@ LABELS, _ = simulate(np.random.default_rng(0), n_items=200, n_workers=12, n_clas
 
 
 @pytest.mark.parametrize("name", ["assay", "majority", "dawid-skene", "minimax", "minimax-2012", "one-coin", "mace"])
-@pytest.mark.parametrize("few", [10**9, 0])
-def test_a_class_that_nobody_chose_takes_no_part(name, few, tmp_path):
+@pytest.mark.parametrize("gather_below", [10**9, 0])
+def test_a_class_that_nobody_chose_takes_no_part(name, gather_below, tmp_path):
     codes = [array.tolist() for array in (LABELS.label_item, LABELS.worker, LABELS.label)]
     plain, more = as_labels(tuple(codes)), as_labels(tuple(codes), classes=["0", "1", "2", "99"])
     method = METHODS[name].make()
-    places = [Memory(more)] if method.needs_memory() else [Memory(more), Spooled(spool_labels(more, tmp_path))]
-    expected = fit(METHODS[name].make(), Memory(plain), few=few)
-    for holder in places:
-        found = fit(METHODS[name].make(), holder, few=few)
+    places = [MemoryPlace(more)] if method.needs_memory() else [MemoryPlace(more), FilesPlace(spool_labels(more, tmp_path))]
+    expected = fit(METHODS[name].make(), MemoryPlace(plain), gather_below=gather_below)
+    for place in places:
+        found = fit(METHODS[name].make(), place, gather_below=gather_below)
         table = found.posterior_table()
         assert max(table["99"].to_pylist()) < (0.1 if name == "assay" else 1e-12)  # whose votes are one more, split evenly
         assert "99" not in found.labels_table()["label"].to_pylist()
@@ -45,15 +45,15 @@ class Exchanged(DawidSkene):
         return found
 
 
-@pytest.mark.parametrize("few", [10**9, 0])
-def test_a_fit_that_contradicts_the_votes_is_left(few, tmp_path):
-    for holder in (Memory(LABELS), Spooled(spool_labels(LABELS, tmp_path, size=200))):
-        result = fit(Exchanged(prior="uniform"), holder, few=few)
+@pytest.mark.parametrize("gather_below", [10**9, 0])
+def test_a_fit_that_contradicts_the_votes_is_left(gather_below, tmp_path):
+    for place in (MemoryPlace(LABELS), FilesPlace(spool_labels(LABELS, tmp_path, size=200))):
+        result = fit(Exchanged(prior="uniform"), place, gather_below=gather_below)
         assert result.notes[0].startswith("The fit of Exchanged(prior='uniform') contradicts ")
         assert "majorities of two thirds or more. It was left for DawidSkene()." in result.notes[0]
         code = np.array(result.labels_table()["label"].to_pylist(), int)
-        np.testing.assert_array_equal(code, fit(DawidSkene(prior="estimated"), Memory(LABELS)).code)
-        insisted = fit(Exchanged(prior="uniform"), holder, few=few, fallbacks=False)
+        np.testing.assert_array_equal(code, fit(DawidSkene(prior="estimated"), MemoryPlace(LABELS)).code)
+        insisted = fit(Exchanged(prior="uniform"), place, gather_below=gather_below, fallbacks=False)
         assert "Do not use its labels" in insisted.notes[0]
 
 
@@ -72,14 +72,14 @@ def test_known_items_may_show_that_the_majority_is_wrong():
 
 
 def test_what_is_no_number_is_refused():
-    plain = fit(MajorityVote(), Memory(LABELS))
+    plain = fit(MajorityVote(), MemoryPlace(LABELS))
     from crowdassay.findings.learn import Plain
 
     found = Plain.of(plain)
-    assert find_trouble(found, Memory(LABELS).facts) is None
+    assert find_trouble(found, MemoryPlace(LABELS).facts) is None
     broken = Plain(found.items, float("nan"), found.clear, found.kept, found.strong, found.strong_kept)
     with pytest.raises(ParameterError, match="The fit overflowed"):
-        find_trouble(broken, Memory(LABELS).facts)
+        find_trouble(broken, MemoryPlace(LABELS).facts)
     for parameters in ({"smoothing": 1e308}, {"smoothing": 1e16}):
         with pytest.raises(ParameterError, match="smoothing must be at most 1e"):
             DawidSkene(**parameters).fit(LABELS)

@@ -1,7 +1,7 @@
 """The same labels and the same method give the same answer and the same words in memory, from files and in Spark.
 
-Methods that can leave memory x places x datasets. Few labels are gathered everywhere; with ``few=0`` the way of many labels is
-taken. Real sessions of Spark, classic and Connect, are in tests/engines/test_spark.py, the graphics card in test_gpu.py.
+Methods that can leave memory x places x datasets. Few labels are gathered everywhere; with ``gather_below=0`` the way of
+many labels is taken. Real sessions of Spark, classic and Connect, are in tests/engines/test_spark.py, the GPU in test_gpu.py.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import pytest
 
 from crowdassay import as_labels
 from crowdassay.checks.simulate import simulate
-from crowdassay.engines.files.place import Spooled
-from crowdassay.engines.memory.place import Memory
-from crowdassay.engines.spark.place import Spark
+from crowdassay.engines.files.place import FilesPlace
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.errors import CrowdassayError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.labels.spool import spool_labels
@@ -50,21 +50,21 @@ DATA = {"story": story(), "words": words(), "scale": scale()}
 
 def places(labels, truth, folder):
     counts = {"items": int((truth >= 0).sum()), "unknown_items": 0}
-    yield Memory(labels, truth, counts)
-    yield Spooled(spool_labels(labels, folder, size=100, truth=truth))
-    yield Spark(fake_labels(labels, 3, 100, truth=truth))
+    yield MemoryPlace(labels, truth, counts)
+    yield FilesPlace(spool_labels(labels, folder, size=100, truth=truth))
+    yield SparkPlace(fake_labels(labels, 3, 100, truth=truth))
 
 
-@pytest.mark.parametrize("few", [10**9, 0], ids=["gathered", "apart"])
+@pytest.mark.parametrize("gather_below", [10**9, 0], ids=["gathered", "apart"])
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("name", ABROAD)
-def test_every_place_says_the_same(name, data, few, tmp_path):
+def test_every_place_says_the_same(name, data, gather_below, tmp_path):
     # To the end on one dataset; on the others a fit that is cut short is compared, which says so.
     short = data != "words" and "max_iter" in METHODS[name].make().get_params()
     method, expected = METHODS[name].make(**({"max_iter": 10} if short else {})), None
-    for holder in places(*DATA[data], tmp_path):
+    for place in places(*DATA[data], tmp_path):
         try:
-            found = fit(method, holder, few=few)
+            found = fit(method, place, gather_below=gather_below)
         except CrowdassayError as error:
             found = str(error)
         if expected is None:
@@ -72,15 +72,17 @@ def test_every_place_says_the_same(name, data, few, tmp_path):
         elif isinstance(expected, str) or isinstance(found, str):
             assert found == expected
         else:
-            assert found.holder.in_memory == (few > 0)
+            assert found.place.in_memory == (gather_below > 0)
             same_result(found, expected)
 
 
 @pytest.mark.parametrize(("name", "method"), [("rte", "assay"), ("bluebirds", "minimax"), ("weather_sentiment", "dawid-skene")])
 def test_real_data(name, method, real, tmp_path):
     labels, truth = real(name)
-    for few in (10**9, 0):
-        expected, *others = (fit(METHODS[method].make(), holder, few=few) for holder in places(labels, truth, tmp_path))
+    for gather_below in (10**9, 0):
+        expected, *others = (
+            fit(METHODS[method].make(), place, gather_below=gather_below) for place in places(labels, truth, tmp_path)
+        )
         for found in others:
             same_result(found, expected)
 
@@ -101,9 +103,9 @@ def test_real_data(name, method, real, tmp_path):
 )
 def test_refusals_are_word_for_word(name, options, tmp_path):
     said = []
-    for holder in list(places(*DATA["words"], tmp_path))[1:]:
+    for place in list(places(*DATA["words"], tmp_path))[1:]:
         with pytest.raises(CrowdassayError) as refusal:
-            fit(METHODS[name].make(**options), holder, few=0)
+            fit(METHODS[name].make(**options), place, gather_below=0)
         said.append(str(refusal.value))
     assert said[0] == said[1]
     assert said[0].endswith(".")
@@ -112,9 +114,9 @@ def test_refusals_are_word_for_word(name, options, tmp_path):
 def test_an_order_that_nobody_gave_is_refused_everywhere(tmp_path):
     labels = as_labels((list("aabbcc"), list("xyxyxy"), ["low", "high", "medium", "low", "high", "low"]))
     said = set()
-    for holder in places(labels, np.full(3, -1), tmp_path):
+    for place in places(labels, np.full(3, -1), tmp_path):
         with pytest.raises(CrowdassayError, match="needs the order of the classes") as refusal:
-            fit(METHODS["minimax-ordinal"].make(), holder)
+            fit(METHODS["minimax-ordinal"].make(), place)
         said.add(str(refusal.value))
     assert len(said) == 1
 
@@ -123,7 +125,9 @@ def test_an_order_that_nobody_gave_is_refused_everywhere(tmp_path):
 def test_one_class_is_said_everywhere(name, tmp_path):
     labels = as_labels((list("aabbc"), list("xyxyx"), ["good"] * 5))
     results = [
-        fit(METHODS[name].make(), holder, few=few) for few in (9, 0) for holder in places(labels, np.zeros(3, int), tmp_path)
+        fit(METHODS[name].make(), place, gather_below=gather_below)
+        for gather_below in (9, 0)
+        for place in places(labels, np.zeros(3, int), tmp_path)
     ]
     for found in results:
         assert found.notes == ("Degenerate: one class. Every item gets it, and nothing is learned about items or workers.",)

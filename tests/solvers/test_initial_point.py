@@ -22,7 +22,7 @@ def test_opening_without_items_rises_to_the_same_optimum(labels, name):
     basis = resolve(name, 3).basis()
     model, run = Model(basis, basis, 1.0, 20.0), {"starts": 1, "max_iter": 500, "tol": 1e-11}
     slow = profiled.fit_profiled(LocalEngine(labels), model, np.zeros(3), **run)
-    engine, heard = LocalEngine(labels, few=False), []
+    engine, heard = LocalEngine(labels, gathered=False), []
     fast = profiled.fit_profiled(engine, model, np.zeros(3), progress=lambda sweeps, _: heard.append(sweeps), **run)
     assert fast.objective == pytest.approx(slow.objective, rel=1e-8)
     assert np.diff(fast.history).min() >= -1e-9 * abs(fast.objective)

@@ -16,7 +16,7 @@ class FakeEngine:
         "_labels",
         "can",
         "class_counts",
-        "few",
+        "gathered",
         "n_classes",
         "n_items",
         "n_labels",
@@ -32,13 +32,13 @@ class FakeEngine:
         self.worker_counts = np.bincount(labels.worker, minlength=labels.n_workers)
         known = labels.gold[labels.gold >= 0]
         self.class_counts = np.bincount(np.append(labels.label, known), minlength=labels.n_classes)
-        self.few, self.can, self.xp = False, frozenset(), np
+        self.gathered, self.can, self.xp = False, frozenset(), np
 
     def restart(self):
         """There is nothing to forget."""
 
-    def gather(self, wanted):
-        return take(self._labels, wanted.rows(self._labels, 0))
+    def gather(self, selection):
+        return take(self._labels, selection.rows(self._labels, 0))
 
     def count(self, log_p, log_prior, weights=Weights.FREE):
         labels, held = self._labels, self._held(weights)

@@ -69,7 +69,7 @@ class FakeCollection:
 
 
 class FakeSession:
-    """As much of a session as a holder asks for."""
+    """As much of a session as a place asks for."""
 
     class sparkContext:
         master = "cluster"

@@ -1,4 +1,4 @@
-"""Numba's simulator of a graphics card, made fit for tests."""
+"""Numba's simulator of a GPU, made fit for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crowdassay.engines.gpu import layout as gpu_layout
 
 
 @contextmanager
-def simulated_card():
+def simulated_gpu():
     """Let blocks have two threads, which take turns often, and shared arrays be shared.
 
     The simulator makes a shared array when the first thread of a block asks for it. Two threads that ask at the same moment

@@ -116,7 +116,7 @@ def check_fits(make: Make) -> None:
         for method in methods:
             engine.restart()
             # Labels that are many are fitted in another way than few: the local engine takes the way of this one.
-            fitted, *expected = (method.solve(one) for one in (engine, *_local_engines(labels, few=engine.few)))
+            fitted, *expected = (method.solve(one) for one in (engine, *_local_engines(labels, gathered=engine.gathered)))
             where = f"{name}, {method}"
             objectives = [solution.objective for solution in expected if solution.objective is not None]
             assert (fitted.objective is None) == (not objectives), f"{where}: one fit has an objective, one has none"
@@ -124,7 +124,7 @@ def check_fits(make: Make) -> None:
                 _same(fitted.objective, objectives, f"{where}: the objective of the fit")
             assert fitted.predict is not None and expected[0].predict is not None, f"{where}: nothing predicts the items"  # noqa: PT018
             posteriors = [
-                predict(LocalEngine(labels, few=False)).posterior for predict in (fitted.predict, expected[0].predict)
+                predict(LocalEngine(labels, gathered=False)).posterior for predict in (fitted.predict, expected[0].predict)
             ]
             top = np.sort(posteriors[1], axis=1)
             clear = top[:, -1] - top[:, -2] > 1e-4
@@ -164,9 +164,9 @@ def _tables(labels: Labels) -> FloatArray:
     return noise + np.eye(labels.n_classes)
 
 
-def _local_engines(labels: Labels, *, few: bool | None = None) -> tuple[LocalEngine, LocalEngine]:
+def _local_engines(labels: Labels, *, gathered: bool | None = None) -> tuple[LocalEngine, LocalEngine]:
     """The local engine as it is, and one that takes every item to its optimum."""
-    return LocalEngine(labels, few=few), LocalEngine(labels, few=few, item_tolerance=AT_OPTIMUM)
+    return LocalEngine(labels, gathered=gathered), LocalEngine(labels, gathered=gathered, item_tolerance=AT_OPTIMUM)
 
 
 def _same(value: float, expected: list[float], what: str) -> None:

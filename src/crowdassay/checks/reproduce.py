@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.checks import paper
-from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.methods import find_method
 from crowdassay.estimators.minimax import PAPER_GAMMAS, MinimaxEntropy
@@ -93,7 +93,7 @@ class Experiments:
 
 def run(method: Estimator, labels: Labels) -> Result:
     """Fit the method of the paper and no other: one that goes wrong is not left for a stand-in, as users' fits are."""
-    return fit(method, Memory(labels), fallbacks=False)
+    return fit(method, MemoryPlace(labels), fallbacks=False)
 
 
 def missing(name: str) -> str:

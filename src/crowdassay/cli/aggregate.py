@@ -13,7 +13,7 @@ from crowdassay.cli.help import Grouped
 from crowdassay.cli.interrupts import noting
 from crowdassay.cli.outputs import check_out, table_options, write_out
 from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.places import engine_options, holding
+from crowdassay.cli.places import engine_options, open_place
 from crowdassay.cli.reading import reading_options
 
 if TYPE_CHECKING:
@@ -104,13 +104,13 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     known = {} if options["validation"] is None else {"validation": options["validation"]}
     with ExitStack() as stack:
         with progress_line(quiet=quiet) as (progress, announce):
-            holder = stack.enter_context(holding(labels, options, estimator, announce))
-            estimator.fit(holder, progress=progress, announce=announce, **known)
+            place = stack.enter_context(open_place(labels, options, estimator, announce))
+            estimator.fit(place, progress=progress, announce=announce, **known)
         result = estimator.result_
         summary, failed = None, []
         if options["out"] is not None or not options["quiet"] or conditions:
             with working("Describing workers and items ...", quiet=quiet):
-                paid = read_cost(options["cost"], labels, holder.facts)
+                paid = read_cost(options["cost"], labels, place.facts)
                 ordered = chosen.ordered or bool(options["ordered"])
                 summary = summarise(result, chosen.name, ordered=ordered, cost=paid)
             gates = check_conditions(conditions, aggregate_figures(summary))
@@ -151,7 +151,7 @@ def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) 
     if options["report"] is not None:
         from crowdassay.cli.costs import read_cost
 
-        cost = read_cost(options["cost"], labels, result.holder.facts)
+        cost = read_cost(options["cost"], labels, result.place.facts)
         with noting(f"'{options['report']}'"):
             result.report(options["report"], title=options["report_title"], cost=cost)
 

@@ -14,7 +14,7 @@ import click
 from crowdassay.cli.reading import read, read_options
 
 if TYPE_CHECKING:
-    from crowdassay.engines.place import Holder
+    from crowdassay.engines.place import Place
 
 OPTIONS = (
     click.option(
@@ -46,7 +46,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def holding(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
+def open_place(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
     """Read LABELS into the place that the options name, and hold them until the tables are written."""
     from crowdassay.labels.sources.local import local_sources
 
@@ -55,9 +55,9 @@ def holding(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, an
         if name == "auto":
             name = "files" if too_large(local, options, estimator) else "local"
         check(name, options, estimator)
-        hold = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
-        with hold(labels if name == "spark" else local, {**options, "engine": name}, estimator, announce) as holder:
-            yield holder
+        opened = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
+        with opened(labels if name == "spark" else local, {**options, "engine": name}, estimator, announce) as place:
+            yield place
 
 
 def check(name: str, options: dict[str, Any], estimator: Any) -> None:
@@ -79,11 +79,11 @@ def check(name: str, options: dict[str, Any], estimator: Any) -> None:
 
 
 @contextmanager
-def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
-    """Read labels into memory, for the processor or for a graphics card."""
+def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
+    """Read labels into memory, for the processor or for a GPU."""
     from crowdassay.cli.progress import working
-    from crowdassay.engines.gpu.place import Card
-    from crowdassay.engines.memory.place import Memory
+    from crowdassay.engines.gpu.place import GpuPlace
+    from crowdassay.engines.memory.place import MemoryPlace
     from crowdassay.labels.truth import match_truth, take_gold
 
     with working("Reading ...", quiet=options["quiet"]):
@@ -92,13 +92,13 @@ def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, 
     if options["gold"] is not None:
         data = take_gold(data, options["gold"])
     codes, counts = (None, None) if truth is None else truth
-    yield (Card if options["engine"] == "gpu" else Memory)(data, codes, counts, options["threads"])
+    yield (GpuPlace if options["engine"] == "gpu" else MemoryPlace)(data, codes, counts, options["threads"])
 
 
 @contextmanager
-def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
+def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
     """Encode labels into a spool on disk."""
-    from crowdassay.engines.files.place import Spooled
+    from crowdassay.engines.files.place import FilesPlace
     from crowdassay.labels.ingest import spool_files
     from crowdassay.labels.kinds import find_inputs
     from crowdassay.labels.workspace import workspace
@@ -110,18 +110,18 @@ def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
     with workspace(options["temp_dir"]) as folder:
         if announce is not None:
             announce("Encoding and sorting the labels ...")
-        spooled = Spooled(spool_files(paths, folder, read_options(options), threads=threads, **known), threads)
+        spooled = FilesPlace(spool_files(paths, folder, read_options(options), threads=threads, **known), threads)
         check_workers(spooled.facts.n_workers, options["memory"])
         yield spooled
 
 
 @contextmanager
-def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Holder]:
+def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
     """Encode labels inside Spark."""
     from contextlib import ExitStack, closing
 
     from crowdassay.engines.spark.data import encode_frame
-    from crowdassay.engines.spark.place import Spark
+    from crowdassay.engines.spark.place import SparkPlace
     from crowdassay.engines.spark.session import is_local, open_session, spark_path
     from crowdassay.labels.to_parquet import as_parquet
     from crowdassay.labels.workspace import workspace
@@ -148,11 +148,11 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
             gold=options["gold"],
             truth=options["truth"],
             allow_drops=options["allow_drops"],
-            tables=estimator.memory_tables[0],
+            worker_arrays=estimator.memory_tables[0],
             spool=spool,
             source=", ".join(labels),
         )
-        yield stack.enter_context(closing(Spark(data)))
+        yield stack.enter_context(closing(SparkPlace(data)))
 
 
 def text_files(names: tuple[str, ...]) -> list[Path]:

@@ -55,7 +55,7 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
     from rich.console import Console
 
-    console, facts = Console(highlight=False, markup=False), result.holder.facts
+    console, facts = Console(highlight=False, markup=False), result.place.facts
     print_report(facts, notes=False)
     where = "" if summary["engine"] == "local" else f", engine {summary['engine']}"
     console.print(f"\n{told_method(summary)}{where}.")

@@ -1,6 +1,6 @@
 """What an engine is: it holds the labels and turns worker parameters into sums.
 
-A solver sees nothing else. Local memory, files, a cluster or a graphics card differ only in where the items are.
+A solver sees nothing else. Local memory, files, a cluster or a GPU differ only in where the items are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.gather import Wanted
+from crowdassay.engines.gather import ItemSelection
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 
@@ -28,7 +28,7 @@ class Weights(IntEnum):
     VOTES = 1
     """The item's vote shares, as in the first step of Algorithm 1."""
     GIVEN = 2
-    """Whatever was last handed to `Engine.hold`."""
+    """Whatever was last handed to `Engine.set_weights`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +71,10 @@ class Ability(StrEnum):
     """What an engine may be able to do besides returning sums."""
 
     WEIGHTS = "class weights of every item in memory"
-    """It keeps class weights that are handed to it (`ItemEngine.hold`), and where items are."""
-    CARD = "arrays on a graphics card"
-    """Vectors of the size of the workers stay on the card: arrays of `Engine.xp` go in and come out."""
-    POOL = "pools judged on a graphics card"
+    """It keeps class weights that are handed to it (`ItemEngine.set_weights`), and where items are."""
+    GPU = "arrays on a GPU"
+    """Vectors of the size of the workers stay on the GPU: arrays of `Engine.xp` go in and come out."""
+    POOL = "pools judged on a GPU"
     """It judges items by the default's pool itself: `crowdassay.engines.gpu.engine.GpuEngine.pool`."""
     EFFECTS = "effects of every item in memory"
     """It integrates random effects of the items: `crowdassay.engines.memory.random_items`."""
@@ -90,12 +90,12 @@ class Engine(Protocol):
         Number of labels of each worker.
     class_counts : ndarray of shape (n_classes,)
         Number of labels of each class, and of items known to have it.
-    few : bool
+    gathered : bool
         Whether the labels are so few that several starts pay.
     can : frozenset of Ability
         What the engine can do beyond this protocol; whoever asks for more says so in words.
     xp : module
-        The library of the arrays that go in and come out: NumPy, or one of the same functions on a graphics card.
+        The library of the arrays that go in and come out: NumPy, or one of the same functions on a GPU.
     """
 
     n_items: int
@@ -104,7 +104,7 @@ class Engine(Protocol):
     n_labels: int
 
     @property
-    def few(self) -> bool: ...
+    def gathered(self) -> bool: ...
 
     @property
     def can(self) -> frozenset[Ability]: ...
@@ -122,7 +122,7 @@ class Engine(Protocol):
         """Run an E-step with worker tables of log probabilities (n_workers, n_classes, n_classes)."""
         ...
 
-    def gather(self, wanted: Wanted) -> Labels:
+    def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items, known ones or a sample."""
         ...
 
@@ -151,7 +151,7 @@ class ItemEngine(Engine, Protocol):
     @property
     def labels(self) -> Any: ...
 
-    def hold(self, weights: FloatArray) -> None:
+    def set_weights(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         ...
 

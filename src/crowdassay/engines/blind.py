@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Ability, Counts, Engine, Sums, Weights
-from crowdassay.engines.gather import Wanted
+from crowdassay.engines.gather import ItemSelection
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
@@ -30,7 +30,7 @@ class Blind:
         self.engine, self.known = engine, known
         self.n_items, self.n_workers = engine.n_items, engine.n_workers
         self.n_classes, self.n_labels = engine.n_classes, engine.n_labels
-        self.xp, self.few, self.can = engine.xp, engine.few, engine.can
+        self.xp, self.gathered, self.can = engine.xp, engine.gathered, engine.can
         free = known.with_gold(np.full(known.n_items, -1, np.int32))
         self._pair = [LocalEngine(labels) for labels in (free, known)] if known.n_items else []
 
@@ -44,9 +44,9 @@ class Blind:
         """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
         return np.asarray(self.engine.class_counts)
 
-    def gather(self, wanted: Wanted) -> Labels:
+    def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items."""
-        return self.engine.gather(wanted)
+        return self.engine.gather(selection)
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0

@@ -14,7 +14,7 @@ from crowdassay.labels.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class ItemSelection:
     """Which items to bring; those that any of these asks for.
 
     Attributes

@@ -1,7 +1,7 @@
-"""What a holder is: labels held somewhere, which hands out sums and blocks of items and declares what it can do.
+"""What a place is: labels held somewhere, which returns sums over blocks of items and declares what it can do.
 
-Everything after a holder exists once: fitting, describing workers and items, tables, summaries and reports. A new place for
-labels is a new holder and no change elsewhere.
+Everything above a place exists once: fitting, describing workers and items, tables, summaries and reports. Labels kept in a new
+way need a new place and no change elsewhere.
 """
 
 from __future__ import annotations
@@ -105,22 +105,22 @@ class Facts:
         return are_numbers(self.class_names)
 
 
-class Holder(Protocol):
+class Place(Protocol):
     """Labels held somewhere.
 
     Attributes
     ----------
-    place : str
+    engine_name : str
         What the place is called, as after ``--engine``.
     facts : Facts
     in_memory : bool
         Whether all labels are in this process's memory, where every method runs.
     writes : bool
-        Whether the holder writes tables of the items by itself (`write_tables`) instead of handing out its blocks.
+        Whether the place writes tables of the items by itself (`write_tables`) instead of handing out its blocks.
     """
 
     @property
-    def place(self) -> str: ...
+    def engine_name(self) -> str: ...
 
     @property
     def in_memory(self) -> bool: ...
@@ -131,8 +131,8 @@ class Holder(Protocol):
     @property
     def facts(self) -> Facts: ...
 
-    def engine(self, *, few: bool, announce: Callable[[str], None] | None = None) -> Engine:
-        """Return an engine that sweeps these labels; ``few`` says whether they are few enough for several starts."""
+    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
+        """Return an engine that sweeps these labels; ``gathered`` tells whether they are few enough for several starts."""
         ...
 
     def gather(self) -> Block:

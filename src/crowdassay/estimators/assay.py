@@ -10,7 +10,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine
 from crowdassay.engines.blind import Blind
-from crowdassay.engines.gather import Wanted, take
+from crowdassay.engines.gather import ItemSelection, take
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.labels.labels import Labels
@@ -73,13 +73,13 @@ class Assay(Estimator):
         """Fit the members on any engine without looking at known classes, then let these correct what was found."""
         if self.ordered not in (None, True, False):
             raise ParameterError(f"ordered must be True, False or None, not {self.ordered!r}.")
-        constants, nothing = self.constants or default_constants(), engine.gather(Wanted())
+        constants, nothing = self.constants or default_constants(), engine.gather(ItemSelection())
         ordered = nothing.report.order == "scale" if self.ordered is None else self.ordered
         if ordered:
             check_order(nothing)
         trust = self._trust(nothing)
         trusted = None if trust is None else ~np.isnan(trust)
-        known = engine.gather(Wanted(known=True, workers=trusted))
+        known = engine.gather(ItemSelection(known=True, workers=trusted))
         told = take(known, np.flatnonzero(known.gold >= 0))
         blind: Engine = Blind(engine, told) if told.n_items else engine
         tables = fit_tables(blind, constants, ordered=ordered, progress=progress)

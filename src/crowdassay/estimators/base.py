@@ -12,8 +12,8 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine
-from crowdassay.engines.hold import hold
-from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import NotFittedError, ParameterError
 from crowdassay.estimators.rows import row_truth
@@ -42,7 +42,7 @@ class Estimator(ABC):
 
     def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
         """Fit encoded labels in memory; methods that `solve` have no need of this."""
-        return fit(self, Memory(labels, threads=getattr(self, "threads", None)), progress=progress, announce=announce)
+        return fit(self, MemoryPlace(labels, threads=getattr(self, "threads", None)), progress=progress, announce=announce)
 
     @abstractmethod
     def _predict_proba(self, labels: Labels) -> FloatArray:
@@ -63,14 +63,14 @@ class Estimator(ABC):
 
         Parameters
         ----------
-        data : Labels, path, frame, triple (items, workers, labels), or holder
+        data : Labels, path, frame, triple (items, workers, labels), or place
             A Spark frame is fitted inside Spark, and the tables of the result are Spark frames.
         y : ignored
             For scikit-learn's sake; known classes that the model may learn from are ``gold``.
         gold : frame, mapping or path, optional
             Items whose class is known; they are never overruled.
         engine : {'local', 'gpu'}
-            Where labels in memory are swept: by the processor, or on a graphics card.
+            Where labels in memory are swept: by the processor, or on a GPU.
         progress : callable, optional
             Called after every step with the number of iterations so far and the objective.
         announce : callable, optional
@@ -80,12 +80,14 @@ class Estimator(ABC):
         """
         check_types(self)
         threads = getattr(self, "threads", None)
-        holder = hold(data, gold=gold, engine=engine, threads=threads, tables=self.memory_tables[0], reading=reading)
+        place = place_labels(
+            data, gold=gold, engine=engine, threads=threads, worker_arrays=self.memory_tables[0], reading=reading
+        )
         try:
-            self.result_: Result = fit(self, holder, progress=progress, announce=announce)
+            self.result_: Result = fit(self, place, progress=progress, announce=announce)
         except BaseException:
-            if holder is not data:
-                holder.close()
+            if place is not data:
+                place.close()
             raise
         self._reading: dict[str, Any] = self.result_.labels.report.again(reading)
         return self
@@ -97,7 +99,7 @@ class Estimator(ABC):
     def check(self, facts: Any) -> None:  # noqa: B027  most methods take any
         """Refuse labels that the method cannot take."""
 
-    def count_tables(self, facts: Any, *, few: bool) -> tuple[float, float]:
+    def count_tables(self, facts: Any, *, gathered: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
         return self.memory_tables
 
@@ -208,7 +210,7 @@ class Estimator(ABC):
     def _predicted(self, data: Any) -> Result:
         """Return what the workers as fitted make of new labels, which are read as those of the fit were."""
         result = self._fitted()
-        if is_spark(data) or not isinstance(result.labels, Labels) or result.holder.writes:
+        if is_spark(data) or not isinstance(result.labels, Labels) or result.place.writes:
             raise ParameterError("Elsewhere than in memory only the items of the fit are labelled; fit old and new together.")
         reading = {**self._read_alike(), "classes": result.labels.class_names}
         labels = data if isinstance(data, Labels) else as_labels(data, **reading)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine
-from crowdassay.engines.memory.place import Memory
+from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.tables import judge_by_tables
 from crowdassay.labels.frames import as_labels
@@ -81,7 +81,7 @@ class DawidSkene(Estimator):
         labels = as_labels(data)
         known = previous is not None and previous.method == self.method and previous.labels.n_workers == labels.n_workers
         start = previous.sigma if previous is not None and known else None
-        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, fallbacks=False)
+        self.result_ = fit(self, MemoryPlace(labels, threads=self.threads), start=start, fallbacks=False)
         return self
 
     def needs_memory(self) -> str | None:

@@ -11,10 +11,10 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import FEW_CELLS, Engine
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.hold import hold
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.place import Memory
-from crowdassay.engines.memory.weak_items import average_worker, is_light
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.memory.weak_items import average_worker, has_weak_items
+from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
@@ -120,7 +120,9 @@ class MinimaxEntropy(Estimator):
         """Fit in memory what needs all labels there: see `needs_memory`."""
         if self.gamma == "auto":
             chosen, selection, notes = choose_gamma(self, labels, None, announce if progress else None)
-            result = fit(chosen, Memory(labels, threads=self.threads), progress=progress, announce=announce, fallbacks=False)
+            result = fit(
+                chosen, MemoryPlace(labels, threads=self.threads), progress=progress, announce=announce, fallbacks=False
+            )
             return replace(result, selection=selection, notes=result.notes + notes)
         solver = self._solver()
         if solver == "algorithm1" and self._learns():
@@ -198,12 +200,12 @@ class MinimaxEntropy(Estimator):
             return super().fit(data, y, gold=gold, engine=engine, progress=progress, announce=announce, **reading)
         if self.gamma != "auto":
             raise ParameterError("A validation set chooses gamma; set gamma='auto' to let it.")
-        holder = hold(data, gold=gold, engine=engine, threads=self.threads, reading=reading)
-        labels = holder.gather().labels
+        place = place_labels(data, gold=gold, engine=engine, threads=self.threads, reading=reading)
+        labels = place.gather().labels
         chosen, selection, notes = choose_gamma(
             self, labels, match_truth(labels, validation)[0], announce if progress else None
         )
-        result = fit(chosen, holder, progress=progress, announce=announce, fallbacks=False)
+        result = fit(chosen, place, progress=progress, announce=announce, fallbacks=False)
         self.result_ = replace(result, selection=selection, notes=result.notes + notes)
         return self
 
@@ -222,14 +224,14 @@ class MinimaxEntropy(Estimator):
             and previous.parameters["alpha"] <= find_penalties(self, labels)[0]
         )
         start = previous.sigma if previous is not None and alike else None
-        self.result_ = fit(self, Memory(labels, threads=self.threads), start=start, fallbacks=False)
+        self.result_ = fit(self, MemoryPlace(labels, threads=self.threads), start=start, fallbacks=False)
         return self
 
-    def count_tables(self, facts: Any, *, few: bool) -> tuple[float, float]:
+    def count_tables(self, facts: Any, *, gathered: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
         workers = WORKING_TABLES + min(2.0 * MEMORY_PAIRS, MEMORY_NUMBERS / (facts.n_workers * facts.n_classes**2))
-        light = not few and self.needs_memory() is None and (self.starts or 1) == 1
-        if light and is_light(make_model(self, facts), facts.longest):
+        weak_items = not gathered and self.needs_memory() is None and (self.starts or 1) == 1
+        if weak_items and has_weak_items(make_model(self, facts), facts.longest):
             return workers, 0.0
         return workers, self.memory_tables[1]
 
@@ -256,7 +258,7 @@ class MinimaxEntropy(Estimator):
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
         tol = TOLERANCES["profiled"] if self.tol is None else self.tol
         check_run(self.max_iter, tol)
-        several = engine.few and model.item and cells(engine) <= FEW_CELLS
+        several = engine.gathered and model.item and cells(engine) <= FEW_CELLS
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")

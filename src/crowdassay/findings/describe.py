@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.place import Block, Holder
+from crowdassay.engines.place import Block, Place
 from crowdassay.findings.behaviour import Behaviour
 from crowdassay.findings.clock import Clock
 from crowdassay.findings.connection import Connection
@@ -80,12 +80,12 @@ class Describe:
         return Part(Totals.of(items), Against.of(record, block.truth), sums, pick(record) if self.pick else record, behaviour)
 
 
-def describe(holder: Holder, judge: JudgeBlock, record: Record, learnt: Learnt | None = None) -> Insight:
+def describe(place: Place, judge: JudgeBlock, record: Record, learnt: Learnt | None = None) -> Insight:
     """Judge the workers and items of a fit: three passes over the labels, wherever they are.
 
     Parameters
     ----------
-    holder : Holder
+    place : Place
     judge : callable
         What the fit makes of a block.
     record : Record
@@ -93,22 +93,22 @@ def describe(holder: Holder, judge: JudgeBlock, record: Record, learnt: Learnt |
     learnt : Learnt, optional
         What the first two passes have found, where they have been made.
     """
-    learnt = learnt or learn(holder, judge)
+    learnt = learnt or learn(place, judge)
     lesson, links = learnt.lesson, learnt.seen.links
     measure = Measure.of(learnt.seen, lesson.learned)
     sample = lesson.sample
     with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
         copies = pool.submit(find_copies, sample.labels, sample.code, first_judgements(sample.labels), measure.tables)
         measured = (measure.connection, measure.mean_difficulty, measure.comparison, measure.clock)
-        task = Describe(judge, *measured, pick=not holder.in_memory)
-        part = holder.reduce(task)
+        task = Describe(judge, *measured, pick=not place.in_memory)
+        part = place.reduce(task)
         pairs = copies.result()
-    if not holder.in_memory:
+    if not place.in_memory:
         items = {name: getattr(part.picked, name) for name in ("posterior", "winners", "difficulty", "phi", "expand")}
-        facts = holder.facts
+        facts = place.facts
         labels = replace(part.picked.labels, workers=facts.workers, classes=facts.classes, report=facts.report)
         record = replace(record, labels=labels, **items)
-    return conclude(record, measure, part, lesson, links.counts[:, 0], pairs, partial=not holder.in_memory)
+    return conclude(record, measure, part, lesson, links.counts[:, 0], pairs, partial=not place.in_memory)
 
 
 def conclude(

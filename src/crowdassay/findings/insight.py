@@ -49,7 +49,7 @@ class Insight(ItemInsight):
     totals : Totals
         What is counted over all items.
     against : Against
-        All items beside the truth that the holder knows.
+        All items beside the truth that the place knows.
     sample : Labels
         Labels to measure agreement by: all of them, or a sample where they are many.
     partial : bool

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray, row_max, row_sum
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.place import Block, Holder
+from crowdassay.engines.place import Block, Place
 from crowdassay.findings.passes import Learned, Seen
 from crowdassay.findings.picks import LABELS_SAMPLED, Sample
 from crowdassay.labels.record import Record
@@ -125,7 +125,7 @@ def look(block: Block) -> Seen:
     return Seen.of(block.labels)
 
 
-def learn(holder: Holder, judge: JudgeBlock) -> Learnt:
+def learn(place: Place, judge: JudgeBlock) -> Learnt:
     """Pass over all labels twice."""
-    seen = holder.reduce(look)
-    return Learnt(seen, holder.reduce(Learn(judge, seen.answers, LABELS_SAMPLED / holder.facts.n_labels)))
+    seen = place.reduce(look)
+    return Learnt(seen, place.reduce(Learn(judge, seen.answers, LABELS_SAMPLED / place.facts.n_labels)))

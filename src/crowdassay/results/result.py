@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.memory.place import Memory
-from crowdassay.engines.place import Block, Holder
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.place import Block, Place
 from crowdassay.errors import ParameterError
 from crowdassay.findings.connection import Connection
 from crowdassay.findings.describe import describe
@@ -32,7 +32,7 @@ TABLES = ("labels", "posterior", "items")  # those of the items
 class Held:
     """Where the labels of a result are, and what the fit makes of a block of them."""
 
-    holder: Holder
+    place: Place
     judge: JudgeBlock | None = None
     learnt: Learnt | None = None
 
@@ -49,14 +49,14 @@ class Result(Record):
     held: Held | None = None
 
     @cached_property
-    def holder(self) -> Holder:
+    def place(self) -> Place:
         """Where the labels are."""
-        return Memory(self.labels) if self.held is None else self.held.holder
+        return MemoryPlace(self.labels) if self.held is None else self.held.place
 
     @cached_property
     def insight(self) -> Insight:
         """What the result says of workers and items, and how surely."""
-        return describe(self.holder, self._judge, self, None if self.held is None else self.held.learnt)
+        return describe(self.place, self._judge, self, None if self.held is None else self.held.learnt)
 
     @property
     def chart(self) -> Gallery:
@@ -86,7 +86,7 @@ class Result(Record):
         ``cost`` is the price of a label, or what each worker has been paid (n_workers,); ``contents`` says by item what it
         is, a text or the path of a picture.
         """
-        if truth is None and self.holder.facts.truth is not None:
+        if truth is None and self.place.facts.truth is not None:
             truth = self.insight.against
         from crowdassay.results.report.build import write_report  # noqa: PLC0415  charts load when one is drawn
 
@@ -101,10 +101,10 @@ class Result(Record):
 
     def blocks(self) -> Iterator[ItemInsight]:
         """Yield what is to be said of the items, block by block and in order; in memory they are one block."""
-        if self.holder.in_memory:
+        if self.place.in_memory:
             yield self.insight
             return
-        yield from self.holder.blocks(self._look)
+        yield from self.place.blocks(self._look)
 
     def labels_table(self) -> Any:
         """Tabulate item, label, probability, tied."""
@@ -144,21 +144,21 @@ class Result(Record):
             Whether items, workers and labels are called as in the caller's own frame.
         """
         names = self.labels.report.own_names if own_names else {}
-        if name in TABLES and not self.holder.in_memory:
+        if name in TABLES and not self.place.in_memory:
             frame = self._table(name)
             return frame.withColumnsRenamed(renamed(frame.columns, names)) if hasattr(frame, "withColumnsRenamed") else frame
         table = self._table(name) if name in TABLES else getattr(self, f"{name}_table")()
         new = renamed(table.column_names, names)
-        return self.holder.frame(table.rename_columns([new.get(column, column) for column in table.column_names]))
+        return self.place.frame(table.rename_columns([new.get(column, column) for column in table.column_names]))
 
     def close(self) -> None:
         """Let go of the labels where they are held elsewhere; the tables of the items can then be had no more."""
-        self.holder.close()
+        self.place.close()
 
     def _table(self, name: str) -> Any:
-        if self.holder.in_memory:
+        if self.place.in_memory:
             return item_table(self.insight, name) if name == "items" else ITEM_TABLES[name](self)
-        return self.holder.table(Tabulate(self._look, name))
+        return self.place.table(Tabulate(self._look, name))
 
     @property
     def _look(self) -> Look:
@@ -172,7 +172,9 @@ class Result(Record):
     def __repr__(self) -> str:
         state = "" if self.objective is None else f", {'converged' if self.converged else 'not converged'}"
         sure = (
-            f", mean probability {self.probability.mean():.3f}" if self.holder.in_memory else f", held in {self.holder.place}"
+            f", mean probability {self.probability.mean():.3f}"
+            if self.place.in_memory
+            else f", held in {self.place.engine_name}"
         )
         return f"Result({self.method}, {self.labels.n_items:,} items{sure}{state})"
 

@@ -12,9 +12,9 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import GATHERED_LABELS, Engine
 from crowdassay.engines.confusion import normalise
 from crowdassay.engines.files.engine import BlockEngine
-from crowdassay.engines.memory.place import Memory
-from crowdassay.engines.memory.weak_items import is_light
-from crowdassay.engines.place import Block, Facts, Holder
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.memory.weak_items import has_weak_items
+from crowdassay.engines.place import Block, Facts, Place
 from crowdassay.errors import ParameterError
 from crowdassay.findings.learn import Plain, learn
 from crowdassay.labels.labels import Labels
@@ -43,7 +43,7 @@ class Method(Protocol):
         """Refuse labels that the method cannot take."""
         ...
 
-    def count_tables(self, facts: Facts, *, few: bool) -> tuple[float, float]:
+    def count_tables(self, facts: Facts, *, gathered: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
         ...
 
@@ -74,11 +74,11 @@ class Method(Protocol):
 
 def fit(
     method: Method,
-    holder: Holder,
+    place: Place,
     *,
     progress: Progress | None = None,
     announce: Announce | None = None,
-    few: int = GATHERED_LABELS,
+    gather_below: int = GATHERED_LABELS,
     start: FloatArray | None = None,
     fallbacks: bool = True,
 ) -> Result:
@@ -87,12 +87,12 @@ def fit(
     Parameters
     ----------
     method : Method
-    holder : Holder
+    place : Place
     progress : callable, optional
         Called after every step with the number of iterations so far and the objective.
     announce : callable, optional
         Called with a sentence when there is a wait.
-    few : int
+    gather_below : int
         Labels up to which they are gathered in memory and fitted there, as `GATHERED_LABELS` says.
     start : ndarray of shape (n_workers, n_classes, n_classes), optional
         Worker tables of an earlier fit to go on from.
@@ -101,74 +101,76 @@ def fit(
     """
     started = time.perf_counter()
     reason = method.needs_memory()
-    if reason is not None and holder.place != "local":
+    if reason is not None and place.engine_name != "local":
         raise ParameterError(f"{reason}, or take --engine local.")
-    method.check(holder.facts)
-    gathered = holder.facts.n_labels <= few
-    if gathered and not holder.in_memory:
-        block = holder.gather()
-        holder = Memory(block.labels, block.truth, holder.facts.truth, origin=holder)
+    method.check(place.facts)
+    gathered = place.facts.n_labels <= gather_below
+    if gathered and not place.in_memory:
+        block = place.gather()
+        place = MemoryPlace(block.labels, block.truth, place.facts.truth, origin=place)
     with one_blas_thread():
-        asked = result, plain = _run(method, holder, progress, announce, start, few=gathered)
+        asked = result, plain = _run(method, place, progress, announce, start, gathered=gathered)
         notes: list[str] = []
         tried = method
-        while fallbacks and (trouble := find_trouble(plain, holder.facts)):
+        while fallbacks and (trouble := find_trouble(plain, place.facts)):
             other = tried.fallback()
             if other is None:  # none stands, so that there is no reason to leave what was asked for
                 (result, plain), notes = asked, []
                 break
             notes.append(f"The fit of {tried!r} {trouble}. It was left for {other!r}.")
             tried = other
-            result, plain = _run(tried, holder, progress, announce, None, few=gathered)
-    notes += [*result.notes, *method.notes_on(holder.facts), *notes_on(plain, result, holder.facts)]
+            result, plain = _run(tried, place, progress, announce, None, gathered=gathered)
+    notes += [*result.notes, *method.notes_on(place.facts), *notes_on(plain, result, place.facts)]
     return replace(result, notes=tuple(notes), seconds=time.perf_counter() - started)
 
 
 def _run(
     method: Method,
-    holder: Holder,
+    place: Place,
     progress: Progress | None,
     announce: Announce | None,
     start: FloatArray | None,
     *,
-    few: bool,
+    gathered: bool,
 ) -> tuple[Result, Plain]:
-    facts = holder.facts
+    facts = place.facts
     if facts.n_classes == 1:
         solution = Solution(None, np.zeros(1), None, (), 1, True, ByVotes(), notes=(ONE_CLASS,))
-        return _decide(method.method, {}, solution, holder, holder.engine(few=few, announce=announce), few=few)
-    tables = method.count_tables(facts, few=few)
-    check_memory(facts, *(tables if holder.in_memory else (tables[0], 0.0)), posteriors=holder.in_memory)
+        return _decide(
+            method.method, {}, solution, place, place.engine(gathered=gathered, announce=announce), gathered=gathered
+        )
+    tables = method.count_tables(facts, gathered=gathered)
+    check_memory(facts, *(tables if place.in_memory else (tables[0], 0.0)), posteriors=place.in_memory)
     if announce is not None and (words := method.slow(facts)) is not None:
         announce(words)
     if method.needs_memory() is not None:
-        result = method._fit(holder.gather().labels, progress, announce)
-        result = replace(result, held=Held(holder))
+        result = method._fit(place.gather().labels, progress, announce)
+        result = replace(result, held=Held(place))
         return result, Plain.of(result)
-    engine = holder.engine(few=few, announce=announce)
+    engine = place.engine(gathered=gathered, announce=announce)
     solution = method.solve(engine, progress, start)
-    return _decide(method.method, method.settings(solution), solution, holder, engine, few=few)
+    return _decide(method.method, method.settings(solution), solution, place, engine, gathered=gathered)
 
 
 def _decide(
-    name: str, settings: dict[str, Any], solution: Solution, holder: Holder, engine: Any, *, few: bool
+    name: str, settings: dict[str, Any], solution: Solution, place: Place, engine: Any, *, gathered: bool
 ) -> tuple[Result, Plain]:
     """Predict all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
     predict, item = solution.predict, solution.model.item if solution.model else None
     assert predict is not None
-    if holder.in_memory:
+    if place.in_memory:
         predicted = predict(engine)
-        result = _result(name, settings, solution, engine.labels, predicted, item, Held(holder))
+        result = _result(name, settings, solution, engine.labels, predicted, item, Held(place))
         return result, Plain.of(result)
-    facts = holder.facts
-    light = solution.model is not None and is_light(solution.model, facts.longest)
-    by_block = PredictBlock(predict, name, item, light, solution.settled)
-    learnt = learn(holder, by_block)
-    nothing = [away(words, holder.place) for words in ("Probabilities", "Labels")]
+    facts = place.facts
+    weak_items = solution.model is not None and has_weak_items(solution.model, facts.longest)
+    by_block = PredictBlock(predict, name, item, weak_items, solution.settled)
+    learnt = learn(place, by_block)
+    nothing = [away(words, place.engine_name) for words in ("Probabilities", "Labels")]
     expected = learnt.lesson.expected
     assert expected is not None
     predicted = ItemPosterior(nothing[0], nothing[1], expected)  # type: ignore[arg-type]
-    result = _result(name, settings, solution, facts, predicted, item, Held(holder, by_block, learnt))
+    result = _result(name, settings, solution, facts, predicted, item, Held(place, by_block, learnt))
     return result, learnt.lesson.plain
 
 
@@ -222,12 +224,12 @@ class PredictBlock:
     predict: Predict
     method: str
     item: Basis | None
-    light: bool
+    weak_items: bool
     settled: float = SETTLED
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
         """Predict the block."""
-        predicted = self.predict(BlockEngine(block.labels, light=self.light, threads=1))
+        predicted = self.predict(BlockEngine(block.labels, weak_items=self.weak_items, threads=1))
         nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
         record = Record(
             block.labels, self.method, {}, predicted.posterior, predicted.winners, nothing, nothing[:, 0, 0], phi=predicted.phi,

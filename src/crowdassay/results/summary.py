@@ -23,11 +23,11 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
     cost : float or ndarray of shape (n_workers,), optional
         The price of a label, or what each worker has been paid.
     """
-    facts, totals = result.holder.facts, result.insight.totals
+    facts, totals = result.place.facts, result.insight.totals
     summary: dict[str, Any] = {
         "version": VERSION,
         "method": method,
-        "engine": result.holder.place,
+        "engine": result.place.engine_name,
         "parameters": result.parameters,
         "classes": list(facts.class_names),
         "objective": result.objective,
@@ -71,7 +71,7 @@ def estimated_error(result: Result) -> dict[str, float] | None:
 
 def flagged_workers(result: Result) -> list[dict[str, Any]]:
     """Return the workers that need attention, the most urgent first: what to do about each, and why."""
-    insight, workers = result.insight, result.holder.facts.workers
+    insight, workers = result.insight, result.place.facts.workers
     return [
         {
             "worker": workers[i].as_py(),

@@ -20,13 +20,13 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
     With many classes a table ``confusion`` holds what workers answer to what: see `crowdassay.findings.cells`.
     """
     cells = result.cell_table()  # None but where classes are many
-    if result.holder.writes:
+    if result.place.writes:
         from crowdassay.engines.spark.write import write_tables  # noqa: PLC0415  seldom needed
 
         frames = {name: result.frame(name, own_names=False) for name in TABLES}
-        frames["workers"] = result.holder.frame(result.insight.workers_table(cells=True))
+        frames["workers"] = result.place.frame(result.insight.workers_table(cells=True))
         if cells is not None:
-            frames["confusion"] = result.holder.frame(cells)
+            frames["confusion"] = result.place.frame(cells)
         write_tables(frames, summary, str(folder), form, raw=raw)
         return
     with replacing_folder(Path(folder), OURS, SUMMARY) as fresh:
@@ -34,7 +34,7 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
             for block in result.blocks():
                 for name in TABLES:
                     streams[name].write(item_table(block, name))
-                if not result.holder.in_memory:
+                if not result.place.in_memory:
                     pa.default_memory_pool().release_unused()  # else Arrow keeps as much again
             streams["workers"].write(result.insight.workers_table(cells=True))
             if cells is not None:

@@ -67,7 +67,7 @@ def fit_algorithm1(
             posterior = np.eye(engine.n_classes)[posterior.argmax(axis=1)]
         history.append(value - problem.penalise(point)[0])
         converged = float(np.abs(posterior - previous).max()) < tol
-        engine.hold(posterior)
+        engine.set_weights(posterior)
         previous, weights = posterior, Weights.GIVEN
         if progress is not None:
             progress(problem.n_iter, history[-1])

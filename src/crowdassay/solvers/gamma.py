@@ -1,4 +1,4 @@
-"""Derivatives of the logarithm of the gamma function: of NumPy's arrays, and of those on a graphics card."""
+"""Derivatives of the logarithm of the gamma function: of NumPy's arrays, and of those on a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The problem of the workers' coordinates, solved on a graphics card: the coordinates never leave it."""
+"""The problem of the workers' coordinates, solved on a GPU: the coordinates never leave it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from crowdassay.models.family import Model
 from crowdassay.solvers.ascent import WorkerProblem
 
 Vector = Any
-"""An array of CuPy, or of NumPy where the card is simulated."""
+"""An array of CuPy, or of NumPy where the GPU is simulated."""
 
 
-class CardProblem(WorkerProblem):
-    """The profiled objective as a function of the worker coordinates, all on the card.
+class GpuProblem(WorkerProblem):
+    """The profiled objective as a function of the worker coordinates, all on the GPU.
 
-    Worker tables are the product of coordinates and one small matrix, since that is what a card does well.
+    Worker tables are the product of coordinates and one small matrix, since that is what a GPU does well.
     """
 
     def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int, item_tol: float = 0.0) -> None:
@@ -31,7 +31,7 @@ class CardProblem(WorkerProblem):
         self.expand = self.place(basis.tables(np.eye(basis.size)).reshape(basis.size, -1))
 
     def place(self, array: Vector) -> Vector:
-        """Put an array on the card, if it is not there yet."""
+        """Put an array on the GPU, if it is not there yet."""
         return self.xp.asarray(array)
 
     def tables(self, coordinates: Vector) -> Vector:

@@ -13,7 +13,7 @@ from crowdassay.errors import ParameterError
 from crowdassay.models.family import Model
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import OF_ITEM, WorkerProblem
-from crowdassay.solvers.gpu import CardProblem
+from crowdassay.solvers.gpu import GpuProblem
 from crowdassay.solvers.initial_point import initial_point
 from crowdassay.solvers.outcome import Outcome, Progress, Solution
 
@@ -55,7 +55,7 @@ def fit_profiled(
     """
     log_prior = without_absent(log_prior, engine)
     # Vectors of the size of the workers stay where the labels are.
-    kind = CardProblem if Ability.CARD in engine.can else WorkerProblem
+    kind = GpuProblem if Ability.GPU in engine.can else WorkerProblem
     problem = kind(engine, model, log_prior, max_iter, OF_ITEM * tol)
     engine.restart()
     keeper: ItemEngine | None = None
@@ -65,7 +65,7 @@ def fit_profiled(
         keeper = cast(ItemEngine, engine)
         keeper.keep_items()  # a further step of Algorithm 1 needs the items where the last left them
     opening: list[float] = []
-    if start is None and starts == 1 and not engine.few:
+    if start is None and starts == 1 and not engine.gathered:
         point, lower, alive = initial_point(problem, opening.append)
     elif start is None:
         point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, START_TOLERANCE, opening.append)
@@ -114,5 +114,5 @@ def _one_step_more(problem: WorkerProblem, engine: ItemEngine, point: FloatArray
     sigma = problem.tables(point)
     engine.restart()
     engine.sweep(problem.model, sigma, problem.log_prior, held)
-    engine.hold(engine.e_step(problem.model, sigma, problem.log_prior)[1])
+    engine.set_weights(engine.e_step(problem.model, sigma, problem.log_prior)[1])
     problem.n_iter += 2

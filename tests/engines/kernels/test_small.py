@@ -33,7 +33,7 @@ def test_counts(labels):
     engine, held = LocalEngine(labels), generator.dirichlet(np.ones(labels.n_classes), size=labels.n_items)
     votes = np.where(labels.votes().sum(axis=1, keepdims=True) > 0, labels.votes(), 1.0)
     votes = votes / votes.sum(axis=1, keepdims=True)
-    engine.hold(held)
+    engine.set_weights(held)
     for mode, given in ((Weights.FREE, None), (Weights.VOTES, votes), (Weights.GIVEN, held)):
         posterior = np.empty_like(held)
         expected = engine.count(log_p, log_prior, mode, posterior)

@@ -37,7 +37,7 @@ def test_compiled_equals_reference(name, n_classes, gold):
     engine = LocalEngine(labels, warm=False, item_tolerance=1e-22, item_steps=500)
     held = generator.dirichlet(np.ones(n_classes), size=labels.n_items)
     held[np.flatnonzero(labels.gold >= 0)] = np.eye(n_classes)[labels.gold[labels.gold >= 0]]
-    engine.hold(held)
+    engine.set_weights(held)
     votes = labels.votes() / labels.votes().sum(axis=1, keepdims=True)
     for weights, fixed in ((Weights.FREE, None), (Weights.VOTES, votes), (Weights.GIVEN, held)):
         objective, gradient, posterior, _ = reference.sweep(labels, sigma, log_prior, basis, beta, fixed)

@@ -11,9 +11,9 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
-from crowdassay.engines.gather import Wanted, join, take
+from crowdassay.engines.gather import ItemSelection, join, take
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 from crowdassay.threads import available_cores
@@ -40,7 +40,7 @@ class FilesEngine:
         As for `LocalEngine`.
     """
 
-    few = False
+    gathered = False
     can: frozenset[Ability] = frozenset()
     xp = np
 
@@ -80,28 +80,28 @@ class FilesEngine:
 
         return Counts(*self._add(work))
 
-    def gather(self, wanted: Wanted) -> Labels:
+    def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items of all blocks."""
         blocks = range(len(self.spool.sizes))
         firsts = self.spool.first_item
         blocks_from = ((self.spool.block(number), int(firsts[number])) for number in blocks)
-        return join(take(labels, wanted.rows(labels, first)) for labels, first in blocks_from)
+        return join(take(labels, selection.rows(labels, first)) for labels, first in blocks_from)
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
-        light = is_light(model, self.spool.longest)
+        weak_items = has_weak_items(model, self.spool.longest)
 
         def work(number: int) -> tuple[float, FloatArray, FloatArray]:
-            part = self._local(number, light=light).sweep(model, sigma, log_prior, weights, item_tol)
+            part = self._local(number, weak_items=weak_items).sweep(model, sigma, log_prior, weights, item_tol)
             return part.objective, part.gradient, part.totals
 
         return Sums(*self._add(work))
 
-    def _local(self, number: int, *, light: bool = False) -> LocalEngine:
+    def _local(self, number: int, *, weak_items: bool = False) -> LocalEngine:
         announce = self.announce if number == 0 else None
-        return BlockEngine(self.spool.block(number), light=light, threads=1, announce=announce, **self._options)
+        return BlockEngine(self.spool.block(number), weak_items=weak_items, threads=1, announce=announce, **self._options)
 
     def _add(self, work: Callable[[int], tuple[float, FloatArray, FloatArray]]) -> tuple[float, FloatArray, FloatArray]:
         objective, totals = 0.0, np.zeros(self.n_classes)
@@ -132,13 +132,13 @@ def each_block(work: Callable[[int], T], n_blocks: int, threads: int | None, *, 
 class BlockEngine(LocalEngine):
     """A local engine that takes all its items as one block, since it is one of many already; they carry nothing between sweeps.
 
-    ``light`` says whether the items' tables stay small, which is decided for all blocks alike.
+    ``weak_items`` says whether the items' tables stay small, which is decided for all blocks alike.
     """
 
-    def __init__(self, labels: Labels, *, light: bool, **options: Any) -> None:
-        super().__init__(labels, few=False, **options)
+    def __init__(self, labels: Labels, *, weak_items: bool, **options: Any) -> None:
+        super().__init__(labels, gathered=False, **options)
         self._blocks = self._counted = [(0, labels.n_items)]
-        self._all_light = light
+        self._all_weak = weak_items
 
-    def _light(self, model: Model) -> bool:
-        return self._all_light and model.item is not None
+    def _has_weak_items(self, model: Model) -> bool:
+        return self._all_weak and model.item is not None

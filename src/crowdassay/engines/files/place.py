@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Spooled:
+class FilesPlace:
     """Hold labels in a spool."""
 
     spool: Spool
     threads: int | None = None
-    place: str = "files"
+    engine_name: str = "files"
     in_memory: bool = False
     writes: bool = False
 
@@ -38,7 +38,7 @@ class Spooled:
             spool.class_counts, spool.report, spool.truth,
         )  # fmt: skip
 
-    def engine(self, *, few: bool, announce: Callable[[str], None] | None = None) -> Engine:
+    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
         """Return an engine that sweeps these labels."""
         return FilesEngine(self.spool, threads=self.threads, announce=announce)
 

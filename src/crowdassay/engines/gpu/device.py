@@ -1,4 +1,4 @@
-"""The graphics card itself: whether there is one, how much of it is free, arrays on it and kernels."""
+"""The GPU itself: whether there is one, how much of it is free, arrays on it and kernels."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 Array = Any
-"""An array on the card, or NumPy's in numba's simulator."""
+"""An array on the GPU, or NumPy's in numba's simulator."""
 
 
 def simulated() -> bool:
-    """Return whether numba simulates the card, NUMBA_ENABLE_CUDASIM=1: slow, but the same kernels."""
+    """Return whether numba simulates the GPU, NUMBA_ENABLE_CUDASIM=1: slow, but the same kernels."""
     from numba import config  # noqa: PLC0415  numba loads on first use
 
     return bool(getattr(config, "ENABLE_CUDASIM", False))
@@ -38,12 +38,12 @@ def missing() -> str | None:
 
 
 def array_module() -> Any:
-    """Return CuPy, or NumPy where the card is simulated."""
+    """Return CuPy, or NumPy where the GPU is simulated."""
     return np if simulated() else importlib.import_module("cupy")
 
 
 def for_kernels(array: Array) -> Array:
-    """Wrap an array on the card for kernels, so that they do not wait for it: order is the streams' matter."""
+    """Wrap an array on the GPU for kernels, so that they do not wait for it: order is the streams' matter."""
     return array if simulated() else importlib.import_module("numba.cuda").as_cuda_array(array, sync=False)
 
 
@@ -61,7 +61,7 @@ def to_host(array: Array) -> Any:
 
 
 def free_memory() -> float:
-    """Return the bytes of the card that may be taken; CUPY_GPU_MEMORY_LIMIT, CuPy's own variable, can set fewer."""
+    """Return the bytes of the GPU that may be taken; CUPY_GPU_MEMORY_LIMIT, CuPy's own variable, can set fewer."""
     if simulated():
         return np.inf
     cupy = array_module()
@@ -72,7 +72,7 @@ def free_memory() -> float:
 
 
 def pinned_memory(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return an array in the machine's memory that the card reads and writes on its own, if the system grants one."""
+    """Return an array in the machine's memory that the GPU reads and writes on its own, if the system grants one."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if simulated() or size == 0:
         return np.empty(shape, dtype)

@@ -1,4 +1,4 @@
-"""The engine on a graphics card: labels live there or pass over it, and sums of the size of the workers come back."""
+"""The engine on a GPU: labels live there or pass over it, and sums of the size of the workers come back."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
-from crowdassay.engines.gather import Wanted, take
+from crowdassay.engines.gather import ItemSelection, take
 from crowdassay.engines.gpu.device import Array, array_module, for_kernels, launch, to_host
 from crowdassay.engines.gpu.gather import gather
 from crowdassay.engines.gpu.layout import Group, Layout, lay_out
 from crowdassay.engines.gpu.listing import Listing, list_items
-from crowdassay.engines.gpu.store import OnCard, choose_store
+from crowdassay.engines.gpu.store import OnGpu, choose_store
 from crowdassay.engines.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
-from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 
@@ -29,10 +29,10 @@ FINER = 2.0**20  # units of the small weights, see `crowdassay.engines.kernels.g
 
 
 class GpuEngine:
-    """Sweep labels on a graphics card, in single precision with sums in fixed point; see `crowdassay.engines.kernels.gpu`.
+    """Sweep labels on a GPU, in single precision with sums in fixed point; see `crowdassay.engines.kernels.gpu`.
 
     The answer does not change from run to run, nor with where the labels are: `crowdassay.engines.gpu.store`. Arrays go in and
-    come out where they are: NumPy's in the machine's memory, CuPy's on the card.
+    come out where they are: NumPy's in the machine's memory, CuPy's on the GPU.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class GpuEngine:
     """
 
     labels: Labels | None = None
-    few = False
-    can = frozenset({Ability.WEIGHTS, Ability.CARD, Ability.POOL})
+    gathered = False
+    can = frozenset({Ability.WEIGHTS, Ability.GPU, Ability.POOL})
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class GpuEngine:
 
     @classmethod
     def of(cls, labels: Labels, **options: Any) -> Self:
-        """Lay labels out for the card."""
+        """Lay labels out for the GPU."""
         engine = cls(
             labels.worker, labels.label, labels.starts, labels.n_workers, labels.n_classes, gold=labels.gold, **options
         )
@@ -112,22 +112,22 @@ class GpuEngine:
             counts = counts + np.bincount(known[known >= 0], minlength=self.n_classes)
         return counts
 
-    def gather(self, wanted: Wanted) -> Labels:
-        """Return the labels of a few items; of arrays on the card, without names."""
+    def gather(self, selection: ItemSelection) -> Labels:
+        """Return the labels of a few items; of arrays on the GPU, without names."""
         if self.labels is not None:
-            return take(self.labels, wanted.rows(self.labels, 0))
-        return gather(self.layout, self._gold, wanted, self.n_classes, self.xp)
+            return take(self.labels, selection.rows(self.labels, 0))
+        return gather(self.layout, self._gold, selection, self.n_classes, self.xp)
 
-    def hold(self, weights: FloatArray) -> None:
+    def set_weights(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = self._in_groups(weights, np.float32)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:
-        """Forget the items' coordinates; they are not given back to the card, which finds them anew."""
+        """Forget the items' coordinates; they are not given back to the GPU, which finds them anew."""
         self._state = None
 
     def keep_items(self) -> None:
-        """The card always keeps the items' coordinates between sweeps."""
+        """The GPU always keeps the items' coordinates between sweeps."""
 
     def coordinates(self, model: Model) -> FloatArray:
         """Return the items' coordinates of the last sweep, (n_items, size)."""
@@ -240,8 +240,10 @@ class GpuEngine:
         from crowdassay.engines.kernels.gpu import make_solver  # noqa: PLC0415  numba loads on first use
 
         free, shape = contrasts(basis)
-        light = n_classes > 2 and is_light(model, self._longest)  # two classes have one equation each, solved at once
-        tolerance = max(self.item_tolerance, item_tol) if light else self.item_tolerance
+        weak_items = n_classes > 2 and has_weak_items(
+            model, self._longest
+        )  # two classes have one equation each, solved at once
+        tolerance = max(self.item_tolerance, item_tol) if weak_items else self.item_tolerance
         exact = xp.clip(log_odds(tables), -CLAMP, CLAMP)
         rounded = xp.exp(exact).astype(np.float32)
         item = (for_kernels(xp.asarray(shape)), np.float32(model.beta), steps, np.float32(tolerance))
@@ -249,7 +251,7 @@ class GpuEngine:
         scale = 2.0 ** (30 - math.ceil(math.log2(self.layout.busiest)))  # a place's sum of differences in 32 bits
         sums = xp.zeros(self.layout.n_places * (n_values // 2), np.int64)
         objective, totals = self._pass(
-            lambda team, kept: make_solver(n_classes, basis.size, free, light, team, kept), rounded,
+            lambda team, kept: make_solver(n_classes, basis.size, free, weak_items, team, kept), rounded,
             n_values, log_prior, weights, scale, sums, posterior, item, self._item_state(basis.size),
         )  # fmt: skip
         places = unpack(xp, sums).reshape(-1, n_classes, n_classes - 1)
@@ -315,8 +317,8 @@ class GpuEngine:
 
     @cached_property
     def _listing(self) -> Listing | None:
-        """Which items each worker has labelled; only where all labels are on the card."""
-        if not isinstance(self.store, OnCard):
+        """Which items each worker has labelled; only where all labels are on the GPU."""
+        if not isinstance(self.store, OnGpu):
             return None
         return list_items(self.xp, self.layout, self.layout.code_counts, self.n_classes)
 

@@ -1,4 +1,4 @@
-"""Take the labels of a few items back from a graphics card."""
+"""Take the labels of a few items back from a GPU."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.engines.gather import Wanted
+from crowdassay.engines.gather import ItemSelection
 from crowdassay.engines.gpu.device import Array, to_host
 from crowdassay.engines.gpu.layout import Group, Layout
 from crowdassay.labels.labels import Labels
 
 
-def gather(layout: Layout, gold: list[Array] | None, wanted: Wanted, n_classes: int, xp: Any) -> Labels:
-    """Return the wanted items in their order, without names of items, workers and classes.
+def gather(layout: Layout, gold: list[Array] | None, selection: ItemSelection, n_classes: int, xp: Any) -> Labels:
+    """Return the selected items in their order, without names of items, workers and classes.
 
     Parameters
     ----------
     layout : Layout
     gold : list of array, optional
         Known classes of each group's items, -1 where unknown.
-    wanted : Wanted
+    selection : ItemSelection
     n_classes : int
     xp : module
         CuPy, or NumPy in the simulator.
     """
-    marked = None if wanted.workers is None else layout.by_place(xp.asarray(wanted.workers), xp)
+    marked = None if selection.workers is None else layout.by_place(xp.asarray(selection.workers), xp)
     numbers, lengths, codes, known = [], [], [], []
     for at, group in enumerate(layout.groups):
         in_order = isinstance(group.items, slice)
         items = xp.arange(group.items.start, group.items.stop) if in_order else xp.asarray(group.items)
         chosen = xp.zeros(group.n_items, bool)
-        if wanted.known and gold is not None:
+        if selection.known and gold is not None:
             chosen |= xp.asarray(gold[at]).ravel() >= 0
-        if wanted.step:
-            chosen |= items % wanted.step == 0
+        if selection.step:
+            chosen |= items % selection.step == 0
         if marked is not None:
             chosen |= _labelled_by(group, marked, n_classes, xp)
         rows = to_host(xp.flatnonzero(chosen))

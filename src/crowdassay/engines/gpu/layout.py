@@ -1,7 +1,7 @@
-"""How labels lie for a graphics card: items of equal length together, label by label; long items one after the other.
+"""How labels lie for a GPU: items of equal length together, label by label; long items one after the other.
 
 Labels are taken in blocks of items and leave in groups of bounded size, so that neither their source nor the groups have to be
-on the card: `crowdassay.engines.gpu.store`. The groups are the same in either case, and with them every sum.
+on the GPU: `crowdassay.engines.gpu.store`. The groups are the same in either case, and with them every sum.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from crowdassay.engines.gpu.device import to_host
 
 Array = Any
-"""An array on the card, or of NumPy in the simulator."""
+"""An array on the GPU, or of NumPy in the simulator."""
 Keep = Callable[[Array], Array]
 
 LEAST_CAP = 512  # labels up to which a worker has one place
 LABELS_AT_A_TIME = 1 << 24  # labels taken at a time
 GROUP = 1 << 28  # bytes of labels, coordinates and probabilities that a group has at most, if it can be
-LEAST_ITEMS = 1 << 20  # that a group may have even so: fewer would not keep a card busy
+LEAST_ITEMS = 1 << 20  # that a group may have even so: fewer would not keep a GPU busy
 LONG = 1024  # labels from which an item gets a large block of threads
 TEAMS = (32, 256)  # threads of a block for an item of middle length, and for a long one
 
@@ -118,9 +118,9 @@ def lay_out(
     tally : callable
         Adds to counts how often each code occurs: codes, counts.
     keep : callable
-        Takes an array of a group from the card to where it is to stay.
+        Takes an array of a group from the GPU to where it is to stay.
     worker, label : array of shape (n_labels,)
-        Item by item; on the card or not.
+        Item by item; on the GPU or not.
     starts : array of shape (n_items + 1,), or int
         Where each item begins; or the number of labels that every item has.
     n_workers, n_classes : int

@@ -1,4 +1,4 @@
-"""Which items each worker has labelled, and how: so that a card can add up without a write for every label and class."""
+"""Which items each worker has labelled, and how: so that a GPU can add up without a write for every label and class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where groups of items are between sweeps: on the card, or in the machine's memory, from which they pass over the card."""
+"""Where groups of items are between sweeps: on the GPU, or in the machine's memory, from which they pass over the GPU."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from crowdassay.engines.gpu.device import Array, array_module, free_memory, pinn
 from crowdassay.engines.gpu.layout import LABELS_AT_A_TIME, group_bytes, item_bytes
 from crowdassay.errors import DataError
 
-SLOTS = 3  # groups on the card at a time: one arrives, one is computed, one leaves
+SLOTS = 3  # groups on the GPU at a time: one arrives, one is computed, one leaves
 ALIGNED = 512  # bytes
 VECTORS = 40  # of the size of the workers' coordinates that an optimiser keeps
 
 Visit = Iterator[tuple[int, dict[str, Array], Any]]
 
 
-class OnCard:
-    """Groups that stay on the card."""
+class OnGpu:
+    """Groups that stay on the GPU."""
 
     def __init__(self) -> None:
         self.xp = array_module()
 
     def keep(self, array: Array) -> Array:
-        """Keep an array that is on the card."""
+        """Keep an array that is on the GPU."""
         return array
 
     def bring(self, array: Array) -> Array:
@@ -37,17 +37,17 @@ class OnCard:
         return self.xp.empty(shape, np.float32)
 
     def visit(self, groups: Sequence[dict[str, Array]], written: tuple[str, ...]) -> Visit:
-        """Yield the number of every group, its arrays on the card and the stream to compute in."""
+        """Yield the number of every group, its arrays on the GPU and the stream to compute in."""
         del written
         for number, arrays in enumerate(groups):
             yield number, arrays, None
 
 
 class InMemory:
-    """Groups that stay in the machine's memory; three at a time pass over the card.
+    """Groups that stay in the machine's memory; three at a time pass over the GPU.
 
     Each of three streams takes a group in, computes and takes back what was written, so that copies both ways and sums run at
-    the same time. The sums wait for each other: their order is the same as with everything on the card.
+    the same time. The sums wait for each other: their order is the same as with everything on the GPU.
     """
 
     xp = np
@@ -58,7 +58,7 @@ class InMemory:
         self.streams: list[Any] = [None if simulated() else self.card.cuda.Stream() for _ in range(SLOTS)]
 
     def keep(self, array: Array) -> Array:
-        """Bring an array from the card."""
+        """Bring an array from the GPU."""
         kept = pinned_memory(array.shape, array.dtype)
         kept[...] = to_host(array)
         return kept
@@ -72,7 +72,7 @@ class InMemory:
         return pinned_memory(shape, np.float32)
 
     def visit(self, groups: Sequence[dict[str, Array]], written: tuple[str, ...]) -> Visit:
-        """Yield the number of every group, its arrays on the card and the stream to compute in."""
+        """Yield the number of every group, its arrays on the GPU and the stream to compute in."""
         room = max(sum(_room(array) for array in arrays.values()) for arrays in groups)
         slots = [self.card.empty(room, np.uint8) for _ in range(min(SLOTS, len(groups)))]
         computed = None
@@ -98,11 +98,11 @@ class InMemory:
 
 def choose_store(
     n_labels: int, n_items: int, n_workers: int, n_classes: int, announce: Callable[[str], None] | None = None
-) -> OnCard | InMemory:
-    """Keep groups on the card if they fit, else in memory; refuse worker tables that do not fit, with the estimate."""
+) -> OnGpu | InMemory:
+    """Keep groups on the GPU if they fit, else in memory; refuse worker tables that do not fit, with the estimate."""
     free = free_memory()
     if memory_needed(n_labels, n_items, n_workers, n_classes) <= free:
-        return OnCard()
+        return OnGpu()
     needed = memory_streamed(n_workers, n_classes)
     if needed > free:
         raise DataError(
@@ -115,7 +115,7 @@ def choose_store(
 
 
 def memory_needed(n_labels: int, n_items: int, n_workers: int, n_classes: int) -> int:
-    """Return about how many bytes of the card a fit takes with all labels on it.
+    """Return about how many bytes of the GPU a fit takes with all labels on it.
 
     Labels as they are laid out; which item stands where, its coordinates and probabilities; what workers need.
 
@@ -127,7 +127,7 @@ def memory_needed(n_labels: int, n_items: int, n_workers: int, n_classes: int) -
 
 
 def memory_streamed(n_workers: int, n_classes: int) -> int:
-    """Return about how many bytes of the card a fit takes at the least: what workers need, and the groups that pass.
+    """Return about how many bytes of the GPU a fit takes at the least: what workers need, and the groups that pass.
 
     >>> round(memory_streamed(10**6, 2) / 1e9, 1)
     1.7

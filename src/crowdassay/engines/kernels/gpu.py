@@ -1,4 +1,4 @@
-r"""The sweep on a graphics card: an item is a thread, or a block of threads where it has many labels.
+r"""The sweep on a GPU: an item is a thread, or a block of threads where it has many labels.
 
 The same mathematics as `crowdassay.engines.kernels.compiled`, in single precision and in coordinates without redundancy: a row
 of a table is K - 1 odds against its first entry. Three facts, measured on an H200, shape the rest. A gather costs the same for
@@ -179,7 +179,7 @@ def make_collector(n_classes: int) -> Any:
     """Return the kernel that adds the class weights of the items that each code has labelled.
 
     The same sums as those of `make_counter`, without an addition to memory for every label and class: ``lanes`` threads read
-    the items of a code and add up on their own. It needs all labels on the card, and pays from three classes on.
+    the items of a code and add up on their own. It needs all labels on the GPU, and pays from three classes on.
     """
     K, load_row = n_classes, make_loader(n_classes)
 
@@ -209,13 +209,13 @@ def make_collector(n_classes: int) -> Any:
 
 
 @lru_cache(maxsize=64)
-def make_solver(n_classes: int, size: int, free: bool, light: bool, team: bool, kept_rows: bool) -> Any:
+def make_solver(n_classes: int, size: int, free: bool, weak_items: bool, team: bool, kept_rows: bool) -> Any:
     r"""Return the kernel that fits every item on its own and adds its worker gradient.
 
     A table has a row for every place: for each true class K - 1 odds of the observed class against the first. An item has
     ``size`` coordinates, and ``contrasts`` (n_classes, K - 1, size) turns them into log odds. With ``free``, the nominal
     structure, the coordinates are the log odds u themselves, :math:`|\tau|^2 = \sum_c u_c'(I - 1/K)u_c`, and Newton's
-    equations fall into K small systems; with ``light`` these are not solved, and the step goes along the gradient of
+    equations fall into K small systems; with ``weak_items`` these are not solved, and the step goes along the gradient of
     :math:`\tau` divided by the mean curvature, as in `crowdassay.engines.kernels.weak_items`. With ``kept_rows`` the rows of
     an item's workers are kept in shared memory.
     """
@@ -443,7 +443,7 @@ def make_solver(n_classes: int, size: int, free: bool, light: bool, team: bool, 
                 if packed != 0:
                     cuda.atomic.add(sums, target + q, packed)
 
-    advance = climb if light else newton
+    advance = climb if weak_items else newton
 
     @kernel
     def solve(codes, starts, n, n_items, table, log_prior, mode, gold, given, scale, sums, partial, posterior,
@@ -471,7 +471,7 @@ def make_solver(n_classes: int, size: int, free: bool, light: bool, team: bool, 
                 phi[r] = state[r, item] if len(state) > 0 else ZERO
             fixed = fix(item, mode, gold, given, codes, base, stride, length, weights)
             value, part, least = real(0.0), ZERO, NO_WEIGHT
-            if light:  # a class of less weight could raise the objective by a twentieth of the tolerance
+            if weak_items:  # a class of less weight could raise the objective by a twentieth of the tolerance
                 least = max(least, math.sqrt(TWENTIETH * tolerance * beta) / np.float32(max(length, 1)))
             for attempt in range(max_steps):
                 trial = evaluate(codes, base, stride, length, table, kept, scratch, contrasts, log_prior, beta, fixed, phi,

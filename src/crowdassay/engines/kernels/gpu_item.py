@@ -1,4 +1,4 @@
-"""Functions of one item that the kernels for a graphics card share."""
+"""Functions of one item that the kernels for a GPU share."""
 
 from __future__ import annotations
 

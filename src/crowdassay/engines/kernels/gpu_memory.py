@@ -1,4 +1,4 @@
-"""Loads of several floats at once from a card's memory, which numba does not offer."""
+"""Loads of several floats at once from a GPU's memory, which numba does not offer."""
 
 from __future__ import annotations
 

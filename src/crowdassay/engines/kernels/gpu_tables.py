@@ -1,4 +1,4 @@
-"""Tables as the kernels for a graphics card want them, and sums as they leave them; NumPy's arrays or CuPy's alike."""
+"""Tables as the kernels for a GPU want them, and sums as they leave them; NumPy's arrays or CuPy's alike."""
 
 from __future__ import annotations
 

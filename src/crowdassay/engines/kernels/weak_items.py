@@ -1,4 +1,4 @@
-r"""The pass of the nominal model where items are light: few labels against a strong penalty, as on large data.
+r"""The pass of the nominal model where items are weak: few labels against a strong penalty, as on large data.
 
 With :math:`\beta` well above the number of an item's labels, its tables :math:`\tau` are small and the item's problem is close
 to a parabola of curvature :math:`\beta` in every direction. A step along the gradient divided by the mean curvature then
@@ -28,7 +28,7 @@ COUPLED = 0.1  # share of a step's promise up to which what it does to the class
 
 @_inline
 def _exp(classes, x, out):
-    """Write exp(x), to the last digit but one by a few terms where all x are as small as light items have them."""
+    """Write exp(x), to the last digit but one by a few terms where all x are as small as weak items have them."""
     largest = 0.0
     for k in range(len(classes)):
         largest = max(largest, abs(x[k]))
@@ -213,7 +213,7 @@ def _project(active, tau, columns, coordinates):
 
 
 @_jit
-def solve_light_items(classes, starts, workers, labels, cells, gold, first, last, log_p, p, p_by_label, spreads, log_prior,
+def solve_weak_items(classes, starts, workers, labels, cells, gold, first, last, log_p, p, p_by_label, spreads, log_prior,
                       beta, mode, given, max_steps, tolerance, columns, average, state, difficulty, sums, totals,
                       posterior):  # fmt: skip
     r"""Fit every item of [first, last) on its own, add its worker sums and return the objective.

@@ -15,13 +15,13 @@ from crowdassay.engines.kernels.count import SMALLEST, weigh_by_logs
 
 
 @_jit
-def solve_light_pairs(  # noqa: PLR0915  one function, since two dozen numbers would have to be handed to another
+def solve_weak_pairs(  # noqa: PLR0915  one function, since two dozen numbers would have to be handed to another
                       starts, workers, labels, gold, first, last, log_p, second, log_prior, beta, given, max_steps, tolerance,
                       average, state, difficulty, sums, totals, posterior):  # fmt: skip
     """Fit every item of [first, last) on its own, add its worker sums and return the objective.
 
     ``second`` (n_workers, true) is the workers' probability of the second answer. Added to ``sums`` (n_workers, true) are
-    observed minus expected second answers. ``average``, ``state`` and ``difficulty`` are as in `solve_light_items`, but the
+    observed minus expected second answers. ``average``, ``state`` and ``difficulty`` are as in `solve_weak_items`, but the
     state is t.
     """
     longest = 0

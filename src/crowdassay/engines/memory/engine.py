@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import FEW_CELLS, GATHERED_LABELS, Ability, Counts, Sums, Weights
-from crowdassay.engines.gather import Wanted, take
+from crowdassay.engines.gather import ItemSelection, take
 from crowdassay.engines.kernels import small
-from crowdassay.engines.memory.weak_items import Aside, ItemCoordinates, average_worker, is_light, sweep_light
+from crowdassay.engines.memory.weak_items import ItemCoordinates, ItemOutputs, average_worker, has_weak_items, sweep_weak_items
 from crowdassay.errors import ParameterError
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.votes import shares, tally
@@ -50,7 +50,7 @@ class LocalEngine:
     warm : bool, optional
         Keep each item's coordinates between sweeps, ``n_items * rank`` numbers. Without, items start from zero each time. By
         default they are kept where the labels are few.
-    few : bool, optional
+    gathered : bool, optional
         See `crowdassay.engines.base.Engine`; by default they are up to `GATHERED_LABELS`.
     item_tolerance : float
         An item stops when a Newton step promises to raise the objective by less than half of this.
@@ -69,7 +69,7 @@ class LocalEngine:
         *,
         threads: int | None = None,
         warm: bool | None = None,
-        few: bool | None = None,
+        gathered: bool | None = None,
         item_tolerance: float = 1e-10,
         item_steps: int = 100,
         announce: Callable[[str], None] | None = None,
@@ -79,9 +79,9 @@ class LocalEngine:
         self.n_items, self.n_workers = labels.n_items, labels.n_workers
         self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
         self.labels, self.announce = labels, announce
-        self.few = labels.n_labels <= GATHERED_LABELS if few is None else few
-        self._in_numpy = self.few and labels.n_labels <= small.FEW_LABELS  # without a wait for the compiler
-        self.warm, self._kept = (self.few if warm is None else warm), bool(warm)
+        self.gathered = labels.n_labels <= GATHERED_LABELS if gathered is None else gathered
+        self._in_numpy = self.gathered and labels.n_labels <= small.FEW_LABELS  # without a wait for the compiler
+        self.warm, self._kept = (self.gathered if warm is None else warm), bool(warm)
         self.threads = threads or available_cores()
         self.item_tolerance, self.item_steps = item_tolerance, item_steps
         self._given = np.zeros((1, self.n_classes))
@@ -90,11 +90,11 @@ class LocalEngine:
         self._compiled: set[str] = set()
         self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
 
-    def gather(self, wanted: Wanted) -> Labels:
+    def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items."""
-        return take(self.labels, wanted.rows(self.labels, 0))
+        return take(self.labels, selection.rows(self.labels, 0))
 
-    def hold(self, weights: FloatArray) -> None:
+    def set_weights(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = np.ascontiguousarray(weights)
 
@@ -195,19 +195,19 @@ class LocalEngine:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         if model.item is None:
             return self._without_items(sigma, log_prior, weights)
-        if self._light(model):
-            return sweep_light(self, model, log_softmax(sigma), log_prior, weights, max(self.item_tolerance, item_tol))
+        if self._has_weak_items(model):
+            return sweep_weak_items(self, model, log_softmax(sigma), log_prior, weights, max(self.item_tolerance, item_tol))
         return Sums(*self._solve(model, sigma, log_prior, weights))
 
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
         """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
-        if self._light(model):
+        if self._has_weak_items(model):
             log_p, posterior = log_softmax(sigma), np.empty((self.n_items, self.n_classes))
             assert model.item is not None
             average = np.exp(log_softmax(average_worker(sigma, self.worker_counts)))  # whom most will ask about
-            aside = Aside(average, np.empty((0, model.item.size)), np.empty(self.n_items))
-            sums = sweep_light(self, model, log_p, log_prior, Weights.FREE, self.item_tolerance, posterior, aside)
-            self._judged = log_p, log_prior, (average, aside.difficulty)
+            outputs = ItemOutputs(average, np.empty((0, model.item.size)), np.empty(self.n_items))
+            sums = sweep_weak_items(self, model, log_p, log_prior, Weights.FREE, self.item_tolerance, posterior, outputs)
+            self._judged = log_p, log_prior, (average, outputs.difficulty)
             return sums, posterior
         return self._e_step(model, sigma, log_prior, self.item_steps)
 
@@ -218,8 +218,8 @@ class LocalEngine:
         return self._e_step(model, sigma, log_prior, 1, weights)
 
     def coordinates(self, model: Model) -> FloatArray:
-        """Return the items' coordinates of the last pass that kept them, (n_items, size), or light ones to be computed."""
-        if self._light(model) and self._judged is not None:
+        """Return the items' coordinates of the last pass that kept them, (n_items, size), or weak ones to be computed."""
+        if self._has_weak_items(model) and self._judged is not None:
             log_p, log_prior, seen = self._judged
             coordinates = ItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
             return cast(FloatArray, coordinates)
@@ -278,13 +278,13 @@ class LocalEngine:
             compiled.floored_exp(sigma, exp_sigma)
         return self._run("solve", block)
 
-    def _light(self, model: Model) -> bool:
+    def _has_weak_items(self, model: Model) -> bool:
         """Whether items go without coordinates between sweeps, their tables staying small.
 
         Few items of few classes keep theirs: a pass takes no time, and one kernel less is compiled.
         """
-        spared = self.few and self.n_labels * self.n_classes**2 <= FEW_CELLS
-        return not self._kept and not (self.warm and spared) and is_light(model, self._longest)
+        spared = self.gathered and self.n_labels * self.n_classes**2 <= FEW_CELLS
+        return not self._kept and not (self.warm and spared) and has_weak_items(model, self._longest)
 
     @cached_property
     def _longest(self) -> int:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class MemoryPlace:
     """Hold labels in memory.
 
     Attributes
@@ -32,7 +32,7 @@ class Memory:
     truth_counts : dict, optional
         See `Facts.truth`.
     threads : int, optional
-    origin : Holder, optional
+    origin : Place, optional
         Where the labels were gathered from, since they are few; tables go back there.
     """
 
@@ -44,9 +44,9 @@ class Memory:
     in_memory: ClassVar[bool] = True
 
     @property
-    def place(self) -> str:
-        """What the place is called."""
-        return "local" if self.origin is None else str(self.origin.place)
+    def engine_name(self) -> str:
+        """The name after ``--engine``."""
+        return "local" if self.origin is None else self.origin.engine_name
 
     @property
     def writes(self) -> bool:
@@ -71,9 +71,9 @@ class Memory:
             labels.frame,
         )
 
-    def engine(self, *, few: bool, announce: Callable[[str], None] | None = None) -> Engine:
+    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
         """Return an engine that sweeps these labels."""
-        return LocalEngine(self.labels, few=few, threads=self.threads, announce=announce)
+        return LocalEngine(self.labels, gathered=gathered, threads=self.threads, announce=announce)
 
     def gather(self) -> Block:
         """Return all labels as one block."""

@@ -1,4 +1,4 @@
-"""Sweeps over items that are light: few labels each against a strong penalty, as on large data; see
+"""Sweeps over items that are weak: few labels each against a strong penalty, as on large data; see
 `crowdassay.engines.kernels.weak_items`.
 
 Such items carry nothing from sweep to sweep. Their coordinates are not even kept in the end, since on large data they would
@@ -24,7 +24,7 @@ LONGEST_ITEM = 128  # labels of an item up to which its likelihood, as a product
 
 
 @dataclass(frozen=True, eq=False)
-class Aside:
+class ItemOutputs:
     """What a pass can write down about the items besides their posteriors.
 
     Attributes
@@ -45,12 +45,12 @@ def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
     return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)
 
 
-def is_light(model: Model, longest: int) -> bool:
+def has_weak_items(model: Model, longest: int) -> bool:
     """Tell whether items of at most ``longest`` labels have so strong a penalty that their own tables stay small."""
     return model.item is not None and longest <= min(0.5 * model.beta, LONGEST_ITEM) and model.item.free
 
 
-def sweep_light(
+def sweep_weak_items(
     engine: LocalEngine,
     model: Model,
     log_p: FloatArray,
@@ -58,20 +58,20 @@ def sweep_light(
     weights: Weights,
     tolerance: float,
     posterior: FloatArray | None = None,
-    aside: Aside | None = None,
+    outputs: ItemOutputs | None = None,
 ) -> Sums:
     """Fit every item at the workers' log probabilities ``log_p`` (n_workers, n_classes, n_classes) and return the sums.
 
-    Filled if given are ``posterior`` (n_items, n_classes) and what is asked for aside.
+    Filled if given are ``posterior`` (n_items, n_classes) and what `ItemOutputs` asks for.
     """
-    from crowdassay.engines.kernels import weak_items as light  # noqa: PLC0415  numba loads on first use
+    from crowdassay.engines.kernels import weak_items  # noqa: PLC0415  numba loads on first use
 
     data, basis, n_classes = engine.labels, model.item, engine.n_classes
     assert basis is not None
     posterior = np.empty((0, n_classes)) if posterior is None else posterior
-    aside = aside or Aside(np.empty((n_classes, n_classes)), np.empty((0, basis.size)), np.empty(0))
+    outputs = outputs or ItemOutputs(np.empty((n_classes, n_classes)), np.empty((0, basis.size)), np.empty(0))
     if n_classes == 2 and weights == Weights.FREE:
-        return _sweep_pairs(engine, model, log_p, log_prior, tolerance, posterior, aside)
+        return _sweep_pairs(engine, model, log_p, log_prior, tolerance, posterior, outputs)
     p = np.exp(log_p)
     p_by_label = np.ascontiguousarray(p.transpose(0, 2, 1)).reshape(-1, n_classes)
     spreads = (1.0 - np.einsum("ick,ick->ic", p, p)) / (n_classes - 1)
@@ -79,14 +79,14 @@ def sweep_light(
 
     def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
         return float(
-            light.solve_light_items(
+            weak_items.solve_weak_items(
                 engine.classes, data.starts, worker, label, engine.cells, data.gold, first, last, log_p, p,
                 p_by_label, spreads, log_prior, model.beta, int(weights), engine._given, engine.item_steps, tolerance,
-                basis.columns, aside.average, aside.coordinates, aside.difficulty, sums, totals, posterior,
+                basis.columns, outputs.average, outputs.coordinates, outputs.difficulty, sums, totals, posterior,
             )
         )  # fmt: skip
 
-    objective, sums, totals = engine._run("light", block, (n_classes, n_classes + 1))
+    objective, sums, totals = engine._run("weak items", block, (n_classes, n_classes + 1))
     p *= sums[:, :, -1:]
     return Sums(objective, sums[:, :, :-1] - p, totals)
 
@@ -98,30 +98,30 @@ def _sweep_pairs(
     log_prior: FloatArray,
     tolerance: float,
     posterior: FloatArray,
-    aside: Aside,
+    outputs: ItemOutputs,
 ) -> Sums:
-    from crowdassay.engines.kernels import weak_pairs as light_pair  # noqa: PLC0415  numba loads on first use
+    from crowdassay.engines.kernels import weak_pairs  # noqa: PLC0415  numba loads on first use
 
     data, second = engine.labels, np.exp(log_p[:, :, 1])
     assert model.item is not None
 
     def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
         return float(
-            light_pair.solve_light_pairs(
+            weak_pairs.solve_weak_pairs(
                 data.starts, data.worker, data.label, data.gold, first, last, log_p, second, log_prior, model.beta,
-                engine._given, engine.item_steps, tolerance, aside.average, aside.coordinates, aside.difficulty,
+                engine._given, engine.item_steps, tolerance, outputs.average, outputs.coordinates, outputs.difficulty,
                 sums, totals, posterior,
             )
         )  # fmt: skip
 
-    objective, sums, totals = engine._run("light pairs", block, (2,), engine._counted)
-    aside.coordinates[:] *= np.diff(model.item.columns[:, :, 0], axis=1)[:, 0]  # from half the difference to coordinates
+    objective, sums, totals = engine._run("weak pairs", block, (2,), engine._counted)
+    outputs.coordinates[:] *= np.diff(model.item.columns[:, :, 0], axis=1)[:, 0]  # from half the difference to coordinates
     return Sums(objective, np.stack([-sums, sums], axis=2), totals)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemCoordinates:
-    """The coordinates of light items, an array of shape (n_items, size) that is computed when it is read.
+    """The coordinates of weak items, an array of shape (n_items, size) that is computed when it is read.
 
     Attributes
     ----------
@@ -163,9 +163,9 @@ class ItemCoordinates:
         """Return the probability that a worker with the probabilities ``average`` gets each item wrong, (n_items,)."""
         if self.seen is not None and np.array_equal(self.seen[0], average):
             return self.seen[1]
-        aside = Aside(average, np.empty((0, self.shape[1])), np.empty(len(self)))
-        self._sweep(self.labels, aside)
-        return aside.difficulty
+        outputs = ItemOutputs(average, np.empty((0, self.shape[1])), np.empty(len(self)))
+        self._sweep(self.labels, outputs)
+        return outputs.difficulty
 
     def _compute(self, first: int, last: int) -> FloatArray:
         whole, starts = self.labels, self.labels.starts[first : last + 1]
@@ -179,12 +179,12 @@ class ItemCoordinates:
             whole.classes,
             whole.gold[first:last],
         )
-        aside = Aside(np.empty((whole.n_classes,) * 2), np.zeros((last - first, self.shape[1])), np.empty(0))
-        self._sweep(labels, aside)
-        return aside.coordinates
+        outputs = ItemOutputs(np.empty((whole.n_classes,) * 2), np.zeros((last - first, self.shape[1])), np.empty(0))
+        self._sweep(labels, outputs)
+        return outputs.coordinates
 
-    def _sweep(self, labels: Labels, aside: Aside) -> None:
+    def _sweep(self, labels: Labels, outputs: ItemOutputs) -> None:
         from crowdassay.engines.memory.engine import LocalEngine  # noqa: PLC0415  it imports this file
 
         engine = LocalEngine(labels, warm=False, threads=self.threads)
-        sweep_light(engine, self.model, self.log_p, self.log_prior, Weights.FREE, self.tolerance, aside=aside)
+        sweep_weak_items(engine, self.model, self.log_p, self.log_prior, Weights.FREE, self.tolerance, outputs=outputs)

@@ -107,7 +107,7 @@ def encode_frame(
     allow_drops: bool = False,
     partitions: int | None = None,
     spool: str | None = None,
-    tables: float = 66.0,
+    worker_arrays: float = 66.0,
     source: str = "Spark frame",
 ) -> SparkLabels:
     """Encode a frame with one row for each label.
@@ -133,8 +133,8 @@ def encode_frame(
     spool : str, optional
         A folder that driver and executors reach. The blocks are written there as Parquet and read back, which cuts their
         history, and stay there until `SparkLabels.close`; without, Spark keeps them in memory and on local disks.
-    tables : float
-        How many arrays of the size workers x classes^2 the driver is going to hold at a time, as `Estimator.tables` says.
+    worker_arrays : float
+        How many arrays of the size workers x classes^2 the driver holds at a time, as `Estimator.memory_tables` says.
     source : str
         What to call the frame.
     """
@@ -160,7 +160,7 @@ def encode_frame(
         )
     schema = {field.name: field.dataType.simpleString() for field in plain.schema.fields}
     kept = plain.filter("item is not null and worker is not null and label is not null")
-    workers, worker_counts = list_workers(kept, len(class_values), tables)
+    workers, worker_counts = list_workers(kept, len(class_values), worker_arrays)
     n_labels = int(worker_counts.sum())
     n_partitions = partitions or default_partitions(n_labels, slots(spark))
     coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)
@@ -275,15 +275,15 @@ def count_labels(plain: Any, spark: Any) -> tuple[pa.Array, IntArray, dict[str, 
     return values, table["kept"].to_numpy(), {reason: count for reason, count in dropped.items() if count}
 
 
-def list_workers(kept: Any, n_classes: int, tables: float) -> tuple[pa.Array, IntArray]:
+def list_workers(kept: Any, n_classes: int, worker_arrays: float) -> tuple[pa.Array, IntArray]:
     """Return the workers in ascending order and how many labels each gave, or say that their tables are too large."""
     workers = kept.groupBy("worker").count()
     table = run(workers.limit(FEW_WORKERS + 1).toArrow)
     if len(table) > FEW_WORKERS:
-        check_driver(run(workers.count), n_classes, tables, kept.sparkSession)
+        check_driver(run(workers.count), n_classes, worker_arrays, kept.sparkSession)
         table = run(workers.toArrow)
     else:
-        check_driver(len(table), n_classes, tables, kept.sparkSession)
+        check_driver(len(table), n_classes, worker_arrays, kept.sparkSession)
     table = table.sort_by("worker")
     return _array(table["worker"]), table["count"].to_numpy().astype(np.int64)
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Ability, Counts, Sums, Weights
-from crowdassay.engines.gather import Wanted, join
-from crowdassay.engines.memory.weak_items import is_light
+from crowdassay.engines.gather import ItemSelection, join
+from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.engines.spark.copies import MISSING, FromCopies, LeaveCopies
 from crowdassay.engines.spark.data import SparkLabels
 from crowdassay.engines.spark.session import is_connect, run
@@ -55,7 +55,7 @@ class SparkEngine:
         Size of all partitions' sums up to which the driver adds them.
     """
 
-    few = False
+    gathered = False
     can: frozenset[Ability] = frozenset()
     xp = np
 
@@ -88,15 +88,15 @@ class SparkEngine:
     ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         if model.item is not None:
-            light = is_light(model, self.data.longest)
-            return Sums(*self._run(Sweep(sigma, log_prior, weights, model, light=light, item_tol=item_tol)))
+            weak_items = has_weak_items(model, self.data.longest)
+            return Sums(*self._run(Sweep(sigma, log_prior, weights, model, weak_items=weak_items, item_tol=item_tol)))
         log_p = log_softmax(sigma)
         sums = self.count(log_p, log_prior, weights)
         return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
 
-    def gather(self, wanted: Wanted) -> Labels:
+    def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items of all blocks, on the driver; steps are counted within blocks."""
-        task = Gather(wanted, self.n_workers, self.n_classes)
+        task = Gather(selection, self.n_workers, self.n_classes)
         rows = sorted(rows_of(run(lambda: self._codes.mapInArrow(task, GATHERED).toArrow()).to_batches()), key=block_number)
         names = {"workers": self.data.workers, "classes": self.data.classes}
         return join(block_labels(row, self.n_workers, self.n_classes, **names) for row in rows)

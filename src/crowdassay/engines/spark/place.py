@@ -30,11 +30,11 @@ BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Spark:
+class SparkPlace:
     """Hold labels in Spark."""
 
     data: SparkLabels
-    place: str = "spark"
+    engine_name: str = "spark"
     in_memory: bool = False
     writes: bool = True
 
@@ -48,7 +48,7 @@ class Spark:
             data.class_counts, data.report, data.truth, "spark",
         )  # fmt: skip
 
-    def engine(self, *, few: bool, announce: Callable[[str], None] | None = None) -> Engine:
+    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
         """Return an engine that sweeps these labels."""
         return SparkEngine(self.data)
 

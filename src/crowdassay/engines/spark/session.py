@@ -169,16 +169,16 @@ def explain(text: str) -> CrowdassayError:
     return DataError(f"Spark gave up: {told[0][:300]}")
 
 
-def check_driver(n_workers: int, n_classes: int, tables: float, spark: Any) -> None:
+def check_driver(n_workers: int, n_classes: int, worker_arrays: float, spark: Any) -> None:
     """Refuse before anything is fitted if the tables of the workers are too large for the driver."""
     table = 8 * n_workers * n_classes**2
     size = f"The tables of {n_workers:,} workers and {n_classes} classes take {shown_size(table)}"
     remedy = "leave out workers of very few labels, or merge rare classes"
     free = available_memory()
-    if free is not None and tables * table > free:
+    if free is not None and worker_arrays * table > free:
         raise DataError(
-            f"{size} each, and the driver holds about {tables:.0f} of them, {shown_size(tables * table)}, but has "
-            f"{shown_size(free)} free; take a driver with more memory or another method, {remedy}."
+            f"{size} each, and the driver holds about {worker_arrays:.0f} of them, {shown_size(worker_arrays * table)}, "
+            f"but has {shown_size(free)} free; take a driver with more memory or another method, {remedy}."
         )
     if is_connect(spark) and table > CONNECT_BYTES:
         raise DataError(f"{size}, and Spark Connect takes {shown_size(CONNECT_BYTES)}; take a classic session, or {remedy}.")

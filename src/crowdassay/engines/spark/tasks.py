@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Weights
 from crowdassay.engines.files.engine import BlockEngine
-from crowdassay.engines.gather import Wanted, take
+from crowdassay.engines.gather import ItemSelection, take
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 
@@ -48,7 +48,7 @@ class Sweep:
     weights : Weights
     model : Model or None
         None counts; a model fits its items.
-    light : bool
+    weak_items : bool
         Whether the items' tables stay small, see `crowdassay.engines.memory.weak_items`.
     item_tol : float
         See `Engine.sweep`.
@@ -60,7 +60,7 @@ class Sweep:
     log_prior: FloatArray
     weights: Weights
     model: Model | None
-    light: bool = False
+    weak_items: bool = False
     item_tol: float = 0.0
     shards: int = 1
 
@@ -92,7 +92,7 @@ class Sweep:
         n_workers, n_classes = self.tables.shape[:2]
         labels = block_labels(row, n_workers, n_classes, Copied if "cells" in row else Labels)
         # One thread a task, since Spark runs as many tasks as it has cores; it holds linear algebra to that as well.
-        engine = BlockEngine(labels, light=self.light, threads=1)
+        engine = BlockEngine(labels, weak_items=self.weak_items, threads=1)
         if "cells" in row:
             engine.cells = array(row["cells"], np.uint32)
         return engine
@@ -123,7 +123,7 @@ def task_context() -> Any:
 class Gather:
     """What brings the labels of a few items of every block to the driver."""
 
-    wanted: Wanted
+    selection: ItemSelection
     n_workers: int
     n_classes: int
 
@@ -131,7 +131,7 @@ class Gather:
         """Yield a smaller block for every block."""
         for row in rows_of(batches):
             labels = block_labels(row, self.n_workers, self.n_classes)
-            few = take(labels, self.wanted.rows(labels, 0))
+            few = take(labels, self.selection.rows(labels, 0))
             codes: dict[str, Any] = {"starts": few.starts, "worker": few.worker, "label": few.label, "gold": few.gold}
             yield pa.RecordBatch.from_pydict(
                 {"block": pa.array([block_number(row)], pa.int64())}

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Engine
-from crowdassay.engines.gather import Wanted
+from crowdassay.engines.gather import ItemSelection
 from crowdassay.engines.gpu.device import to_host
 from crowdassay.engines.memory.random_items import RandomItemsEngine
 from crowdassay.labels.labels import Labels
@@ -139,7 +139,7 @@ def label_weights(log_p: FloatArray, log_prior: FloatArray, n_labels: IntArray) 
     the information, in nats, that an answer gives about the class, beside that of the average label: whoever answers regardless
     of the class says nothing. Where no label says anything, all count.
     """
-    p = np.exp(log_p) + 1e-12  # an array of NumPy, or on a graphics card
+    p = np.exp(log_p) + 1e-12  # an array of NumPy, or on a GPU
     p /= p.sum(axis=2, keepdims=True)
     prior = np.exp(log_prior - log_prior.max())[:, None] / np.exp(log_prior - log_prior.max()).sum()
     answers = (prior * p).sum(axis=1, keepdims=True)
@@ -161,7 +161,7 @@ def slipped(p: FloatArray, habit: FloatArray, slip: float) -> FloatArray:
 
 def sample_of(engine: Engine) -> Labels:
     """Return the labels of all items, or of every n-th where they are many, as if no class were known."""
-    return without_gold(engine.gather(Wanted(step=max(1, -(-engine.n_labels // LABELS_SAMPLED)))))
+    return without_gold(engine.gather(ItemSelection(step=max(1, -(-engine.n_labels // LABELS_SAMPLED)))))
 
 
 def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
@@ -172,7 +172,7 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     sample = sample_of(engine)
     present, worker = np.unique(sample.worker, return_inverse=True)
     fewer = replace(sample, worker=worker.astype(np.int32), workers=sample.workers.take(pa.array(present)))
-    local = RandomItemsEngine(fewer, few=engine.few)
+    local = RandomItemsEngine(fewer, gathered=engine.gathered)
     fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective

@@ -1,13 +1,13 @@
-"""Hold whatever a user hands over: labels, a path, a frame in memory, a frame of Spark, or a holder."""
+"""The place for whatever a user hands over: labels, a path, a frame in memory, a frame of Spark, or a place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from crowdassay.engines.gpu.place import Card
-from crowdassay.engines.memory.place import Memory
-from crowdassay.engines.place import Holder
+from crowdassay.engines.gpu.place import GpuPlace
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.place import Place
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.labels.frames import as_labels
@@ -18,51 +18,53 @@ from crowdassay.read_options import ReadOptions
 ENGINES = ("local", "gpu")
 
 
-def hold(
+def place_labels(
     data: Any,
     *,
     gold: Any = None,
     engine: str = "local",
     threads: int | None = None,
-    tables: float = 66.0,
+    worker_arrays: float = 66.0,
     reading: Mapping[str, Any] | None = None,
-) -> Holder:
-    """Return a holder of labels.
+) -> Place:
+    """Return the place that holds these labels.
 
     Parameters
     ----------
-    data : Labels, path, frame, triple (items, workers, labels), or Holder
+    data : Labels, path, frame, triple (items, workers, labels), or Place
         The labels of a Spark frame stay in Spark.
     gold : frame, mapping or path, optional
         Items whose class is known.
     engine : {'local', 'gpu'}
         For labels in memory: where they are swept.
     threads : int, optional
-    tables : float
+    worker_arrays : float
         How many arrays of the size workers x classes^2 a fit is going to hold at a time.
     reading : mapping, optional
         Options of `crowdassay.as_labels`: columns, classes, repeats and so on.
     """
     asked = ReadOptions.of(reading or {})
     if engine not in ENGINES:
-        raise ParameterError(f"engine must be 'local' or 'gpu', not {engine!r}; labels elsewhere are given as a holder.")
+        raise ParameterError(f"engine must be 'local' or 'gpu', not {engine!r}; labels elsewhere are given as a place.")
     if is_spark(data):
         from crowdassay.engines.spark.data import encode_frame  # noqa: PLC0415  seldom needed
-        from crowdassay.engines.spark.place import Spark  # noqa: PLC0415
+        from crowdassay.engines.spark.place import SparkPlace  # noqa: PLC0415
 
         if reason := asked.refusal("spark"):
             raise ParameterError(reason)
         columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
         drops = asked.allow_drops
-        held = encode_frame(data, columns=columns, classes=asked.classes, gold=gold, tables=tables, allow_drops=drops)
+        held = encode_frame(
+            data, columns=columns, classes=asked.classes, gold=gold, worker_arrays=worker_arrays, allow_drops=drops
+        )
         warn_of(held.report)
-        return Spark(held)
+        return SparkPlace(held)
     if hasattr(data, "facts") and hasattr(data, "reduce"):
         if gold is not None:
-            raise ParameterError("Give the gold where the labels are read: a holder has its own.")
+            raise ParameterError("Give the gold where the labels are read: a place has its own.")
         if asked.set():
             raise ParameterError("These labels are encoded already; give columns, classes and repeats where they are read.")
         return data
     labels = as_labels(data, **(reading or {}))
     labels = labels if gold is None else take_gold(labels, gold)
-    return (Card if engine == "gpu" else Memory)(labels, threads=threads)
+    return (GpuPlace if engine == "gpu" else MemoryPlace)(labels, threads=threads)

@@ -29,13 +29,13 @@ def problem(n_classes, seed=0, gold=0, n_items=12):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
 @pytest.mark.parametrize("gold", [0, 2])
-def test_light_kernels_equal_the_reference(n_classes, gold):
+def test_weak_item_kernels_equal_the_reference(n_classes, gold):
     labels, sigma, log_prior, model = problem(n_classes, gold=gold)
     engine = LocalEngine(labels, warm=False, item_tolerance=1e-18)
-    assert engine._light(model)
+    assert engine._has_weak_items(model)
     held = np.random.default_rng(1).dirichlet(np.ones(n_classes), size=labels.n_items)
     held[:gold] = np.eye(n_classes)[labels.gold[:gold]]
-    engine.hold(held)
+    engine.set_weights(held)
     for weights, fixed in ((Weights.FREE, None), (Weights.GIVEN, held)):
         objective, gradient, posterior, phi = reference.sweep(labels, sigma, log_prior, model.item, BETA, fixed)
         sums = engine.sweep(model, sigma, log_prior, weights)
@@ -56,9 +56,9 @@ def test_what_is_neglected_is_bounded_by_the_tolerance(n_classes, tolerance):
     model = Model(basis, basis, 1.0, BETA)
     sigma = 3.0 * np.eye(n_classes) + np.random.default_rng(4).normal(size=(20, n_classes, n_classes))
     full = LocalEngine(labels, warm=True, item_tolerance=1e-20).posteriors(model, sigma, np.zeros(n_classes))
-    light = LocalEngine(labels, warm=False, item_tolerance=tolerance)
-    found = light.posteriors(model, sigma, np.zeros(n_classes))
-    assert light._light(model)
+    weak = LocalEngine(labels, warm=False, item_tolerance=tolerance)
+    found = weak.posteriors(model, sigma, np.zeros(n_classes))
+    assert weak._has_weak_items(model)
     assert 0 <= full[0].objective - found[0].objective + 1e-9 <= labels.n_items * tolerance + 1e-9
     np.testing.assert_allclose(found[1], full[1], atol=max(1e-8, 10 * np.sqrt(tolerance / BETA)))
 
@@ -74,12 +74,12 @@ def test_a_fit_that_skips_classes_equals_the_full_computation(n_classes):
     found = []
     for warm in (True, False):
         engine = LocalEngine(labels, warm=warm, item_tolerance=1e-14)
-        assert engine._light(model) != warm
+        assert engine._has_weak_items(model) != warm
         solution = fit_profiled(engine, model, uniform, starts=1, max_iter=3000, tol=1e-13)
         found.append((solution.objective, complete(engine, solution)))
-    (high, full), (value, light) = found
+    (high, full), (value, weak) = found
     assert value == pytest.approx(high, rel=1e-10)
-    np.testing.assert_allclose(light.posterior, full.posterior, atol=1e-6)
+    np.testing.assert_allclose(weak.posterior, full.posterior, atol=1e-6)
     skipped = full.posterior < np.sqrt(0.05 * 1e-14 * BETA) / 10  # 10 labels an item
     assert n_classes == 2 or skipped.mean() > 0.5  # else nothing was shown
 
@@ -97,15 +97,15 @@ def test_products_too_small_for_a_float_are_taken_in_logarithms(n_classes):
     assert objective < -400 * labels.n_items / 4  # some products were below the smallest float
 
 
-def test_only_free_tables_and_short_items_are_light():
+def test_only_free_tables_and_short_items_are_weak():
     labels, _, _, model = problem(3)
     engine, longest = LocalEngine(labels, warm=False), int(np.diff(labels.starts).max())
-    assert engine._light(model)
-    assert not engine._light(Model(model.worker, model.item, 1.0, 2.0 * longest - 0.1))
-    assert not engine._light(Model(model.worker, ordinal(3).basis(), 1.0, BETA))
-    assert not engine._light(Model(model.worker, None, 1.0, BETA))
-    assert not LocalEngine(labels)._light(model)  # small data keep their items' coordinates
-    assert not LocalEngine(labels, warm=True)._light(model)
+    assert engine._has_weak_items(model)
+    assert not engine._has_weak_items(Model(model.worker, model.item, 1.0, 2.0 * longest - 0.1))
+    assert not engine._has_weak_items(Model(model.worker, ordinal(3).basis(), 1.0, BETA))
+    assert not engine._has_weak_items(Model(model.worker, None, 1.0, BETA))
+    assert not LocalEngine(labels)._has_weak_items(model)  # small data keep their items' coordinates
+    assert not LocalEngine(labels, warm=True)._has_weak_items(model)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -123,10 +123,10 @@ def test_threads_change_nothing(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_coordinates_and_difficulty_are_computed_when_read(n_classes):
     labels, sigma, log_prior, model = problem(n_classes, seed=3, gold=1)
-    light, warm = LocalEngine(labels, warm=False, item_tolerance=1e-18), LocalEngine(labels, warm=True, item_tolerance=1e-20)
-    for engine in (light, warm):
+    weak, warm = LocalEngine(labels, warm=False, item_tolerance=1e-18), LocalEngine(labels, warm=True, item_tolerance=1e-20)
+    for engine in (weak, warm):
         posterior = engine.posteriors(model, sigma, log_prior)[1]
-    phi, expected = light.coordinates(model), warm.coordinates(model)
+    phi, expected = weak.coordinates(model), warm.coordinates(model)
     assert isinstance(phi, ItemCoordinates)
     assert phi.shape == expected.shape
     for key in (slice(None), slice(3, 7), np.array([5, 1]), (slice(None), 0)):
