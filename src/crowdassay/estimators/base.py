@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +14,8 @@ from crowdassay.engines.base import Engine
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
-from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.errors import ParameterError
+from crowdassay.estimators.fittable import Fittable
 from crowdassay.estimators.rows import row_truth
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.labels import Labels
@@ -28,7 +28,7 @@ from crowdassay.solvers.outcome import Announce, Progress, Solution
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class Estimator(ABC):
+class Estimator(Fittable, ABC):
     """Fit labels, then ask for labels, probabilities, workers and items.
 
     A subclass is a dataclass whose fields are its parameters, with a method `_fit`. Parameters follow scikit-learn's
@@ -96,7 +96,7 @@ class Estimator(ABC):
         """Say why all labels must be in memory; None where the method is made of sums over workers."""
         return f"The method '{self.method}' needs all labels in memory: take another"
 
-    def check(self, facts: Any) -> None:  # noqa: B027  most methods take any
+    def check(self, facts: Any) -> None:
         """Refuse labels that the method cannot take."""
 
     def count_tables(self, facts: Any, *, gathered: bool) -> tuple[float, float]:
@@ -219,9 +219,8 @@ class Estimator(ABC):
         return decide(result, labels, posterior)
 
     def _fitted(self) -> Result:
-        if "result_" not in self.__dict__:
-            raise NotFittedError(f"This {type(self).__name__} has not been fitted; call fit(labels) first.")
-        return self.__dict__["result_"]
+        result: Result = super()._fitted()
+        return result
 
     @property
     def labels_(self) -> Any:
@@ -293,35 +292,12 @@ class Estimator(ABC):
         """Whether the fit stopped by itself."""
         return self._fitted().converged
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Change parameters by name."""
-        known = self.get_params()
-        for name, value in parameters.items():
-            if name not in known:
-                raise ParameterError(f"{type(self).__name__} has no parameter '{name}'; it has {', '.join(known)}.")
-            setattr(self, name, value)
-        return self
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code>" + (self.result_._repr_html_() if "result_" in self.__dict__ else "")
-
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415  only scikit-learn asks
+        from sklearn.utils import ClassifierTags  # noqa: PLC0415  only scikit-learn asks
 
-        data = InputTags(string=True, categorical=True, allow_nan=True)
-        return Tags("classifier", TargetTags(required=False), None, ClassifierTags(), None, input_tags=data)
-
-    def __repr__(self) -> str:
-        changed = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) is not field.default
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
 
 
 def decide(fitted: Result, labels: Labels, posterior: FloatArray) -> Result:
