@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from crowdassay import ManyFacet, read_labels
-from crowdassay.cli.main import cli
+from crowdassay.cli.main import COMMANDS, cli
 from crowdassay.errors import FLAGS, RENAMED, VALUES, ColumnError, in_python
 from crowdassay.read_options import OPTIONS
 
@@ -24,9 +24,8 @@ def test_the_command_line_and_python_have_their_own_names(run, tmp_path):
 
 
 def test_every_option_that_is_renamed_exists_on_both_sides():
-    options = {
-        name.removeprefix("--") for command in cli.commands.values() for parameter in command.params for name in parameter.opts
-    }
+    commands = [cli.get_command(None, name) for name in COMMANDS]
+    options = {name.removeprefix("--") for command in commands for parameter in command.params for name in parameter.opts}
     assert {*FLAGS, *VALUES} <= options
     of_reading = {name for read in (read_labels, ManyFacet.fit) for name in inspect.signature(read).parameters}
     names = {RENAMED.get(name, name).replace("-", "_") for name in (*FLAGS, *VALUES)}

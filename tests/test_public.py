@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+from mkdocs_click._docs import make_command_docs
+
 import crowdassay
+from crowdassay.cli.main import COMMANDS, cli
 
 CORE_ONLY = """
 import sys
@@ -27,6 +30,28 @@ def test_the_import_loads_nothing_heavy():
 def test_help_loads_nothing_heavy():
     code = CORE_ONLY.replace("import crowdassay", "from crowdassay.cli.main import cli")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_command_loads_by_its_name_and_is_in_the_documentation():
+    assert list(COMMANDS) == sorted(COMMANDS)
+    for name in COMMANDS:
+        assert cli.get_command(None, name).name == name
+    assert cli.get_command(None, "nonsense") is None
+    page = "\n".join(make_command_docs("crowdassay", cli, depth=1, style="plain"))
+    assert all(f"crowdassay {name} [OPTIONS]" in page for name in COMMANDS)
+
+
+def test_a_command_loads_only_its_own_module():
+    code = """
+import sys
+from crowdassay.cli.main import run
+from crowdassay.cli.running import Ending
+run(sys.argv[1:], Ending())
+loaded = {name.rpartition(".")[2] for name in sys.modules if name.startswith("crowdassay.cli.")}
+assert loaded == {"main", "options", "running", "start", *sys.argv[1:2]} - {"--help"}, loaded
+"""
+    for arguments in (["--help"], ["simulate", "--help"]):
+        subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -9,8 +9,7 @@ from crowdassay.cli.aggregate import aggregate
 from crowdassay.cli.agreement import agreement
 from crowdassay.cli.compare import compare
 from crowdassay.cli.convert import convert
-from crowdassay.cli.help import HEADINGS
-from crowdassay.cli.reading import read_options
+from crowdassay.cli.options import HEADINGS, read_options
 from crowdassay.cli.update import update
 from crowdassay.errors import ParameterError, in_python
 from crowdassay.estimators.majority import MajorityVote

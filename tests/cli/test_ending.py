@@ -7,7 +7,7 @@ import time
 import click
 import pytest
 
-from crowdassay.cli.interrupts import Ending, noting
+from crowdassay.cli.running import Ending, noting
 from support.databases import PYTHON, environment
 from support.service import RUN
 

@@ -4,8 +4,8 @@ import click
 import pytest
 
 from crowdassay import Assay
-from crowdassay.cli.help import HEADINGS
 from crowdassay.cli.main import cli
+from crowdassay.cli.options import HEADINGS
 from crowdassay.findings.notes import ABOUT_WORKERS
 from crowdassay.results.report.build import build_report
 
@@ -37,7 +37,7 @@ def test_the_method_is_told_with_what_can_be_set(run, tmp_path):
 def test_options_stand_under_headings(run, name):
     code, out, _ = run(name, "--help")
     assert code == 0
-    options = [option for option in cli.commands[name].params if isinstance(option, click.Option)]
+    options = [option for option in cli.get_command(None, name).params if isinstance(option, click.Option)]
     listed = [line.split()[0].rstrip(",") for line in out.splitlines() if line.startswith("  -")]
     assert sorted(listed) == sorted([*(option.opts[0] for option in options), "-h"])
     assert {option.name for option in options} <= {name for names in HEADINGS.values() for name in names}

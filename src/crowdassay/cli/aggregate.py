@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
-from crowdassay.cli.interrupts import noting
-from crowdassay.cli.outputs import check_out, table_options, write_out
-from crowdassay.cli.paths import refuse_inputs
+from crowdassay.cli.options import Grouped, reading_options
+from crowdassay.cli.outputs import check_out, refuse_inputs, table_options, write_out
 from crowdassay.cli.places import engine_options, open_place
-from crowdassay.cli.reading import reading_options
+from crowdassay.cli.running import noting
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -29,7 +27,7 @@ FITTING = (
 MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # options that only the paper's method has
 
 
-@click.command(cls=Grouped, short_help="Turn LABELS into one label for each item.")
+@click.command(cls=Grouped)
 @reading_options
 @click.option("--method", help="One of those that 'crowdassay methods' lists; 'assay' by default, 'minimax' with its options.")
 @click.option("--gamma", help="minimax: strength of the regularisation, or 'auto' to choose it from the data.")
@@ -84,7 +82,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     """
     from crowdassay.cli.costs import check_cost, read_cost
     from crowdassay.cli.gates import aggregate_conditions, aggregate_figures, check_conditions, tell_failures
-    from crowdassay.cli.progress import progress_line, working
+    from crowdassay.cli.running import progress_line, working
     from crowdassay.cli.summary import tell
     from crowdassay.labels.tables import MODEL_FILES, OURS
     from crowdassay.results.summary import summarise

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
-from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import read, reading_options
+from crowdassay.cli.options import Grouped, read, reading_options
+from crowdassay.cli.outputs import refuse_inputs
 
 if TYPE_CHECKING:
     from crowdassay.findings.agreement import Agreement
@@ -25,7 +24,7 @@ WORKERS_SHOWN = 5
 MOST_CLASSES = 20
 
 
-@click.command(cls=Grouped, short_help="Measure how far workers agree.")
+@click.command(cls=Grouped)
 @reading_options
 @click.option(
     "--level",

@@ -1,4 +1,4 @@
-"""`crowdassay compare`: several methods on the same labels."""
+"""`crowdassay compare` and `crowdassay methods`: several methods on the same labels, and which there are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
-from crowdassay.cli.reading import read, reading_options
+from crowdassay.cli.options import Grouped, read, reading_options
 
 if TYPE_CHECKING:
     from crowdassay.estimators.selection.compare import Comparison
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 10
 
 
-@click.command(cls=Grouped, short_help="Fit several methods and compare them.")
+@click.command(cls=Grouped)
 @reading_options
 @click.option(
     "--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'."
@@ -36,7 +35,7 @@ def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any
     import json
     import sys
 
-    from crowdassay.cli.progress import progress_line
+    from crowdassay.cli.running import progress_line
     from crowdassay.cli.summary import print_report
     from crowdassay.estimators.compare import compare as compare_methods
 
@@ -120,3 +119,19 @@ def show(table: dict[str, Any]) -> None:
         for row in table["disputed"][:ROWS_SHOWN]:
             items.add_row(shown(row["item"]), *(shown(row["methods"][name]) for name in methods))
         console.print(items)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def methods(as_json: bool) -> None:
+    """List the methods, one line each."""
+    import json
+
+    from crowdassay.estimators.methods import METHODS
+
+    if as_json:
+        click.echo(json.dumps({name: method.summary for name, method in METHODS.items()}, indent=2))
+        return
+    width = max(map(len, METHODS))
+    for name, method in METHODS.items():
+        click.echo(f"{name:<{width}}  {method.summary}")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
-from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import read, reading_options
+from crowdassay.cli.options import Grouped, read, reading_options
+from crowdassay.cli.outputs import refuse_inputs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
 
 
-@click.command(cls=Grouped, short_help="Turn a tool's export into a plain table.")
+@click.command(cls=Grouped)
 @reading_options
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File for item,worker,label: .csv or .parquet.")
 @click.option("--gold-out", type=click.Path(path_type=Path), help="File for the gold found in the export, as item,label.")

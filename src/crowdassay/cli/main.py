@@ -9,44 +9,66 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import click
 
-from crowdassay.cli.aggregate import aggregate
-from crowdassay.cli.agreement import agreement
-from crowdassay.cli.compare import compare
-from crowdassay.cli.convert import convert
-from crowdassay.cli.datasets import datasets
-from crowdassay.cli.interrupts import INTERRUPTED, Ending, prompt_ending
-from crowdassay.cli.measure import measure
-from crowdassay.cli.methods import methods
-from crowdassay.cli.paths import check_paths
-from crowdassay.cli.plan import plan
-from crowdassay.cli.rank import rank
-from crowdassay.cli.rate import rate
-from crowdassay.cli.reproduce import reproduce
-from crowdassay.cli.serve import serve
-from crowdassay.cli.simulate import simulate
+from crowdassay.cli.options import check_paths
+from crowdassay.cli.running import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.start import open_streams
-from crowdassay.cli.update import update
 from crowdassay.errors import CrowdassayError
 
 PASSWORD = re.compile(r"(\b[a-zA-Z][\w+.-]+:/{1,2}[^\s/:@]*):[^\s]*@")  # of an address, wherever a message repeats it
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+COMMANDS = {
+    "aggregate": "Turn LABELS into one label for each item.",
+    "agreement": "Measure how far workers agree.",
+    "compare": "Fit several methods and compare them.",
+    "convert": "Turn a tool's export into a plain table.",
+    "datasets": "List the public datasets, show one, or fetch some.",
+    "measure": "Measure raters, tasks and other facets.",
+    "methods": "List the methods, one line each.",
+    "plan": "Say what to label next, by whom, and when to stop.",
+    "rank": "Rank what was compared two at a time.",
+    "rate": "Find the real pass rate from judges and a few people.",
+    "reproduce": "Reproduce the paper's tables.",
+    "serve": "Serve a labelling job, with a page.",
+    "simulate": "Draw labels with a known truth.",
+    "update": "Add new labels to a saved model.",
+}
+MODULES = {"methods": "compare"}  # of commands that are not in a module of their own name
+
+
+class Commands(click.Group):
+    """The commands by name; the module of a command loads when the command is called, or its own help is asked for."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"crowdassay.cli.{MODULES.get(cmd_name, cmd_name)}"), cmd_name)
+        assert isinstance(command, click.Command)
+        command.short_help = COMMANDS[cmd_name]
+        check_paths(command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each command, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Commands,
+    commands=list(map(click.Command, COMMANDS)),  # names alone, for the list and for "Did you mean ..."
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="crowdassay")
 @click.option("--debug", is_flag=True, help="Show the whole traceback when something goes wrong.")
 def cli(debug: bool) -> None:
     """Turn many noisy labels into true labels, and measure the people and models who gave them."""
-
-
-for command in (
-    aggregate, agreement, compare, convert, datasets, measure, methods, plan, rank, rate, reproduce, serve, simulate, update,
-):  # fmt: skip
-    cli.add_command(command)
-    check_paths(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

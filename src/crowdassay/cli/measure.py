@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
+from crowdassay.cli.options import Grouped
 from crowdassay.cli.tables import check_outputs, print_json, split, table_options, write_tables
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MISFIT = 1.5  # infit or outfit above which ratings are called noisier than the 
 MARK = "n_ratings"  # by which a summary is known to be of this command
 
 
-@click.command(cls=Grouped, short_help="Measure raters, tasks and other facets.")
+@click.command(cls=Grouped)
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--facets", required=True, help="Columns that a rating depends on, such as rater,task or essay,judge,criterion.")
 @click.option(
@@ -52,7 +52,7 @@ def measure(ratings: Path, as_json: bool, **options: Any) -> int:
     """Place raters, tasks and other facets of RATINGS on one scale, with errors, fit, bias between facets, groups and drift."""
     from crowdassay.cli.gates import check_conditions, read_conditions, tell_failures
     from crowdassay.cli.measure_show import show
-    from crowdassay.cli.progress import working
+    from crowdassay.cli.running import working
     from crowdassay.measurement.facets import ManyFacet
 
     conditions = read_conditions(options["fail_if"], "rater.reliability < 0.8")

@@ -1,8 +1,10 @@
-"""Where results go: a folder, or tables of a database."""
+"""Where results go: a folder, or tables of a database; and nothing that is read is written over."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,3 +50,41 @@ def write_out(result: Result, summary: dict[str, Any], out: Path | Tables, form:
         from crowdassay.results.write_tables import write_tables
 
         write_tables(result, summary, out)
+
+
+def refuse_inputs(
+    inputs: Iterable[str | Path | None],
+    outputs: Iterable[Path | None],
+    folders: Iterable[tuple[Path | None, Iterable[str]]] = (),
+) -> None:
+    """Refuse to write over a file that is read, whatever it is called: patterns and folders are expanded, links followed.
+
+    Parameters
+    ----------
+    inputs : iterable of str, Path or None
+        Files, folders and patterns that are read.
+    outputs : iterable of Path or None
+        Files that are written.
+    folders : iterable of pairs
+        Folders that are written to, each with the names of the files that may be written there.
+    """
+    from crowdassay.errors import FileError
+    from crowdassay.labels.values import shown_file
+
+    read = {os.path.realpath(path) for given in inputs if given is not None for path in _files(given)}
+    inside = [place / name for place, names in folders if isinstance(place, Path) for name in names]
+    for output in [*(output for output in outputs if output is not None), *inside]:
+        if os.path.realpath(output) in read:
+            raise FileError(f"{shown_file(output)} is read by this command and would be written over; name another.")
+
+
+def _files(given: str | Path) -> list[Path]:
+    """Return the files that a path, folder or pattern stands for; what cannot be found, whoever reads it complains of."""
+    from crowdassay.errors import CrowdassayError
+    from crowdassay.labels.kinds import find_inputs
+
+    try:
+        inputs = find_inputs([given])
+    except CrowdassayError:
+        inputs = []
+    return [*inputs, *(path for path in Path(given).rglob("*") if path.is_file())] if os.path.isdir(given) else inputs

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.reading import read, read_options
+from crowdassay.cli.options import read, read_options
 
 if TYPE_CHECKING:
     from crowdassay.engines.place import Place
@@ -81,7 +81,7 @@ def check(name: str, options: dict[str, Any], estimator: Any) -> None:
 @contextmanager
 def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
     """Read labels into memory, for the processor or for a GPU."""
-    from crowdassay.cli.progress import working
+    from crowdassay.cli.running import working
     from crowdassay.engines.gpu.place import GpuPlace
     from crowdassay.engines.memory.place import MemoryPlace
     from crowdassay.labels.truth import match_truth, take_gold

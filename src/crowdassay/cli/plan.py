@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
-from crowdassay.cli.paths import refuse_inputs
+from crowdassay.cli.options import Grouped, column_options
+from crowdassay.cli.outputs import refuse_inputs
 from crowdassay.cli.plan_new import size_new
 from crowdassay.cli.plan_show import tell
 from crowdassay.cli.plan_source import find_fitted
-from crowdassay.cli.reading import column_options
 
 if TYPE_CHECKING:
     from crowdassay.planning.plan import Planned
@@ -27,7 +26,7 @@ PASSED_ON = (
 )  # fmt: skip
 
 
-@click.command(cls=Grouped, short_help="Say what to label next, by whom, and when to stop.")
+@click.command(cls=Grouped)
 @click.argument("source", nargs=-1)
 @column_options
 @click.option("--budget", type=float, help="Money to spend, in the unit of the costs: the number of labels where each costs 1.")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowdassay.cli.reading import read
+from crowdassay.cli.options import read
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -20,7 +20,7 @@ KNOWN_TO_MODELS = ("gold", "method", "classes")  # options that say what models 
 
 def find_fitted(source: tuple[str, ...], options: dict[str, Any]) -> Estimator:
     """Return a saved model, or a method fitted to the labels of files or of a store."""
-    from crowdassay.cli.progress import working
+    from crowdassay.cli.running import working
     from crowdassay.estimators.load import load_model
     from crowdassay.estimators.methods import find_method
     from crowdassay.labels.truth import take_gold

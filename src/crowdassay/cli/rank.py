@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
+from crowdassay.cli.options import Grouped
 from crowdassay.cli.tables import check_outputs, print_json, split, table_options, write_tables
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MOST_IN_MATRIX = 1000
 MARK = "n_comparisons"  # by which a summary is known to be of this command
 
 
-@click.command(cls=Grouped, short_help="Rank what was compared two at a time.")
+@click.command(cls=Grouped)
 @click.argument("pairs", type=click.Path(path_type=Path))
 @click.option(
     "--ties",
@@ -64,8 +64,8 @@ MARK = "n_comparisons"  # by which a summary is known to be of this command
 def rank(pairs: Path, as_json: bool, **options: Any) -> int:
     """Rank what was compared two at a time in PAIRS: scores with intervals, ties, and how reliable each worker is."""
     from crowdassay.cli.gates import check_conditions, read_conditions, tell_failures
-    from crowdassay.cli.progress import working
     from crowdassay.cli.rank_show import show
+    from crowdassay.cli.running import working
     from crowdassay.errors import ParameterError
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.ranking.groups import rankings_by_group

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
-from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import read, read_options, reading_options
+from crowdassay.cli.options import Grouped, read, read_options, reading_options
+from crowdassay.cli.outputs import refuse_inputs
 
 if TYPE_CHECKING:
     from crowdassay.judges.rated import Rated
     from crowdassay.labels.labels import Labels
 
 
-@click.command(cls=Grouped, short_help="Find the real pass rate from judges and a few people.")
+@click.command(cls=Grouped)
 @reading_options
 @click.option("--people", help="The workers who are people, separated by commas; all others are judges.")
 @click.option("--gold", type=click.Path(path_type=Path), help="File of items whose class is known, without error.")
@@ -52,7 +51,7 @@ def rate(labels: tuple[str, ...], **options: Any) -> int:
     the classes: scores, "unsure", refusals, several votes.
     """
     from crowdassay.cli.gates import check_conditions, read_conditions, tell_failures
-    from crowdassay.cli.progress import working
+    from crowdassay.cli.running import working
 
     conditions = read_conditions(options["fail_if"], "pass_rate.low < 0.9")
     check_outputs(labels, options)

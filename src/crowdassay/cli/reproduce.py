@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command(short_help="Reproduce the paper's tables.")
+@click.command()
 @click.argument("table", type=click.IntRange(1, 4), required=False)
 @click.option("--html", type=click.Path(path_type=Path), help="Write one page that opens offline as well.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
@@ -18,7 +18,7 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
 
     from crowdassay.checks.reproduce import reproduce as run
     from crowdassay.checks.reproduce import table_4_records
-    from crowdassay.cli.progress import progress_line
+    from crowdassay.cli.running import progress_line
     from crowdassay.errors import FileError
     from crowdassay.labels.write import check_writable, write_bytes
     from crowdassay.results.report.chart import render_svg

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.interrupts import Ending
+from crowdassay.cli.running import Ending
 
 if TYPE_CHECKING:
     from crowdassay.service.web.service import Service
@@ -21,7 +21,7 @@ SELDOM = (10_000, 20, 100)  # new objects, and rounds, after which Python looks 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-@click.command(short_help="Serve a labelling job, with a page.")
+@click.command()
 @click.argument("store")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; loopback is this machine only.")

@@ -10,7 +10,7 @@ KNOWN = 60  # reviews whose class is known
 HEAD = "simulation.json"  # by which a folder is known to hold what was simulated
 
 
-@click.command(short_help="Draw labels with a known truth.")
+@click.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for labels.csv and truth.csv.")
 @click.option("--items", "n_items", default=200, show_default=True, help="Number of items.")
 @click.option("--workers", "n_workers", default=20, show_default=True, help="Number of workers.")

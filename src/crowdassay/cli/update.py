@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.help import Grouped
-from crowdassay.cli.interrupts import noting
-from crowdassay.cli.outputs import check_out, table_options, write_out
-from crowdassay.cli.paths import refuse_inputs
-from crowdassay.cli.reading import column_options, read
+from crowdassay.cli.options import Grouped, column_options, read
+from crowdassay.cli.outputs import check_out, refuse_inputs, table_options, write_out
+from crowdassay.cli.running import noting
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -31,7 +29,7 @@ def update_options(command: Any) -> Any:
     return command
 
 
-@click.command(cls=Grouped, short_help="Add new labels to a saved model.")
+@click.command(cls=Grouped)
 @update_options
 @click.option("--refit", is_flag=True, help="Fit the workers too, going on from where they are.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables of all items.")

@@ -1,11 +1,15 @@
-"""End promptly and cleanly when interrupted: by Ctrl-C, or by SIGTERM as schedulers and containers send it."""
+"""While a command runs: it shows that it is alive, and ends promptly and cleanly when interrupted.
+
+Interruptions are Ctrl-C, or SIGTERM as schedulers and containers send it.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -13,7 +17,7 @@ import click
 
 INTERRUPTED = 3
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = 0.6  # seconds for the interruption to get through; compiled code does not hear it
+SECONDS_TO_END = 0.6  # seconds for the interruption to get through; compiled code does not hear it
 
 
 @dataclass
@@ -98,8 +102,39 @@ def prompt_ending() -> Iterator[Ending]:
 
 def _watch(reader: int, ending: Ending) -> None:
     while heard := os.read(reader, 1):
-        if heard[0] in SIGNALS and not ending.done.wait(PATIENCE):
+        if heard[0] in SIGNALS and not ending.done.wait(SECONDS_TO_END):
             words = ending.last_words()
             with suppress(OSError):
                 os.write(2, f"{words}\n".encode())
             os._exit(INTERRUPTED)
+
+
+@contextmanager
+def progress_line(*, quiet: bool) -> Iterator[tuple[Callable[[int, float], None] | None, Callable[[str], None] | None]]:
+    """Yield a progress callback, None where standard error is no terminal, and an announcer, None when quiet."""
+    if quiet:
+        yield None, None
+        return
+    if not sys.stderr.isatty():
+        yield None, lambda sentence: click.echo(sentence, err=True)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("Fitting ...") as status:
+
+        def progress(n_iter: int, objective: float) -> None:
+            status.update(f"Fitting: iteration {n_iter}, objective {objective:,.4f}")
+
+        yield progress, status.update
+
+
+@contextmanager
+def working(sentence: str, *, quiet: bool) -> Iterator[None]:
+    """Show a sentence on a terminal while something is done that does not report its progress."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(sentence):
+        yield

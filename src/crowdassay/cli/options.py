@@ -1,0 +1,123 @@
+"""Options that commands share: how labels are read, paths that are not empty, and help under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crowdassay.read_options import HEADING, OPTIONS, ReadOptions, flag, under
+
+if TYPE_CHECKING:
+    from crowdassay.labels.labels import Labels
+
+HEADINGS = {
+    "Facets": ("facets", "positive", "steps", "estimation", "correct", "interaction"),
+    "Comparisons": ("ties", "both_bad", "no_position", "no_reliability", "style", "intervals"),
+    "Planning": (
+        "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers",
+        "decisions", "curve", "new", "items", "like", "rate",
+    ),
+    "Rates": ("people", "by", "pair", "against", "strata", "order_column", "beyond"),
+    "Method": (
+        "method", "methods", "ordered", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
+        "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level", "group", "time",
+    ),
+    "Known classes": ("truth", "gold", "gold_workers", *under("Known classes"), "gold_out", "calibration"),
+    "Results": (
+        "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
+        "next_size", "items_file", "fail_if", "cost", "chart", "next_pairs",
+    ),
+    HEADING: (*under(HEADING), "score_column", "left_column", "right_column", "winner_column", "winners"),
+    "Running": ("engine", "memory", "temp_dir", "threads"),
+}  # fmt: skip
+TO_DATABASES = ("aggregate", "update")  # commands whose results may go to a database
+ADDRESSES_READ = ("labels", "truth", "gold", "validation")  # which may be addresses
+ADDRESSES_PASSED_ON = ("temp_dir",)  # whose addresses are refused later, with a better reason
+
+
+class Grouped(click.Command):
+    """A command whose options stand under headings; those that belong to none come last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each heading, in the order of `HEADINGS`."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        rows = {param.name: row for param in options if (row := param.get_help_record(ctx))}
+        placed = {name for names in HEADINGS.values() for name in names}
+        groups = {heading: [rows[name] for name in names if name in rows] for heading, names in HEADINGS.items()}
+        read = [param.human_readable_name for param in self.get_params(ctx) if isinstance(param, click.Argument)]
+        groups["Other"] = [row for name, row in rows.items() if name not in placed]
+        for heading, chosen in groups.items():
+            if chosen:
+                with formatter.section(heading if "LABELS" in read or not read else heading.replace("LABELS", read[0])):
+                    formatter.write_dl(chosen)
+
+
+class GivenPath(click.Path):
+    """A path that is not empty: `--out "$DIR"` with DIR not set must not mean the folder one stands in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path as a `Path`."""
+        if not str(value) or "\0" in str(value):
+            self.fail("the path is empty; was a variable not set?" if not str(value) else "a path holds no NUL.", param, ctx)
+        if "://" in str(value) and param is not None:
+            if param.name in ADDRESSES_READ:
+                return str(value)  # a path would lose one of the slashes
+            if param.name == "out" and ctx is not None and ctx.command.name in TO_DATABASES:
+                from crowdassay.results.write_tables import as_tables
+
+                return as_tables(str(value)) or super().convert(value, param, ctx)
+            if param.name not in ADDRESSES_PASSED_ON:
+                self.fail("this is an address; name a file or folder of this machine.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def check_paths(command: click.Command) -> None:
+    """Let a command refuse empty paths."""
+    for parameter in command.params:
+        if isinstance(parameter.type, click.Path):
+            parameter.type = GivenPath(path_type=Path)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument LABELS, any number of files, folders and patterns, and the options that say how to read them."""
+    return click.argument("labels", nargs=-1, required=True)(column_options(command))
+
+
+def column_options(command: Callable[..., Any], without: Sequence[str] = ()) -> Callable[..., Any]:
+    """Add the options that say how to read labels, without the argument."""
+    for name in reversed([name for name in OPTIONS if name not in without]):
+        command = _click_option(name)(command)
+    return command
+
+
+def _click_option(name: str) -> Callable[..., Any]:
+    facts = OPTIONS[name].metadata
+    flags = facts.get("flags", (flag(name),))
+    if isinstance(OPTIONS[name].default, bool):
+        return click.option(*flags, name, is_flag=True, help=facts["help"])
+    more: dict[str, Any] = {}
+    if choices := facts.get("choices"):
+        more |= {"type": click.Choice(list(choices)), "default": OPTIONS[name].default}
+        more |= {"show_default": OPTIONS[name].default is not None}
+    if bare := facts.get("bare"):
+        more |= {"is_flag": False, "flag_value": bare}
+    return click.option(*flags, name, multiple=bool(facts.get("several")), help=facts["help"], **more)
+
+
+def read_options(options: dict[str, Any]) -> ReadOptions:
+    """Return what the command line says of reading."""
+    given = {name: options[name] for name in OPTIONS if name in options}
+    for name, option in OPTIONS.items():
+        if option.metadata.get("commas") and isinstance(given.get(name), str):
+            given[name] = [part.strip() for part in given[name].split(",")]
+    return ReadOptions.of(given)
+
+
+def read(labels: Sequence[str | Path], options: dict[str, Any]) -> Labels:
+    """Read LABELS as the options say."""
+    from crowdassay.labels.files import read_files
+
+    return read_files(labels, read_options(options))
