@@ -39,11 +39,11 @@ def test_judges_are_described_against_people():
 
 def test_bias_is_told_in_words_and_not_from_few_items():
     classes = ("pass", "fail")
-    assert bias_in_words(np.array([[20.0, 0.0], [9.0, 20.0]]), classes, classes) == (
+    assert bias_in_words(np.array([[20.0, 0.0], [9.0, 20.0]]), classes, classes)[0] == (
         "says pass for 31 % of what people call fail (9 of 29)"
     )
-    assert bias_in_words(np.array([[20.0, 1.0], [1.0, 20.0]]), classes, classes) == "no clear bias"
-    assert bias_in_words(np.array([[2.0, 1.0], [1.0, 2.0]]), classes, classes) == "too few items seen by people"
+    assert bias_in_words(np.array([[20.0, 1.0], [1.0, 20.0]]), classes, classes) == ("no clear bias", False)
+    assert bias_in_words(np.array([[2.0, 1.0], [1.0, 2.0]]), classes, classes) == ("too few items seen by people", False)
 
 
 def test_a_judge_whom_people_never_saw_is_named_and_left_open():

@@ -82,22 +82,18 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
 
 def show_judges(console: Console, rated: Rated) -> None:
     """Print each judge against people, the most accurate first."""
-    from rich.table import Table
+    from crowdassay.judges.rated import JUDGES
+    from crowdassay.results.show import print_table
+    from crowdassay.text import short
 
-    from crowdassay.cli.summary import shown
-
-    table = Table("judge", "items", "accuracy", "95% interval", "kappa", "verdict", title="Judges", title_justify="left")
-    order = sorted(rated.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
-    for one in order[:JUDGES_SHOWN]:
-        kappa = NONE if one.kappa is None else f"{one.kappa:.2f}"
-        cells = (NONE, NONE) if one.accuracy is None else (percent(one.accuracy.estimate), between(one.accuracy))
-        table.add_row(shown(one.name), f"{one.items:,}", *cells, kappa, one.verdict)
-    console.print(table)
-    for one in order[:JUDGES_SHOWN]:
-        if one.bias.startswith("says"):
-            console.print(f"{shown(one.name)} {one.bias}.", soft_wrap=True)
-    if len(order) > JUDGES_SHOWN:
-        console.print(f"{len(order) - JUDGES_SHOWN} more judges are in --json and in the report.")
+    order = rated.by_accuracy[:JUDGES_SHOWN]
+    columns = ["judge", "items", "accuracy", "accuracy_low", "kappa", "verdict"]
+    print_table(console, JUDGES, rated.judges_table().take(order), columns, title="Judges")
+    for one in (rated.judges[i] for i in order):
+        if one.biased:
+            console.print(f"{short(one.name)} {one.bias}.", soft_wrap=True)
+    if len(rated.judges) > JUDGES_SHOWN:
+        console.print(f"{len(rated.judges) - JUDGES_SHOWN} more judges are in --json and in the report.")
 
 
 def sentences(rated: Rated) -> list[str]:

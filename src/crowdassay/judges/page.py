@@ -107,7 +107,6 @@ def _cards(rated: Rated) -> list[dict[str, str]]:
 
 
 def _judges(rated: Rated) -> list[dict[str, str]]:
-    order = sorted(rated.judges, key=lambda one: -(one.accuracy.estimate if one.accuracy else -1))
     drop = {rated.verdicts.judges[i] for i in rated.droppable}
     return [
         {
@@ -120,7 +119,7 @@ def _judges(rated: Rated) -> list[dict[str, str]]:
             "verdict": one.verdict + ("; can be dropped without loss" if one.name in drop else ""),
             "tone": "good" if "well" in one.verdict else "bad" if "guess" in one.verdict or "worse" in one.verdict else "",
         }
-        for one in order[:ROWS_SHOWN]
+        for one in (rated.judges[i] for i in rated.by_accuracy[:ROWS_SHOWN])
     ]
 
 

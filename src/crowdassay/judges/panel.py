@@ -46,6 +46,8 @@ class Judge:
         Share of verdicts that are neither a class nor a score.
     bias : str
         In words.
+    biased : bool
+        Whether there is a clear one.
     replaces : Replacement or None
     verdict : str
     """
@@ -58,6 +60,7 @@ class Judge:
     counts: FloatArray
     abstains: float
     bias: str
+    biased: bool
     replaces: Replacement | None
     verdict: str
 
@@ -114,12 +117,12 @@ def describe_judges(verdicts: Verdicts, reading: IntArray, people: People) -> li
         right = float((reading[answered, i] == truth[answered]).mean()) if n else 0.0
         accuracy = wilson(right, n) if n else None
         kappa = cohen_kappa(reading[answered, i], truth[answered], verdicts.n_classes) if n else None
-        bias = bias_in_words(counts, verdicts.classes, verdicts.answers)
+        bias, biased = bias_in_words(counts, verdicts.classes, verdicts.answers)
         guess = np.bincount(truth[answered], minlength=verdicts.n_classes).max() / n if n else 1.0
         verdict = judge_verdict(accuracy, kappa, n, float(guess))
         replaces = may_replace(said, reading[:, i]) if said.shape[1] > 1 else None
         abstains = float(odd[verdicts.answer[mine]].mean()) if mine.any() else 0.0
-        described.append(Judge(name, int(mine.sum()), n, accuracy, kappa, counts, abstains, bias, replaces, verdict))
+        described.append(Judge(name, int(mine.sum()), n, accuracy, kappa, counts, abstains, bias, biased, replaces, verdict))
     return described
 
 
@@ -142,11 +145,11 @@ def cohen_kappa(one: IntArray, other: IntArray, n_classes: int) -> float | None:
     return None if chance >= 1 else round((float((one == other).mean()) - chance) / (1 - chance), 12) + 0.0  # no minus zero
 
 
-def bias_in_words(counts: FloatArray, classes: tuple[str, ...], answers: tuple[str, ...]) -> str:
-    """Say which wrong answer a judge gives most, as a share of the class that it is given for.
+def bias_in_words(counts: FloatArray, classes: tuple[str, ...], answers: tuple[str, ...]) -> tuple[str, bool]:
+    """Return which wrong answer a judge gives most, as a share of the class that it is given for, and whether it is clear.
 
     >>> bias_in_words(np.array([[9.0, 1.0], [4.0, 9.0]]), ("pass", "fail"), ("pass", "fail"))
-    'says pass for 31 % of what people call fail (4 of 13)'
+    ('says pass for 31 % of what people call fail (4 of 13)', True)
     """
     totals = counts.sum(axis=1, keepdims=True)
     share = counts / np.maximum(totals, 1)
@@ -155,11 +158,11 @@ def bias_in_words(counts: FloatArray, classes: tuple[str, ...], answers: tuple[s
     share[:, len(classes) :] = 0  # a score, or "unsure", is no wrong answer
     c, a = np.unravel_index(share.argmax(), share.shape)
     if totals.max(initial=0) < LEAST_ITEMS_OF_A_CLASS:
-        return "too few items seen by people"
+        return "too few items seen by people", False
     if share[c, a] < TOLD:
-        return "no clear bias"
+        return "no clear bias", False
     said = f"says {answers[a]} for {100 * share[c, a]:.0f} % of what people call {classes[c]}"
-    return f"{said} ({counts[c, a]:g} of {totals[c, 0]:g})"
+    return f"{said} ({counts[c, a]:g} of {totals[c, 0]:g})", True
 
 
 def judge_verdict(accuracy: Interval | None, kappa: float | None, n: int, guess: float) -> str:

@@ -16,8 +16,33 @@ from crowdassay.judges.rates import Rates, as_rates
 from crowdassay.judges.redundancy import Dropped, Likeness, Spent, as_money
 from crowdassay.judges.verdicts import Verdicts
 from crowdassay.labels.frames import to_frame
+from crowdassay.tables import Column, TableOf
 
 KINDS = ("agreed", "in between", "disputed")
+
+
+JUDGES = TableOf(
+    "judges",
+    (
+        Column("judge", format="name", about="The judge."),
+        Column("items", format="count", about="Items it judged that people saw."),
+        Column("accuracy", format="precise share", about="Share of those on which it says what most people say."),
+        Column("accuracy_low", "95% interval", "precise share", "Lower limit of the accuracy.", to="accuracy_high"),
+        Column("accuracy_high", format="precise share", about="Upper limit of the accuracy."),
+        Column("kappa", format="number", about="Agreement with people beyond chance."),
+        Column("verdict", about="How far the judge can be trusted."),
+        Column("bias", about="The wrong answer that it gives most."),
+    ),
+)
+NEXT_FOR_PEOPLE = TableOf(
+    "next",
+    (
+        Column("item", format="name", about="An item for people, drawn at random within its stratum."),
+        Column("judges", about="Whether the judges agree on it."),
+        Column("label", "people would say", "name", "The class that people would most likely name."),
+        Column("probability", format="share", about="Its probability."),
+    ),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +73,15 @@ class Rated:
     notes : tuple of str
     frame : str
         Kind of frame in which ``judges_``, ``items_`` and ``next_`` are handed back: the caller's.
+
+    Examples
+    --------
+    >>> from crowdassay import rate
+    >>> truth = ["pass", "fail"] * 30
+    >>> rows = [(j, who, said) for who in ("model", "ann") for j, said in enumerate(truth)]
+    >>> rated = rate(tuple(zip(*rows)), people=["ann"])
+    >>> rated.rate["pass"].as_dict()["estimate"], [judge.name for judge in rated.judges]
+    (0.5, ['model'])
     """
 
     verdicts: Verdicts
@@ -73,20 +107,26 @@ class Rated:
     @property
     def judges_(self) -> Any:
         """Frame of judge, items that people saw, accuracy with an interval, kappa, verdict and bias."""
-        rows = [
-            {
-                "judge": one.name,
-                "items": one.items,
-                "accuracy": None if one.accuracy is None else one.accuracy.estimate,
-                "accuracy_low": None if one.accuracy is None else one.accuracy.low,
-                "accuracy_high": None if one.accuracy is None else one.accuracy.high,
-                "kappa": one.kappa,
-                "verdict": one.verdict,
-                "bias": one.bias,
-            }
-            for one in self.judges
-        ]
-        return to_frame(pa.Table.from_pylist(rows), self.frame)
+        return to_frame(self.judges_table(), self.frame)
+
+    def judges_table(self) -> pa.Table:
+        """Tabulate the judges, see `JUDGES`."""
+        limits = [one.accuracy for one in self.judges]
+        return JUDGES.fill(
+            judge=[one.name for one in self.judges],
+            items=[one.items for one in self.judges],
+            accuracy=pa.array([one and one.estimate for one in limits], pa.float64()),
+            accuracy_low=pa.array([one and one.low for one in limits], pa.float64()),
+            accuracy_high=pa.array([one and one.high for one in limits], pa.float64()),
+            kappa=pa.array([one.kappa for one in self.judges], pa.float64()),
+            verdict=[one.verdict for one in self.judges],
+            bias=[one.bias for one in self.judges],
+        )
+
+    @property
+    def by_accuracy(self) -> list[int]:
+        """The judges, the most accurate first, those that people never saw last."""
+        return sorted(range(len(self.judges)), key=lambda i: -(one.estimate if (one := self.judges[i].accuracy) else -1))
 
     @property
     def items_(self) -> Any:
@@ -128,15 +168,13 @@ class Rated:
     def next_items(self) -> pa.Table:
         """Return the next items for people, those of the most doubtful kind first."""
         rows, stratum = self.ahead.item, self.ahead.stratum
-        kinds = kind_names(int(stratum.max(initial=0)) + 1 if len(rows) else 1, self)
+        kinds = kind_names(int(stratum.max(initial=0)) + 1 if len(rows) else 1)
         best = self.blind[rows].argmax(axis=1)
-        return pa.table(
-            {
-                "item": self.verdicts.items.take(pa.array(rows, pa.int64())),
-                "judges": pa.array([kinds[h] for h in stratum], pa.string()),
-                "label": pa.array([self.verdicts.classes[c] for c in best], pa.string()),
-                "probability": pa.array(self.blind[rows].max(axis=1)),
-            }
+        return NEXT_FOR_PEOPLE.fill(
+            item=self.verdicts.items.take(pa.array(rows, pa.int64())),
+            judges=pa.array([kinds[h] for h in stratum], pa.string()),
+            label=pa.array([self.verdicts.classes[c] for c in best], pa.string()),
+            probability=pa.array(self.blind[rows].max(axis=1)),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -185,7 +223,7 @@ class Rated:
         return fields
 
 
-def kind_names(count: int, rated: Rated) -> list[str]:
+def kind_names(count: int) -> list[str]:
     """Name the strata by disagreement, from agreed to disputed."""
     return list(KINDS) if count > 2 else [KINDS[0], KINDS[2]] if count == 2 else ["all"]
 

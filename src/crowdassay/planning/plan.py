@@ -40,6 +40,16 @@ class Planned:
     target : float or None
     max_per_item : int or None
     notes : list of str
+
+    Examples
+    --------
+    >>> from crowdassay import Assay, simulate
+    >>> labels, _ = simulate(np.random.default_rng(0), n_items=50)
+    >>> planned = plan(Assay().fit(labels), 5, label_cost=0.5)
+    >>> planned.assignments().column_names
+    ['batch', 'item', 'worker', 'cost', 'gain', 'reason']
+    >>> planned.summary()["planned_labels"]
+    10
     """
 
     state: State

@@ -45,6 +45,12 @@ class Sizing:
     known_advised : int
     groups : int
         Groups of public datasets behind it, of the kind asked for or of all.
+
+    Examples
+    --------
+    >>> sizing = size_job(400, 3, target_error=0.2)
+    >>> sizing.advised.labels == 400 * sizing.advised.labels_per_item
+    True
     """
 
     rows: list[Size]
@@ -75,7 +81,7 @@ def size_job(
     target_error: float | None = None,
     cost: float = 1.0,
 ) -> Sizing:
-    r"""Say what error to expect with how many labels per item.
+    r"""Return what error to expect with how many labels per item, and how many to order.
 
     The logit of the error, as a share of the error of guessing (1 - 1/K), is taken to be a job's own level plus the mean fall
     with the number of labels. Levels of new jobs scatter around the mean of their kind, which is drawn towards that of all
