@@ -12,8 +12,8 @@ from crowdassay.errors import ParameterError
 from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
 from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.labels.folder import RESULT_TABLES
 from crowdassay.labels.spool import spool_labels
-from crowdassay.labels.tables import TABLES
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal
 from crowdassay.results.run import fit
@@ -45,7 +45,7 @@ def test_the_tables_are_those_of_a_fit_in_memory(spool, tmp_path, form):
     results = [fit(DawidSkene(max_iter=20), place, gather_below=0) for place in (MemoryPlace(LABELS), FilesPlace(spool))]
     for number, result in enumerate(results):
         write_result(result, {}, tmp_path / str(number), form)
-    for name in sorted(set(TABLES) - {"confusion"}):  # which is for more classes
+    for name in sorted(set(RESULT_TABLES) - {"confusion"}):  # which is for more classes
         tables = [read(tmp_path / str(number) / f"{name}.{form}") for number in (0, 1)]
         same_table(*tables, name, atol=1e-8, tied={})
 

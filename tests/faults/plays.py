@@ -10,7 +10,7 @@ from unittest import mock
 import pyarrow as pa
 
 from crowdassay.errors import CrowdassayError
-from crowdassay.labels.database import ask
+from crowdassay.labels.databases.duck import ask
 from crowdassay.labels.encode import encode
 from crowdassay.labels.files import read_labels, read_truth
 from crowdassay.labels.formats.record import Rows, finish

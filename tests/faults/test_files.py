@@ -215,7 +215,7 @@ def test_row_30_sql_in_column_names(put):
 
 
 def test_row_30_duckdb_opens_no_other_file(put):
-    from crowdassay.labels.database import ask
+    from crowdassay.labels.databases.duck import ask
 
     secret, path = put("secret\n1\n", "secret.csv"), put(GOOD)
 

@@ -17,7 +17,7 @@ from crowdassay.checks.simulate import simulate
 from crowdassay.errors import FileError
 from crowdassay.estimators.majority import MajorityVote
 from crowdassay.labels import folder as folders
-from crowdassay.labels.tables import TABLES, check_results
+from crowdassay.labels.folder import RESULT_TABLES, check_results
 from crowdassay.results.summary import summarise
 from crowdassay.results.write import write_result
 
@@ -34,7 +34,7 @@ def save(folder, mark, form="csv"):
 def mark_of(folder):
     """Return the mark of a complete result; fail if it is not complete."""
     assert sorted(path.name for path in folder.iterdir() if path.name != "notes.txt") == sorted(
-        [*(f"{name}.csv" for name in TABLES if name != "confusion"), "summary.json"]  # that one is for many classes
+        [*(f"{name}.csv" for name in RESULT_TABLES if name != "confusion"), "summary.json"]  # that one is for many classes
     )
     assert len((folder / "labels.csv").read_text().splitlines()) == 21
     return json.loads((folder / "summary.json").read_text())["mark"]

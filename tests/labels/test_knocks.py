@@ -14,7 +14,7 @@ import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError
 from crowdassay.labels import delimited, look
-from crowdassay.labels.database import ask
+from crowdassay.labels.databases.duck import ask
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.ingest import spool_files

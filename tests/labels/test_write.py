@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from crowdassay.errors import FileError, ParameterError
 from crowdassay.labels import write
-from crowdassay.labels.write import check_writable, write_json, write_table
+from crowdassay.labels.folder import check_writable
+from crowdassay.labels.write import write_json, write_table
 
 
 def written(tmp_path, table, **options):
@@ -70,7 +71,7 @@ def test_numbers_and_other_text_stay(tmp_path, cell):
 
 def test_no_rows_and_many_rows(tmp_path, monkeypatch):
     assert written(tmp_path, pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.int64())})) == "a,b\n"
-    monkeypatch.setattr(write, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(write, "ROWS_IN_A_CHUNK", 7)
     assert written(tmp_path, pa.table({"a": range(50)})) == "a\n" + "".join(f"{n}\n" for n in range(50))
 
 

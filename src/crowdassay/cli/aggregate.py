@@ -84,7 +84,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     from crowdassay.cli.gates import aggregate_conditions, aggregate_figures, check_conditions, tell_failures
     from crowdassay.cli.running import progress_line, working
     from crowdassay.cli.summary import tell
-    from crowdassay.labels.tables import MODEL_FILES, OURS
+    from crowdassay.labels.folder import MODEL_FILES, RESULT_FILES
     from crowdassay.results.summary import summarise
 
     chosen, estimator = choose(method, options)
@@ -96,7 +96,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     refuse_inputs(
         [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
         [options[name] for name in ("ask", "report", "calibration")],
-        [(options["out"], OURS), (options["save_model"], MODEL_FILES)],
+        [(options["out"], RESULT_FILES), (options["save_model"], MODEL_FILES)],
     )
     quiet = options["quiet"] or options["as_json"]
     known = {} if options["validation"] is None else {"validation": options["validation"]}
@@ -180,7 +180,7 @@ def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimat
 def check_pictures(options: dict[str, Any]) -> None:
     """Refuse a chart, report or model that could not be written, before there is anything to write."""
     from crowdassay.errors import FileError, ParameterError
-    from crowdassay.labels.write import check_writable
+    from crowdassay.labels.folder import check_writable
 
     if options["calibration"] is not None:
         from crowdassay.results.report.chart import check_chart

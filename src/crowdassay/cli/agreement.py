@@ -46,8 +46,8 @@ MOST_CLASSES = 20
 def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Measure how far workers agree on LABELS: overall, by class, by worker and by pair of workers."""
     from crowdassay.findings.agreement import agreement as measure
-    from crowdassay.labels.folder import check_free, replacing_folder
-    from crowdassay.labels.write import check_writable, write_table
+    from crowdassay.labels.folder import check_free, check_writable, replacing_folder
+    from crowdassay.labels.write import write_table
 
     if out is not None:
         check_writable(out)

@@ -31,7 +31,8 @@ def convert(labels: tuple[str, ...], out: Path, gold_out: Path | None, raw: bool
 
     from crowdassay.cli.summary import print_report
     from crowdassay.labels.files import table_of
-    from crowdassay.labels.write import check_writable, write_table
+    from crowdassay.labels.folder import check_writable
+    from crowdassay.labels.write import write_table
 
     forms = {path: form_of(path) for path in (out, gold_out) if path is not None}
     for path in forms:

@@ -14,7 +14,7 @@ def datasets(context: click.Context, as_json: bool) -> None:
         if as_json:
             raise click.UsageError(f"Put --json after {context.invoked_subcommand}.")
         return
-    from crowdassay.labels.datasets.folders import cached
+    from crowdassay.labels.datasets.fetch import cached
     from crowdassay.labels.datasets.registry import entries
 
     known = entries().values()
@@ -42,8 +42,7 @@ def datasets(context: click.Context, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(name: str, as_json: bool) -> None:
     """Show what is known about one dataset."""
-    from crowdassay.labels.datasets.fetch import file_url
-    from crowdassay.labels.datasets.folders import cached
+    from crowdassay.labels.datasets.fetch import cached, file_url
     from crowdassay.labels.datasets.registry import entry
 
     facts, folder = entry(name), _text(cached(name))

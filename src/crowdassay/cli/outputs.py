@@ -29,7 +29,7 @@ def check_out(out: Path | Tables, *, spark: bool = False) -> None:
     """Refuse a place that results could not be written to, before there are any; Spark writes to addresses, too."""
     if isinstance(out, Path):
         from crowdassay.errors import FileError
-        from crowdassay.labels.tables import check_results
+        from crowdassay.labels.folder import check_results
 
         if not spark and ADDRESS.match(str(out)):
             raise FileError(f"'{out}' is an address; tables go to a folder, or to sqlite:///FILE or postgresql://...")

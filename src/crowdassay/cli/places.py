@@ -48,7 +48,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def open_place(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
     """Read LABELS into the place that the options name, and hold them until the tables are written."""
-    from crowdassay.labels.sources.local import local_sources
+    from crowdassay.labels.sources import local_sources
 
     name = options["engine"]
     with local_sources(() if name == "spark" else labels) as local:  # Spark reads for itself, wherever labels are

@@ -128,7 +128,7 @@ def write_files(made: Planned, options: dict[str, Any]) -> None:
 def check_outputs(options: dict[str, Any]) -> None:
     """Refuse files that could not be written, before there is anything to write."""
     from crowdassay.errors import FileError
-    from crowdassay.labels.write import check_writable
+    from crowdassay.labels.folder import check_writable
 
     for name in ("out", "decisions"):
         if options[name] is not None:

@@ -84,7 +84,7 @@ def figures(facts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def check_outputs(labels: tuple[str, ...], options: dict[str, Any]) -> None:
     """Refuse files that cannot be written before anything is computed."""
-    from crowdassay.labels.write import check_writable
+    from crowdassay.labels.folder import check_writable
 
     outputs = [options[name] for name in ("next_file", "items_file", "report")]
     refuse_inputs([*labels, options["gold"], options["against"], options["cost"]], outputs)

@@ -20,7 +20,8 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     from crowdassay.checks.reproduce import table_4_records
     from crowdassay.cli.running import progress_line
     from crowdassay.errors import FileError
-    from crowdassay.labels.write import check_writable, write_bytes
+    from crowdassay.labels.folder import check_writable
+    from crowdassay.labels.write import write_bytes
     from crowdassay.results.report.chart import render_svg
     from crowdassay.results.report.charts import calibration_chart
     from crowdassay.results.report.page import reproduction_page

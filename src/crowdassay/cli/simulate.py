@@ -39,8 +39,8 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     from crowdassay.checks.simulate import simulate as draw
     from crowdassay.checks.story import birds
     from crowdassay.errors import ParameterError
-    from crowdassay.labels.folder import check_free
-    from crowdassay.labels.write import check_writable, write_json, write_table
+    from crowdassay.labels.folder import check_free, check_writable
+    from crowdassay.labels.write import write_json, write_table
     from crowdassay.version import VERSION
 
     if seed < 0:

@@ -40,8 +40,7 @@ def split(text: str | None) -> list[str]:
 def check_outputs(source: Path, files: tuple[str, ...], mark: str, options: dict[str, Any]) -> None:
     """Refuse what cannot be written before there is anything to write; ``mark`` is a key of the last of ``files``."""
     from crowdassay.cli.outputs import refuse_inputs
-    from crowdassay.labels.folder import check_free
-    from crowdassay.labels.write import check_writable
+    from crowdassay.labels.folder import check_free, check_writable
 
     refuse_inputs([source], [options["report"], options["chart"]], [(options["out"], files)])
     if options["report"] is not None:

@@ -48,8 +48,8 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
 
     from crowdassay.errors import FileError, ParameterError
     from crowdassay.estimators.load import load_model
+    from crowdassay.labels.folder import RESULT_FILES
     from crowdassay.labels.lock import folder_locked
-    from crowdassay.labels.tables import OURS
     from crowdassay.results.saved.folder import save_model
     from crowdassay.results.saved.update import SINCE
     from crowdassay.results.summary import summarise
@@ -60,7 +60,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
         if os.path.realpath(str(options["out"])) == os.path.realpath(model):
             raise FileError(f"'{options['out']}' is the model's own folder; name another for the tables.")
         check_out(options["out"])
-    refuse_inputs([*labels, model], [], [(options["out"], OURS)])
+    refuse_inputs([*labels, model], [], [(options["out"], RESULT_FILES)])
     with folder_locked(model, partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)):
         estimator = load_model(model)
         facts = add(estimator, labels, options) if labels else {}

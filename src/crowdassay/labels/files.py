@@ -12,7 +12,7 @@ from crowdassay.labels.assemble import assemble, check
 from crowdassay.labels.known import read_truth
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.reader import read_rows
-from crowdassay.labels.sources.local import local_sources
+from crowdassay.labels.sources import local_sources
 from crowdassay.labels.told import warn_of
 from crowdassay.read_options import ReadOptions, takes_reading_options
 

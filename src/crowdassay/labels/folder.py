@@ -1,4 +1,7 @@
-"""Write a whole folder at once: whoever looks finds the old folder or the new one, complete, even after a kill -9."""
+"""Folders of results: which files are ours, whether they can be written, and writing a whole folder at once.
+
+Whoever looks finds the old folder or the new one, complete, even after a kill -9.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from crowdassay.errors import FileError
-from crowdassay.labels.values import listed, shown_file
+from crowdassay.labels.values import listed, shown, shown_file
 
+RESULT_TABLES = ("labels", "posterior", "workers", "items", "confusion")
+SUMMARY = "summary.json"
+RESULT_FILES = frozenset({SUMMARY, *(f"{name}.{form}" for name in RESULT_TABLES for form in ("csv", "parquet"))})
+MODEL_HEAD = "model.json"  # by which a model's folder is known
+MODEL_FILES = frozenset({MODEL_HEAD, *(f"{name}.parquet" for name in ("classes", "workers", "items", "labels"))})
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2 on Linux, RENAME_SWAP of renamex_np on macOS
 AT_FDCWD = -100
-STALE = ".crowdassay-tmp"
-HEADS = {"summary.json": "results", "model.json": "a model"}  # by which folders are known, and what they are
-MARKS = ("n_labels", "format_version")  # what the heads of labels hold; other commands have marks of their own
-TABLES = {"overall.csv": b"measure,"}  # how tables begin by which folders are known
-LOOKED_AT = 1 << 12  # bytes
+TEMPORARY_SUFFIX = ".crowdassay-tmp"
+KNOWN_HEADS = {SUMMARY: "results", MODEL_HEAD: "a model"}  # by which folders are known, and what they are
+HEAD_KEYS = ("n_labels", "format_version")  # what the heads of labels hold; other commands have marks of their own
+TABLE_STARTS = {"overall.csv": b"measure,"}  # how tables begin by which folders are known
+START_BYTES = 1 << 12  # bytes
 
 
 @contextmanager
-def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Collection[str] = MARKS) -> Iterator[Path]:
+def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Collection[str] = HEAD_KEYS) -> Iterator[Path]:
     """Yield an empty folder to write to; it takes the place of ``folder`` when all went well.
 
     Files of others in an old folder are carried over. Where a folder cannot be replaced as a whole (a mount point, the
@@ -56,7 +64,7 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Coll
         whole = _replaceable(target)
         place = target.parent if whole else target
         _remove_stale(place, target.name)
-        fresh = place / f".{target.name[:100]}.{secrets.token_hex(8)}{STALE}"
+        fresh = place / f".{target.name[:100]}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
         fresh.mkdir()
     except OSError as error:
         raise _failure(folder, error) from error
@@ -76,11 +84,11 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Coll
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def check_free(target: Path, ours: Collection[str], last: str, marks: Collection[str] = MARKS) -> None:
+def check_free(target: Path, ours: Collection[str], last: str, marks: Collection[str] = HEAD_KEYS) -> None:
     """Refuse a folder whose files we would overwrite though we did not write them, or that holds another kind of ours."""
-    other = next((name for name in HEADS if name != last and is_ours(target / name)), None)
-    if other is not None and last in HEADS:
-        raise FileError(f"{shown_file(target)} holds {HEADS[other]}, whose files would be replaced; name another folder.")
+    other = next((name for name in KNOWN_HEADS if name != last and is_ours(target / name)), None)
+    if other is not None and last in KNOWN_HEADS:
+        raise FileError(f"{shown_file(target)} holds {KNOWN_HEADS[other]}, whose files would be replaced; name another folder.")
     if target.is_dir() and not is_ours(target / last, marks):
         with os.scandir(target) as entries:
             taken = sorted(entry.name for entry in entries if entry.name in ours)
@@ -91,17 +99,51 @@ def check_free(target: Path, ours: Collection[str], last: str, marks: Collection
             )
 
 
-def is_ours(path: Path, marks: Collection[str] = MARKS) -> bool:
+def is_ours(path: Path, marks: Collection[str] = HEAD_KEYS) -> bool:
     """Tell whether a file is one by which a folder of ours is known: by what it holds, not by its name."""
     try:
         with path.open("rb") as stream:
-            start = stream.read(LOOKED_AT)
+            start = stream.read(START_BYTES)
         if path.suffix == ".json":
             head = json.loads(path.read_bytes())
             return isinstance(head, dict) and "version" in head and not head.keys().isdisjoint(marks)
     except (OSError, ValueError, RecursionError):
         return False
-    return start.startswith(TABLES.get(path.name, b""))
+    return start.startswith(TABLE_STARTS.get(path.name, b""))
+
+
+def check_writable(folder: str | Path) -> None:
+    """Raise `FileError` if results could not be written to a folder, which may not exist yet; leave nothing behind."""
+    folder = Path(folder)
+    try:
+        os.lstat(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
+        raise FileError(f"{shown(folder)} cannot be a folder for results ({reason}); name another.") from None
+    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not there.is_dir():
+        raise FileError(f"{shown_file(there)} is a file, so results cannot go into {shown_file(folder)}; name another folder.")
+    trial = there / f".crowdassay-{secrets.token_hex(8)}"
+    try:
+        with trial.open("xb") as stream:  # a full disk lets a file be made and then takes nothing
+            stream.write(bytes(4096))
+        trial.unlink()
+    except OSError as error:
+        with suppress(OSError):
+            trial.unlink()
+        reason = os.strerror(error.errno or 0)
+        raise FileError(f"Nothing can be written to {shown_file(there)} ({reason}); name another folder.") from None
+
+
+def check_results(folder: Path) -> None:
+    """Raise `FileError` if a result could not be written to a folder; leave nothing behind."""
+    check_writable(folder)
+    target = Path(os.path.realpath(folder))
+    if (target / MODEL_HEAD).exists():  # a model has a labels.parquet, too, which would be lost
+        raise FileError(f"{shown_file(folder)} holds a model ({MODEL_HEAD}); name another folder for the tables.")
+    check_free(target, RESULT_FILES, SUMMARY)
 
 
 def sync_folder(folder: Path) -> None:
@@ -139,7 +181,7 @@ def _swap(fresh: Path, target: Path, ours: Collection[str]) -> None:
         os.rename(fresh, target)
     elif not _exchange(fresh, target):
         # For a moment there is neither; the old folder waits under the name of the temporary one.
-        aside = fresh.with_name(f".{secrets.token_hex(8)}{STALE}")
+        aside = fresh.with_name(f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
         os.rename(target, aside)
         try:
             os.rename(fresh, target)
@@ -188,7 +230,7 @@ def _link(source: Path, copy: Path) -> None:
 
 def _remove_stale(place: Path, name: str) -> None:
     """Remove what runs that were killed have left; a run that is alive keeps its folder younger than an hour."""
-    for path in place.glob(f".{name[:100].replace('[', '[[]')}.*{STALE}"):
+    for path in place.glob(f".{name[:100].replace('[', '[[]')}.*{TEMPORARY_SUFFIX}"):
         with suppress(OSError):
             if not path.is_symlink() and path.stat().st_mtime < time.time() - 3600:
                 shutil.rmtree(path)

@@ -15,7 +15,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.assemble import check
 from crowdassay.labels.classes import arrange_classes, many_classes
-from crowdassay.labels.database import connect
+from crowdassay.labels.databases.duck import connect
 from crowdassay.labels.encode import ROLES, vanished_items
 from crowdassay.labels.ingest_blocks import Repeated, blocks_of
 from crowdassay.labels.ingest_rows import find_source, load_rows, name_kept, time_expression

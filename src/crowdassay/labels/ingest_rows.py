@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.coding import float_text
-from crowdassay.labels.database import heard, pattern_of
+from crowdassay.labels.databases.duck import heard, pattern_of
 from crowdassay.labels.encode import ROLES
 from crowdassay.labels.extras import NUMBER, WHOLE, read_times
 from crowdassay.labels.look import look

@@ -10,7 +10,7 @@ from crowdassay.labels.coding import code_column
 from crowdassay.labels.kinds import check_file
 from crowdassay.labels.look import look
 from crowdassay.labels.source import open_source
-from crowdassay.labels.sources.local import local_sources
+from crowdassay.labels.sources import local_sources
 from crowdassay.labels.transcode import as_utf8
 from crowdassay.labels.values import as_text
 

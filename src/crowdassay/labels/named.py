@@ -15,7 +15,7 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.coding import code_column
 from crowdassay.labels.columns import plain_name
-from crowdassay.labels.database import ask
+from crowdassay.labels.databases.duck import ask
 from crowdassay.labels.kinds import LINES, check_file
 from crowdassay.labels.look import Look, look, records
 from crowdassay.labels.native import Column, series_column

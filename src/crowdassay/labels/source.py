@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import find_columns
-from crowdassay.labels.database import ask, quoted, text
+from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, FIRST_ROWS, SAMPLE, Lenient, first_rows, read_slowly
 from crowdassay.labels.jsontext import check_whole, explain
 from crowdassay.labels.kinds import LINES

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crowdassay.errors import DataError
-from crowdassay.labels.database import connect, heard, pattern_of, quoted, text
+from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted, text
 from crowdassay.labels.encode import ROLES
 from crowdassay.labels.ingest_rows import find_source
 from crowdassay.labels.kinds import check_file

@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,11 +24,11 @@ from crowdassay.threads import available_cores
 # OWASP: spreadsheets run cells that begin so. A plain number, such as the class -1, is harmless and stays as it is.
 # Spreadsheets take the full-width forms of these signs for the signs.
 FORMULA = r"^[=+\-@\t\r\n\x00\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
-RISKY = (b"=", b"+", b"-", b"@", b"\t", b"\r", b"\n", b"\0", b"\xef\xbc")
+FORMULA_STARTS = (b"=", b"+", b"-", b"@", b"\t", b"\r", b"\n", b"\0", b"\xef\xbc")
 # Where a spreadsheet separates by other signs than commas, what follows these would be a cell of its own.
-SPECIAL = b'",\r\n;\t'
-NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-CHUNK_ROWS, AT_ONCE = 1 << 14, 32
+QUOTED_CHARACTERS = b'",\r\n;\t'
+PLAIN_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+ROWS_IN_A_CHUNK, CHUNKS_AT_ONCE = 1 << 14, 32
 
 
 def write_table(table: pa.Table, path: str | Path, format: str = "csv", *, raw: bool = False) -> None:  # noqa: A002
@@ -47,22 +47,90 @@ def write_table(table: pa.Table, path: str | Path, format: str = "csv", *, raw: 
     if format not in {"csv", "parquet"}:
         raise ParameterError(f"format must be 'csv' or 'parquet', not {shown(format)}.")
     with _replacing(Path(path)) as stream:
-        if format == "parquet":
+        writer = TableWriter(stream, table.schema, format, raw=raw)
+        writer.write(table)
+        writer.close()
+
+
+class TableWriter:
+    """Write a table that comes in pieces of the same columns to an open file.
+
+    Parameters
+    ----------
+    stream : binary file
+    schema : pyarrow.Schema
+    form : {'csv', 'parquet'}
+    raw : bool
+        As for `write_table`.
+    """
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema, form: str, *, raw: bool = False) -> None:
+        self._stream, self._raw, self._parquet = stream, raw, None
+        if form == "parquet":
             import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, seldom needed
 
-            pq.write_table(table, stream)
+            self._parquet = pq.ParquetWriter(stream, schema)
+        else:
+            stream.write(csv_lines([pa.array([name]) for name in schema.names], raw))
+
+    def write(self, table: pa.Table) -> None:
+        """Append a piece; CSV is made on all cores."""
+        if self._parquet is not None:
+            self._parquet.write_table(table)
             return
-        stream.write(csv_lines([pa.array([name]) for name in table.column_names], raw))
-        for lines in csv_pieces(table, raw):
-            stream.write(lines)
+        batches = table.to_batches(max_chunksize=ROWS_IN_A_CHUNK)
+        with ThreadPoolExecutor(available_cores()) as pool:
+            for first in range(0, len(batches), CHUNKS_AT_ONCE):  # a few at a time, to save memory
+                some = batches[first : first + CHUNKS_AT_ONCE]
+                for lines in pool.map(lambda batch: csv_lines(batch.columns, self._raw), some):
+                    self._stream.write(lines)
+
+    def close(self) -> None:
+        """Write what comes after the last piece; the file itself stays open."""
+        if self._parquet is not None:
+            self._parquet.close()
 
 
-def csv_pieces(table: pa.Table, raw: bool) -> Iterator[bytes]:
-    """Yield the rows of a table as CSV, made on all cores."""
-    batches = table.to_batches(max_chunksize=CHUNK_ROWS)
-    with ThreadPoolExecutor(available_cores()) as pool:
-        for first in range(0, len(batches), AT_ONCE):  # a few at a time, to save memory
-            yield from pool.map(lambda batch: csv_lines(batch.columns, raw), batches[first : first + AT_ONCE])
+class TableFile:
+    """A table in pieces of the same columns, in a file that is made when the first one comes.
+
+    Parameters
+    ----------
+    path : Path
+    form, raw
+        As for `TableWriter`.
+    """
+
+    def __init__(self, path: Path, form: str, *, raw: bool = False) -> None:
+        self.path, self.form, self.raw = path, form, raw
+        self._stream: BinaryIO | None = None
+        self._writer: TableWriter | None = None
+
+    def write(self, table: pa.Table) -> None:
+        """Append a piece."""
+        if self._writer is None:
+            self._stream = self.path.open("xb")
+            self._writer = TableWriter(self._stream, table.schema, self.form, raw=self.raw)
+        self._writer.write(table)
+
+    def close(self) -> None:
+        """Finish the file, if there is one."""
+        if self._stream is not None:
+            with self._stream:
+                if self._writer is not None:
+                    self._writer.close()
+                self._stream.flush()
+                os.fsync(self._stream.fileno())
+
+
+@contextmanager
+def table_files(folder: Path, names: tuple[str, ...], form: str, *, raw: bool = False) -> Iterator[dict[str, TableFile]]:
+    """Yield a file for each of some tables, and close them all in the end, even if closing one fails."""
+    files = {name: TableFile(folder / f"{name}.{form}", form, raw=raw) for name in names}
+    with ExitStack() as stack:
+        for file in files.values():
+            stack.callback(file.close)
+        yield files
 
 
 def write_json(obj: Any, path: str | Path) -> None:
@@ -76,31 +144,6 @@ def write_bytes(data: bytes, path: Path) -> None:
     """Write bytes to a file, which is either the old one or the new one."""
     with _replacing(Path(path)) as stream:
         stream.write(data)
-
-
-def check_writable(folder: str | Path) -> None:
-    """Raise `FileError` if results could not be written to a folder, which may not exist yet; leave nothing behind."""
-    folder = Path(folder)
-    try:
-        os.lstat(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except (OSError, ValueError) as error:
-        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
-        raise FileError(f"{shown(folder)} cannot be a folder for results ({reason}); name another.") from None
-    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
-    if not there.is_dir():
-        raise FileError(f"{shown_file(there)} is a file, so results cannot go into {shown_file(folder)}; name another folder.")
-    trial = there / f".crowdassay-{secrets.token_hex(8)}"
-    try:
-        with trial.open("xb") as stream:  # a full disk lets a file be made and then takes nothing
-            stream.write(bytes(4096))
-        trial.unlink()
-    except OSError as error:
-        with suppress(OSError):
-            trial.unlink()
-        reason = os.strerror(error.errno or 0)
-        raise FileError(f"Nothing can be written to {shown_file(there)} ({reason}); name another folder.") from None
 
 
 @contextmanager
@@ -149,10 +192,10 @@ def _cells(column: pa.Array, raw: bool) -> pa.Array:
     if not is_text(column.type):
         return text
     data = _bytes(text)  # most columns hold none of the characters that need care
-    if not raw and any(mark in data for mark in RISKY):
-        risky = pc.and_not(pc.match_substring_regex(text, FORMULA), pc.match_substring_regex(text, NUMBER))
+    if not raw and any(mark in data for mark in FORMULA_STARTS):
+        risky = pc.and_not(pc.match_substring_regex(text, FORMULA), pc.match_substring_regex(text, PLAIN_NUMBER))
         text = pc.if_else(risky, pc.binary_join_element_wise("'", text, ""), text)
-    if not any(mark in data for mark in SPECIAL) and pc.min(pc.binary_length(text)).as_py() != 0:
+    if not any(mark in data for mark in QUOTED_CHARACTERS) and pc.min(pc.binary_length(text)).as_py() != 0:
         return text
     special = pc.or_(pc.match_substring_regex(text, '[",\r\n;\t]'), pc.equal(text, ""))  # "" is text, nothing is null
     quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")

@@ -7,10 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from crowdassay.labels.folder import replacing_folder
-from crowdassay.labels.stream import table_streams
-from crowdassay.labels.tables import OURS, SUMMARY
-from crowdassay.labels.write import write_json
+from crowdassay.labels.folder import RESULT_FILES, SUMMARY, replacing_folder
+from crowdassay.labels.write import table_files, write_json
 from crowdassay.results.result import TABLES, Result, item_table
 
 
@@ -29,8 +27,8 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
             frames["confusion"] = result.place.frame(cells)
         write_tables(frames, summary, str(folder), form, raw=raw)
         return
-    with replacing_folder(Path(folder), OURS, SUMMARY) as fresh:
-        with table_streams(fresh, (*TABLES, "workers", "confusion"), form, raw=raw) as streams:
+    with replacing_folder(Path(folder), RESULT_FILES, SUMMARY) as fresh:
+        with table_files(fresh, (*TABLES, "workers", "confusion"), form, raw=raw) as streams:
             for block in result.blocks():
                 for name in TABLES:
                     streams[name].write(item_table(block, name))

@@ -15,7 +15,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.databases.home import Home, Session, now
 from crowdassay.labels.databases.postgres import PostgresHome, without_password
 from crowdassay.labels.databases.sqlite import SqliteHome
-from crowdassay.labels.write import check_writable
+from crowdassay.labels.folder import check_writable
 
 SCHEMES = ("sqlite://", "postgresql://", "postgres://")
 PREFIX = "crowdassay_"

@@ -3,7 +3,7 @@
 import pytest
 
 from crowdassay.errors import DataError
-from crowdassay.labels.datasets.convert import READERS, checksum, convert
+from crowdassay.labels.datasets.convert import RAW_READERS, checksum, convert
 from crowdassay.labels.datasets.registry import Raw, entries
 
 LABELS = [("a", "w1", "1"), ("a", "w2", "0"), ("b", "w2", "1"), ("b", "w2", "0")]
@@ -25,7 +25,7 @@ def raw(layout, **options):
 
 
 def test_every_format_has_an_example_and_a_dataset():
-    assert set(SAME) == set(READERS) == {entry.raw.format for entry in entries().values() if entry.raw}
+    assert set(SAME) == set(RAW_READERS) == {entry.raw.format for entry in entries().values() if entry.raw}
 
 
 @pytest.mark.parametrize("layout", SAME)

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from crowdassay.engines.spark.session import is_connect, is_local, run, spark_path
 from crowdassay.errors import FileError
-from crowdassay.labels.tables import OURS, SUMMARY
-from crowdassay.labels.write import FORMULA, NUMBER, write_json
+from crowdassay.labels.folder import RESULT_FILES, SUMMARY
+from crowdassay.labels.write import FORMULA, PLAIN_NUMBER, write_json
 
 
 def write_tables(frames: dict[str, Any], summary: dict[str, Any], folder: str, form: str, *, raw: bool) -> None:
@@ -57,7 +57,7 @@ def move(spark: Any, fresh: str, folder: str) -> None:
     if is_local(spark):
         aside = f"{fresh}.old"
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
-            if name not in OURS:  # what is not ours is carried over
+            if name not in RESULT_FILES:  # what is not ours is carried over
                 os.rename(f"{folder}/{name}", f"{fresh}/{name}")
         if os.path.isdir(folder):
             os.rename(folder, aside)
@@ -86,7 +86,7 @@ def without_formula(name: str) -> str:
     >>> without_formula("=1+1"), without_formula("-1"), without_formula("cat")
     ("'=1+1", '-1', 'cat')
     """
-    risky, plain = (pc.match_substring_regex(pa.scalar(name), pattern).as_py() for pattern in (FORMULA, NUMBER))
+    risky, plain = (pc.match_substring_regex(pa.scalar(name), pattern).as_py() for pattern in (FORMULA, PLAIN_NUMBER))
     return f"'{name}" if risky and not plain else name
 
 
@@ -97,7 +97,7 @@ def without_formulas(frame: Any) -> Any:
         name, shown = quoted(field.name), quoted(without_formula(field.name))
         if field.dataType.simpleString() != "string":
             return f"{name} as {shown}"
-        risky = f"{name} rlike r'{FORMULA}' and not {name} rlike r'{NUMBER}'"
+        risky = f"{name} rlike r'{FORMULA}' and not {name} rlike r'{PLAIN_NUMBER}'"
         return f'case when {risky} then concat("\'", {name}) else {name} end as {shown}'
 
     return frame.selectExpr(*map(cell, frame.schema.fields))

@@ -22,20 +22,14 @@ class PostgresHome(Home):
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        parts = urlsplit(url)
-        options = dict(parse_qsl(parts.query))
-        self.schema = options.pop("schema", "public")
+        self.url, self.schema = split_schema(url)
         if not self.schema.replace("_", "").isalnum():
             raise ParameterError("The schema of a store is letters, digits and underscores.")
-        self.url = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote)))
         self.name = without_password(url)
 
     def connect(self) -> Any:
         """Connect, and look in the schema of the store."""
-        try:
-            import psycopg  # noqa: PLC0415 - an extra
-        except ImportError:
-            raise MissingExtraError("PostgreSQL needs the extra 'web': pip install 'crowdassay[web]'.") from None
+        psycopg = load_psycopg()
         try:
             connection = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
             connection.execute(f'SET search_path TO "{self.schema}"')  # letters, digits and underscores
@@ -62,6 +56,27 @@ class PostgresHome(Home):
         """Tell whether the schema is a store."""
         sql = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = 'crowdassay_meta'"
         return session.one(sql, (self.schema,)) is not None
+
+
+def load_psycopg() -> Any:
+    """Return the driver, which is an extra."""
+    try:
+        import psycopg  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtraError("PostgreSQL needs the extra 'web': pip install 'crowdassay[web]'.") from None
+    return psycopg
+
+
+def split_schema(url: str) -> tuple[str, str]:
+    """Return a URL as the driver takes it, without ``schema``, and the schema.
+
+    >>> split_schema("postgresql://ann@db.example/jobs?schema=birds&sslmode=require")
+    ('postgresql://ann@db.example/jobs?sslmode=require', 'birds')
+    """
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    schema = options.pop("schema", "public")
+    return urlunsplit(parts._replace(query=urlencode(options, quote_via=quote))), schema
 
 
 def without_password(url: str) -> str:

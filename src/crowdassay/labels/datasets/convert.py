@@ -14,8 +14,8 @@ from typing import NamedTuple
 from crowdassay.errors import DataError
 from crowdassay.labels.datasets.registry import Raw
 
-PERSON = re.compile(r"(\w+): \{([^}]*)\}")
-FLAG = re.compile(r"(\w+): (true|false)")
+WORKER_FLAGS = re.compile(r"(\w+): \{([^}]*)\}")
+ITEM_FLAG = re.compile(r"(\w+): (true|false)")
 
 
 class Converted(NamedTuple):
@@ -26,8 +26,8 @@ class Converted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Say where a table keeps what; columns count from 0. A table without a truth column has a second file: item, label."""
+class RawTable:
+    """Where a raw table keeps what; columns count from 0. A table without a truth column has a second file: item, label."""
 
     delimiter: str
     header: bool
@@ -55,19 +55,23 @@ class Layout:
 
 def read_flags(texts: Sequence[str]) -> Converted:
     """Read YAML maps ``worker: {item: true, ...}`` and ``{item: true, ...}``; false and true become 0 and 1."""
-    labels = [(item, worker, _bit(flag)) for worker, flags in PERSON.findall(texts[0]) for item, flag in FLAG.findall(flags)]
-    return Converted(labels, [(item, _bit(flag)) for item, flag in FLAG.findall(texts[1])])
+    labels = [
+        (item, worker, _bit(flag))
+        for worker, flags in WORKER_FLAGS.findall(texts[0])
+        for item, flag in ITEM_FLAG.findall(flags)
+    ]
+    return Converted(labels, [(item, _bit(flag)) for item, flag in ITEM_FLAG.findall(texts[1])])
 
 
 def _bit(flag: str) -> str:
     return str(int(flag == "true"))
 
 
-READERS: dict[str, Callable[[Sequence[str]], Converted]] = {
-    "item-worker-label-tsv": Layout("\t", False, item=0, worker=1, label=2).read,
-    "item-worker-label-csv": Layout(",", True, item=0, worker=1, label=2).read,
-    "worker-item-label-truth-csv": Layout(",", False, item=1, worker=0, label=2, truth=3).read,
-    "annotation-worker-item-label-truth-tsv": Layout("\t", True, item=2, worker=1, label=3, truth=4).read,
+RAW_READERS: dict[str, Callable[[Sequence[str]], Converted]] = {
+    "item-worker-label-tsv": RawTable("\t", False, item=0, worker=1, label=2).read,
+    "item-worker-label-csv": RawTable(",", True, item=0, worker=1, label=2).read,
+    "worker-item-label-truth-csv": RawTable(",", False, item=1, worker=0, label=2, truth=3).read,
+    "annotation-worker-item-label-truth-tsv": RawTable("\t", True, item=2, worker=1, label=3, truth=4).read,
     "yaml-flags": read_flags,
 }
 
@@ -84,7 +88,7 @@ def convert(raw: Raw, texts: Sequence[str]) -> Converted:
     texts : sequence of str
         One for each of `raw.files`.
     """
-    labels, truth = READERS[raw.format](texts)
+    labels, truth = RAW_READERS[raw.format](texts)
     try:
         if raw.label_edges:
             labels = [(item, worker, _bin(raw.label_edges, score)) for item, worker, score in labels]

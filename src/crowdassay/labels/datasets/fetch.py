@@ -1,9 +1,10 @@
-"""Fetch a public dataset: download, convert, verify, keep."""
+"""Fetch a public dataset: download, convert, verify, keep in a folder of this machine."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from http.client import HTTPException
@@ -16,15 +17,38 @@ import pyarrow as pa
 
 from crowdassay.errors import DataError, FileError, ParameterError
 from crowdassay.labels.datasets.convert import Converted, checksum, convert
-from crowdassay.labels.datasets.folders import cached, user_folder
 from crowdassay.labels.datasets.registry import Entry, Raw, entry
-from crowdassay.labels.write import check_writable, write_json, write_table
+from crowdassay.labels.folder import check_writable
+from crowdassay.labels.write import write_json, write_table
 
+KEPT_FILES = ("labels.csv", "truth.csv")
 RAW_FILES = "https://raw.githubusercontent.com"
-VARIABLE = "CROWDASSAY_DATASETS_URL"
-MAX_BYTES = 32 << 20  # the largest raw file has 2.3 MB
-TIMEOUT = 30.0  # seconds without an answer
-BYTES_AT_A_TIME = 1 << 16
+URL_VARIABLE = "CROWDASSAY_DATASETS_URL"
+LARGEST_DOWNLOAD = 32 << 20  # the largest raw file has 2.3 MB
+DOWNLOAD_TIMEOUT = 30.0  # seconds without an answer
+DOWNLOAD_CHUNK = 1 << 16
+
+
+def user_folder() -> Path:
+    """Return the folder that fetched datasets go to: ``crowdassay/datasets`` in the user's data folder."""
+    if given := os.environ.get("XDG_DATA_HOME"):
+        base = Path(given)
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path.home() / ".local" / "share"
+    return base / "crowdassay" / "datasets"
+
+
+def cached(name: str, cache: Path | None = None) -> Path | None:
+    """Return the folder that holds a dataset: in CROWDASSAY_DATA first, then among the fetched ones; None when nowhere."""
+    places = [Path(given)] if (given := os.environ.get("CROWDASSAY_DATA")) else []
+    for place in (*places, cache or user_folder()):
+        if all((place / name / file).is_file() for file in KEPT_FILES):
+            return place / name
+    return None
 
 
 def fetch(
@@ -76,43 +100,45 @@ def fetch(
 
 def file_url(raw: Raw, path: str, base_url: str | None = None) -> str:
     """Return the address of one raw file."""
-    base = base_url or os.environ.get(VARIABLE) or RAW_FILES
+    base = base_url or os.environ.get(URL_VARIABLE) or RAW_FILES
     if urlsplit(base).scheme not in {"http", "https"}:
         raise ParameterError(
-            f"The address of the raw files must begin with https:// or http://, not '{base}'; check {VARIABLE}."
+            f"The address of the raw files must begin with https:// or http://, not '{base}'; check {URL_VARIABLE}."
         )
     return f"{base.rstrip('/')}/{raw.repository}/{raw.commit}/{quote(path)}"
 
 
 def _download(url: str, path: str) -> str:
     try:
-        with urlopen(Request(url), timeout=TIMEOUT) as answer:  # noqa: S310  `file_url` checks the scheme  # nosec B310
+        with urlopen(Request(url), timeout=DOWNLOAD_TIMEOUT) as answer:  # noqa: S310  `file_url` checks the scheme  # nosec B310
             expected = answer.headers.get("Content-Length")
             content = bytearray()
-            while len(content) <= MAX_BYTES and (chunk := answer.read(BYTES_AT_A_TIME)):
+            while len(content) <= LARGEST_DOWNLOAD and (chunk := answer.read(DOWNLOAD_CHUNK)):
                 content += chunk
     except HTTPError as error:
         with error:
             raise FileError(
-                f"{url} answered {error.code} ({error.reason}); try again later, or set {VARIABLE} to a server that has it."
+                f"{url} answered {error.code} ({error.reason}); try again later, or set {URL_VARIABLE} to a server that has it."
             ) from None
     except (URLError, HTTPException, OSError) as error:
         reason = getattr(error, "reason", None) or error
         raise FileError(
-            f"{url} cannot be reached ({reason}); check the connection, or set {VARIABLE} to a server that has it."
+            f"{url} cannot be reached ({reason}); check the connection, or set {URL_VARIABLE} to a server that has it."
         ) from None
-    if len(content) > MAX_BYTES:
-        raise FileError(f"{url} is larger than {MAX_BYTES >> 20} MiB and so is not the file meant; check {VARIABLE}.")
+    if len(content) > LARGEST_DOWNLOAD:
+        raise FileError(
+            f"{url} is larger than {LARGEST_DOWNLOAD >> 20} MiB and so is not the file meant; check {URL_VARIABLE}."
+        )
     if expected is not None and len(content) < int(expected):
         raise FileError(f"{url} stopped after {len(content):,} of {int(expected):,} bytes; try again.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text and so is not the file meant; check {VARIABLE}, or try again.") from None
+        raise DataError(f"{path} is not UTF-8 text and so is not the file meant; check {URL_VARIABLE}, or try again.") from None
 
 
 def _verified(name: str, raw: Raw, texts: list[str]) -> Converted:
-    remedy = f"nothing was kept; check {VARIABLE}, or try again."
+    remedy = f"nothing was kept; check {URL_VARIABLE}, or try again."
     try:
         rows = convert(raw, texts)
     except DataError as error:

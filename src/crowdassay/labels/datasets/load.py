@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdassay.errors import FileError
 from crowdassay.labels.datasets import fetch as fetching
-from crowdassay.labels.datasets.folders import cached
+from crowdassay.labels.datasets.fetch import cached
 from crowdassay.labels.datasets.registry import Entry, entry
 from crowdassay.labels.files import read_files
 from crowdassay.labels.labels import Labels
@@ -51,6 +51,20 @@ def load_dataset(name: str, *, fetch: bool = True, cache: Path | None = None) ->
     -------
     Dataset
         ``labels, truth, meta``.
+
+    Examples
+    --------
+    >>> labels, truth, meta = load_dataset("bluebirds")  # doctest: +SKIP
+    >>> from crowdassay.labels.datasets.registry import entry
+    >>> entry("bluebirds").items, entry("bluebirds").workers
+    (108, 39)
+
+    A name that the registry does not know stops before anything is downloaded.
+
+    >>> load_dataset("bluebird")
+    Traceback (most recent call last):
+    ...
+    crowdassay.errors.ParameterError: There is no dataset 'bluebird'; did you mean 'bluebirds'?
     """
     facts = entry(name)
     folder = fetching.fetch(name, cache=cache) if fetch else cached(name, cache)

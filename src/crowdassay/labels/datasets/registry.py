@@ -22,7 +22,7 @@ class Raw:
     files : tuple of str
         Paths in the repository: labels, then truth unless the same file holds it.
     format : str
-        A key of `crowdassay.labels.datasets.convert.READERS`.
+        A key of `crowdassay.labels.datasets.convert.RAW_READERS`.
     labels_sha256, truth_sha256 : str
         `crowdassay.labels.datasets.convert.checksum` of the converted rows.
     label_edges, truth_edges : tuple of float

@@ -12,8 +12,9 @@ from crowdassay.findings.calibration import calibration_error
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.money import count_money
 from crowdassay.findings.totals import Against
+from crowdassay.labels.folder import check_writable
 from crowdassay.labels.values import counted
-from crowdassay.labels.write import check_writable, write_bytes
+from crowdassay.labels.write import write_bytes
 from crowdassay.results.report import overview, sections
 from crowdassay.results.report.chart import converter
 from crowdassay.results.report.contents import shown_contents

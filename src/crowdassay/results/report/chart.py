@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from crowdassay.errors import FileError, MissingExtraError
-from crowdassay.labels.write import check_writable, write_bytes, write_json
+from crowdassay.labels.folder import check_writable
+from crowdassay.labels.write import write_bytes, write_json
 from crowdassay.results.report.theme import INK
 
 VERSION = "5.20"

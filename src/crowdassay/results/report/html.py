@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from crowdassay.errors import FileError, MissingExtraError
-from crowdassay.labels.datasets.folders import user_folder
+from crowdassay.labels.datasets.fetch import user_folder
 from crowdassay.labels.write import write_bytes
 from crowdassay.results.report.chart import VERSION, Chart, converter
 

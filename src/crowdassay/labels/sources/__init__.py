@@ -1,1 +1,0 @@
-"""Labels that lie elsewhere than in files: standard input, databases, object stores."""
