@@ -1,7 +1,10 @@
 """The public surface: small, sorted, quick to import, and free of extras."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+from zipfile import ZipFile
 
 from mkdocs_click._docs import make_command_docs
 
@@ -21,6 +24,17 @@ def test_names_are_sorted_and_load():
     for name in crowdassay.__all__:
         assert getattr(crowdassay, name).__module__.startswith("crowdassay")
     assert set(crowdassay.__all__) <= set(dir(crowdassay))
+
+
+def test_the_list_of_names_is_found_in_a_zip_file(tmp_path):
+    package = Path(crowdassay.__file__).parent
+    with ZipFile(tmp_path / "package.zip", "w") as zipped:
+        for name in ("__init__.py", "__init__.pyi", "version.py", "errors.py", "read_options.py"):
+            zipped.write(package / name, f"crowdassay/{name}")
+    code = "import crowdassay; crowdassay.CrowdassayError; print('.zip' in crowdassay.__file__, len(crowdassay.__all__))"
+    path = {**os.environ, "PYTHONPATH": str(tmp_path / "package.zip")}
+    done = subprocess.run([sys.executable, "-c", code], check=True, env=path, capture_output=True, text=True)
+    assert done.stdout.split() == ["True", str(len(crowdassay.__all__))]
 
 
 def test_the_import_loads_nothing_heavy():
