@@ -14,6 +14,8 @@ class NoteKind(StrEnum):
     """It says what the list of workers says as well."""
     PSEUDONYMS = "pseudonyms"
     """Worker ids were replaced by salted ones."""
+    NO_ANSWERS = "no answers"
+    """Labels such as "unsure" were taken as classes; for judges every answer says something."""
     FORGOTTEN = "forgotten"
     """Worker ids were replaced by salted ones, and the salt was not kept."""
 

@@ -167,7 +167,7 @@ def headline(classes: Sequence[str]) -> int:
 
 
 def about_worth(rated: Rated) -> str:
-    """Say how many independent judges the panel is worth, and who makes the same mistakes."""
+    """Return how many independent judges the panel is worth, and who makes the same mistakes."""
     like, names = rated.likeness, rated.verdicts.judges
     if len(names) == 1:
         return ""
@@ -184,7 +184,7 @@ def about_worth(rated: Rated) -> str:
 
 
 def about_people(rated: Rated) -> str:
-    """Say how often people err, where that can be told."""
+    """Return how often people err, where that is known."""
     people = rated.people
     if not people.error:
         return ""
@@ -195,7 +195,7 @@ def about_people(rated: Rated) -> str:
 
 
 def about_replacing(rated: Rated) -> list[str]:
-    """Say which judges may replace a person."""
+    """Return which judges may replace a person."""
     tested = [(one.name, one.replaces) for one in rated.judges if one.replaces is not None]
     if not tested:
         return []
@@ -211,7 +211,7 @@ def about_replacing(rated: Rated) -> list[str]:
 
 
 def about_order(rated: Rated) -> list[str]:
-    """Say which judges go by the order in which choices are shown."""
+    """Return which judges go by the order in which choices are shown."""
     if rated.orders is None:
         return []
     told = [
@@ -223,7 +223,7 @@ def about_order(rated: Rated) -> list[str]:
 
 
 def about_help(rated: Rated) -> str:
-    """Say what the judges spare people, and what that is worth where costs are known."""
+    """Return what the judges save people, and what that is worth where costs are known."""
     n = len(rated.people.item)
     gain = judges_gain(rated.rates, rated.alone) if rated.rates[0].effective > 0 else 1.0
     if n < FEWEST_ITEMS or not 1.02 < gain < float("inf"):
@@ -239,7 +239,7 @@ def about_help(rated: Rated) -> str:
 
 
 def to_drop(rated: Rated) -> str:
-    """Say which judges can be dropped without loss."""
+    """Return which judges can be dropped without loss."""
     names, drop = rated.verdicts.judges, rated.droppable
     if not rated.dropped:
         return ""
@@ -251,7 +251,7 @@ def to_drop(rated: Rated) -> str:
 
 
 def to_do(rated: Rated) -> str:
-    """Say what the next labels of people would do."""
+    """Return what the next labels of people would do."""
     return (
         f"{counted(len(rated.ahead.item), 'more item')} seen by people (--next) would make the interval about "
         f"{1 - rated.ahead.narrower:.0%} narrower."

@@ -282,7 +282,7 @@ class OrderBias:
     orders: tuple[str, str]
 
     def in_words(self) -> str:
-        """Say what was found in a sentence."""
+        """Return what was found, in a sentence."""
         first, second = self.orders
         if self.shift.low <= 0 <= self.shift.high:
             text = f"no clear effect of order on {self.answer}"

@@ -30,6 +30,7 @@ from crowdassay.judges.verdicts import Verdicts, split_verdicts
 from crowdassay.labels.frames import take_labels
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted, listed
+from crowdassay.notes import NoteKind, kind_of
 from crowdassay.read_options import ReadOptions
 
 SIDES = ("first", "second")  # the two systems of `rate_against`
@@ -200,18 +201,18 @@ def _in_order(given: Any, verdicts: Verdicts, what: str) -> list[str | None] | N
 
 
 def reading_notes(labels: Labels) -> list[str]:
-    """Say what was left out, or found twice, when the verdicts were read."""
+    """Return what was left out, or found twice, when the verdicts were read."""
     report = labels.report
     notes = [f"Rows left out ({reason}): {count:,}." for reason, count in report.dropped.items()]
     if report.repeats and report.repeats_policy == "keep":
         many = counted(report.repeats, "label")
         notes.append(f"{many} repeat a worker and item; several votes of one worker count as hardly more than one.")
     # What readers say of "unsure" and its like is for those who take every answer for a class.
-    return [*notes, *(note for note in report.notes if not note.startswith("Taken as a class each"))]
+    return [*notes, *(note for note in report.notes if kind_of(note) != NoteKind.NO_ANSWERS)]
 
 
 def _warnings(verdicts: Verdicts, people: People) -> list[str]:
-    """Say what keeps the figures from being precise."""
+    """Return what keeps the figures from being precise."""
     notes, n = [], len(people.item)
     if 0 < n < FEWEST_ITEMS:
         notes.append(

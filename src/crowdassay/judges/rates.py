@@ -91,7 +91,7 @@ def usable_strata(strata: IntArray, among: BoolArray, seen: IntArray) -> IntArra
 
 
 def _mirrored(rates: Rates) -> Rates:
-    """Let two classes say the same: the second is what the first leaves."""
+    """Return the rates of two classes, that of the second being one less that of the first."""
     one = rates[0]
     return [one, Interval(1 - one.estimate, 1 - one.high, 1 - one.low, one.effective)]
 

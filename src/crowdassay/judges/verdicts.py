@@ -82,7 +82,7 @@ def split_verdicts(
     gold: Mapping[str, str] | None = None,
     classes: Sequence[str] | None = None,
 ) -> Verdicts:
-    """Tell people's labels from judges' verdicts.
+    """Separate people's labels from judges' verdicts.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.labels import MAX_CLASSES
 from crowdassay.labels.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
+from crowdassay.notes import Note, NoteKind
 
 LISTED_CHANGES = 20
 MANY_CLASSES = 50  # classes from which on they may be none
@@ -91,7 +92,8 @@ def _no_answers(classes: pa.Array, codes: IntArray, counts: IntArray) -> list[st
         return []
     which = ", ".join(f"{shown(name)} (rows: {count:,})" for name, count in unanswered)
     options = " ".join(f"--missing {shown(name)}" for name, _ in unanswered)
-    return [f"Taken as a class each: {which}; if that means that no answer was given, leave such rows out with {options}."]
+    text = f"Taken as a class each: {which}; if that means that no answer was given, leave such rows out with {options}."
+    return [Note(text, NoteKind.NO_ANSWERS)]
 
 
 def class_coder(classes: pa.Array, *, booleans: bool = False) -> Callable[[str], int]:

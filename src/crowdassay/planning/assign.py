@@ -167,7 +167,7 @@ def assign(
 
 
 def _why_nothing(state: State, left: float, cheapest: float, max_per_item: int | None, least: float) -> str:
-    """Say why nothing was assigned."""
+    """Return why nothing was assigned."""
     if left < cheapest - 1e-9:
         return f"A budget of {left:g} buys nothing: the cheapest label costs {cheapest:g}."
     if max_per_item is not None and not (~state.known & (state.n_labels < max_per_item)).any():

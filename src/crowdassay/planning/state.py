@@ -233,7 +233,7 @@ def tables_by_accuracy(counts: FloatArray, crowd: FloatArray, prior: FloatArray)
 
 
 def _rows(table: FloatArray) -> FloatArray:
-    """Let rows sum to one."""
+    """Normalise rows, so that each sums to one."""
     return np.asarray(table / table.sum(axis=-1, keepdims=True))
 
 
