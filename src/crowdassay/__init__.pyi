@@ -41,9 +41,9 @@ from crowdassay.labels.files import read_labels as read_labels
 from crowdassay.labels.frames import as_labels as as_labels
 from crowdassay.labels.labels import Labels as Labels
 from crowdassay.measurement.facets import ManyFacet as ManyFacet
-from crowdassay.measurement.partial import PartialCredit as PartialCredit
+from crowdassay.measurement.rasch import PartialCredit as PartialCredit
 from crowdassay.measurement.rasch import Rasch as Rasch
-from crowdassay.measurement.rating import RatingScale as RatingScale
+from crowdassay.measurement.rasch import RatingScale as RatingScale
 from crowdassay.models.structures import Structure as Structure
 from crowdassay.models.structures import reference_sets as reference_sets
 from crowdassay.planning.plan import Planned as Planned

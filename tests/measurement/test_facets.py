@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from crowdassay import ManyFacet
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.measurement.design import make_design
-from crowdassay.measurement.facets_fit import Problem
+from crowdassay.measurement.fit import FacetsLikelihood
 from crowdassay.measurement.ratings import read_ratings
 from support.science import BY_SCORE, CHILDREN, PARTIAL_CREDIT, RATING_SCALE, TAM_JOINT, TAM_MARGINAL
 
@@ -142,8 +142,8 @@ def test_derivatives(joint, steps):
         counts = np.bincount(ratings.code[:, 0])
         inside = (totals > 0) & (totals < 3 * counts)
         design = make_design(ratings, inside[ratings.code[:, 0]], 0, frozenset([0]), steps)
-    problem = Problem(design, joint=joint)
-    point = problem.opening() + 0.2 * np.random.default_rng(1).normal(size=problem.size)
+    problem = FacetsLikelihood(design, joint=joint)
+    point = problem.initial_point() + 0.2 * np.random.default_rng(1).normal(size=problem.size)
     _, gradient, matrix = problem.evaluate(point)
     for k in range(0, problem.size, 3):
         shift = np.zeros(problem.size)

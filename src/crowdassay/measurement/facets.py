@@ -18,7 +18,7 @@ from crowdassay.measurement import facets_notes as say
 from crowdassay.measurement import facets_tables as lay
 from crowdassay.measurement.design import Design, find_subsets, make_design, null_space, set_aside
 from crowdassay.measurement.extremes import estimate_extremes
-from crowdassay.measurement.facets_fit import DENSE, fit_facets
+from crowdassay.measurement.fit import MOST_DENSE, fit_facets
 from crowdassay.measurement.fit_statistics import Residuals
 from crowdassay.measurement.interactions import drift, group_differences, interactions
 from crowdassay.measurement.ratings import RATERS, Ratings, check_facets, object_facet, read_ratings
@@ -194,7 +194,7 @@ class ManyFacet:
     def _joint_design(self) -> tuple[BoolArray, IntArray, IntArray]:
         """Whether each facet is connected by ratings alone, and the subsets of parameters and objects."""
         design = self._design
-        if design.n_beta > DENSE:
+        if design.n_beta > MOST_DENSE:
             part, group = lay.graph_subsets(design)
         else:
             part, group = find_subsets(design, null_space(design, joint=True))

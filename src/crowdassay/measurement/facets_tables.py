@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.measurement.design import Design
-from crowdassay.measurement.facets_fit import Fit
+from crowdassay.measurement.fit import FacetsFit
 from crowdassay.measurement.fit_statistics import Residuals, mean_squares, separation
 from crowdassay.measurement.ratings import Ratings
 
@@ -26,7 +26,7 @@ FEW_RATINGS = 10  # ratings below which a score is called rare
 
 def likeliest(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each object's most likely measure and the information about it, both (n_objects,)."""
-    from crowdassay.measurement import facets_kernel as kernel  # noqa: PLC0415  numba loads on first use
+    from crowdassay.measurement import kernel  # noqa: PLC0415  numba loads on first use
 
     theta, information = np.zeros(design.n_objects), np.zeros(design.n_objects)
     ease = np.exp(-np.clip(design.tables(parameters), -300.0, np.inf))
@@ -36,7 +36,7 @@ def likeliest(design: Design, parameters: FloatArray) -> tuple[FloatArray, Float
     return theta, information
 
 
-def object_errors(design: Design, fit: Fit, *, refit: bool) -> tuple[FloatArray, FloatArray]:
+def object_errors(design: Design, fit: FacetsFit, *, refit: bool) -> tuple[FloatArray, FloatArray]:
     """Return the objects' measures and standard errors in a joint fit, the other facets' errors among them."""
     theta, variance = fit.theta, fit.moments[:, 1].copy()
     filled = np.diff(design.starts) > 0
@@ -56,7 +56,7 @@ def object_errors(design: Design, fit: Fit, *, refit: bool) -> tuple[FloatArray,
 
 def residuals_at(design: Design, parameters: FloatArray, theta: FloatArray) -> Residuals:
     """Return what the model expects of every rating at given measures of objects (n_objects,)."""
-    from crowdassay.measurement import facets_kernel as kernel  # noqa: PLC0415
+    from crowdassay.measurement import kernel  # noqa: PLC0415
 
     offset = design.offsets(parameters)
     ease = np.exp(-np.clip(design.tables(parameters), -300.0, np.inf))
@@ -66,7 +66,7 @@ def residuals_at(design: Design, parameters: FloatArray, theta: FloatArray) -> R
     return Residuals(design.rows, design.score - mean, variance, fourth, theta[owner] + offset, owner)
 
 
-def residuals(ratings: Ratings, design: Design, fit: Fit, *, joint: bool) -> Residuals:
+def residuals(ratings: Ratings, design: Design, fit: FacetsFit, *, joint: bool) -> Residuals:
     """Return residuals at the objects' most likely measures; objects with the lowest or highest scores only are left out."""
     theta = fit.theta if joint else likeliest(design, fit.parameters)[0]
     every = residuals_at(design, fit.parameters, theta)
@@ -239,7 +239,7 @@ def thresholds_table(model: ManyFacet) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-def _difference_error(fit: Fit, one: int, two: int) -> float:
+def _difference_error(fit: FacetsFit, one: int, two: int) -> float:
     """Return the standard error of the difference of two parameters, either of which may be fixed (-1)."""
     places = [int(place) for place in (one, two) if place >= 0]
     if not places:

@@ -25,8 +25,8 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.labels import Labels
 from crowdassay.measurement.design import Design, make_design, set_aside
-from crowdassay.measurement.facets_fit import Fit, fit_facets
 from crowdassay.measurement.facets_tables import residuals
+from crowdassay.measurement.fit import FacetsFit, fit_facets
 from crowdassay.measurement.ratings import Ratings
 
 LEAST_ITEMS = 10
@@ -99,8 +99,8 @@ def invariance(
 
 def _statistic(
     item: IntArray, worker: IntArray, right: IntArray, n_items: int, n_workers: int, half: IntArray | None
-) -> tuple[float, float, float, int, int, Design, Fit, IntArray] | None:
-    """Fit, split and compare; None where hardly any items are left."""
+) -> tuple[float, float, float, int, int, Design, FacetsFit, IntArray] | None:
+    """FacetsFit, split and compare; None where hardly any items are left."""
     names = (pa.array(np.arange(n_items).astype(str)), pa.array(np.arange(n_workers).astype(str)))
     ratings = Ratings(("item", "worker"), np.column_stack([item, worker]), names, right, np.array([0.0, 1.0]))
     kept, _ = set_aside(ratings, None, (1,))
@@ -138,7 +138,7 @@ def _statistic(
     )  # fmt: skip
 
 
-def _draw(design: Design, fit: Fit, rows: IntArray, right: IntArray, rng: np.random.Generator) -> IntArray:
+def _draw(design: Design, fit: FacetsFit, rows: IntArray, right: IntArray, rng: np.random.Generator) -> IntArray:
     """Return answers drawn from the model on the same design; workers whose ability is infinite answer as they did."""
     theta: FloatArray = fit.moments[:, 0] + np.sqrt(np.maximum(fit.moments[:, 1], 0.0)) * rng.standard_normal(design.n_objects)
     logit = theta[design.owner] + design.offsets(fit.parameters)

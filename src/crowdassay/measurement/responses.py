@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.frames import take_labels
 from crowdassay.labels.labels import MAX_CLASSES, Labels
@@ -48,6 +48,16 @@ class Responses:
         """Count responses by item and score, shape (n_items, n_steps + 1)."""
         width = self.n_steps + 1
         return np.bincount(self.item * width + self.score, minlength=len(self.items) * width).reshape(-1, width)
+
+    def possible_scores(self) -> BoolArray:
+        """Mark the scores that an item can give, shape (n_items, n_steps + 1)."""
+        scores = np.arange(self.n_steps + 1)
+        return np.asarray((scores >= self.low[:, None]) & (scores <= self.high[:, None]))
+
+    def possible_steps(self) -> BoolArray:
+        """Mark the steps 1, 2 ... that an item has, shape (n_items, n_steps)."""
+        step = np.arange(1, self.n_steps + 1)
+        return np.asarray((step > self.low[:, None]) & (step <= self.high[:, None]))
 
     def on_one_scale(self) -> Responses:
         """Let every item give scores up to the highest there is."""
