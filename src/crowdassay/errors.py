@@ -84,9 +84,21 @@ class ParameterError(CrowdassayError, ValueError):
 
 
 class ColumnError(CrowdassayError, ValueError):
-    """A column that is needed was not found, or several could be meant."""
+    """A column that is needed was not found, or several could be meant.
+
+    Attributes
+    ----------
+    missing : tuple of str
+        The roles for which no column was found.
+    found_nothing : bool
+        Whether none of the columns was found, so that there may be no header.
+    """
 
     exit_code = 2
+
+    def __init__(self, *args: object, missing: tuple[str, ...] = (), found_nothing: bool = False) -> None:
+        super().__init__(*args)
+        self.missing, self.found_nothing = missing, found_nothing
 
 
 class FileError(CrowdassayError, OSError):

@@ -151,10 +151,13 @@ def test_costs_are_read_and_refused(run, verdicts, tmp_path):
     found = facts(run, path, "--people", "person0", "--cost", cost)
     dropped = [step["judge"] for step in found["drop"] if step["without_loss"]]
     assert dropped[:3] == sorted(dropped[:3], key=lambda name: -int(name[-1]))
-    for text, message in (("judge,price in cents\nm,1\n", "columns judge and cost"), ("judge,cost\nm,much\n", "is no number")):
+    for text, wanted, message in (
+        ("judge,price in cents\nm,1\n", 2, "No cost column found among 'judge', 'price in cents'"),
+        ("judge,cost\nm,much\n", 1, "The cost in data row 1 of 'cost.csv' is 'much', which is no number"),
+    ):
         cost.write_text(text)
         code, _, err = run("rate", path, "--people", "person0", "--cost", cost)
-        assert code == 1
+        assert code == wanted
         assert message in err
 
 

@@ -4,15 +4,14 @@ import pandas as pd
 import pytest
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.columns import LAST, WORDS, find_columns
+from crowdassay.labels.columns import find_columns
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.frames import as_labels
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, TRUTH_ROLES
 from support.exports import rows_of, write
 
-ROLES = ("item", "worker", "label")
 
-
-def choose(*names, roles=ROLES, **given):
+def choose(*names, roles=ITEM_WORKER_LABEL, **given):
     return list(find_columns(names, roles, given).values())
 
 
@@ -45,7 +44,7 @@ def test_an_earlier_word_wins():
 def test_words_of_many_meanings_are_a_last_resort():
     assert choose("id", "text", "score", "task_id", "model", "user", "label") == ["task_id", "user", "label"]
     assert choose("id", "text", "image_url", "model", "annotator_email", "score") == ["image_url", "annotator_email", "score"]
-    assert choose("id", "score", roles=("item", "truth")) == ["id", "score"]
+    assert choose("id", "score", roles=TRUTH_ROLES) == ["id", "score"]
 
 
 def test_the_id_of_an_annotation_is_no_label():
@@ -58,8 +57,8 @@ def test_a_given_name_overrides():
 
 
 def test_truth_words_win_over_label_words_in_truth_files():
-    assert choose("task", "label", "gold", roles=("item", "truth")) == ["task", "gold"]
-    assert choose("task", "label", roles=("item", "truth")) == ["task", "label"]
+    assert choose("task", "label", "gold", roles=TRUTH_ROLES) == ["task", "gold"]
+    assert choose("task", "label", roles=TRUTH_ROLES) == ["task", "label"]
 
 
 def test_two_equal_matches_name_both_and_the_option():
@@ -103,7 +102,7 @@ def test_nothing_matching_is_one_sentence():
 
 def test_truth_files_are_told_to_rename():
     with pytest.raises(ColumnError, match="rename it 'truth'"):
-        choose("item", "x", roles=("item", "truth"))
+        choose("item", "x", roles=TRUTH_ROLES)
 
 
 def test_a_given_name_that_is_not_there_lists_the_columns_and_the_nearest():
@@ -114,7 +113,7 @@ def test_a_given_name_that_is_not_there_lists_the_columns_and_the_nearest():
 def test_one_column_cannot_have_two_roles():
     with pytest.raises(ColumnError, match="both the item and the worker"):
         choose("a", "label", item="a", worker="a")
-    with pytest.raises(ColumnError, match="No worker column"):
+    with pytest.raises(ColumnError, match="was named by `item_column`; `worker_column` needs another"):
         choose("item", "worker", "label", item="worker")
 
 
@@ -124,7 +123,7 @@ def test_a_given_name_must_be_unique():
 
 
 def test_no_word_stands_for_two_roles():
-    words = [word for role in ROLES for word in (*WORDS[role], *LAST[role])]
+    words = [word for role in ITEM_WORKER_LABEL for word in (*ROLES[role].words, *ROLES[role].late_words)]
     assert len(words) == len(set(words))
 
 
@@ -162,3 +161,15 @@ def test_of_several_such_columns_none_is_chosen(tmp_path):
 def test_the_id_of_what_is_judged_wins_over_its_text_and_over_the_row():
     assert choose("id", "text", "tweet_id", "annotator", "label")[0] == "tweet_id"
     assert choose("id", "comment", "annotator", "label")[0] == "id"
+
+
+def test_an_error_says_which_roles_have_no_column():
+    with pytest.raises(ColumnError) as one:
+        choose("item", "label", "x")
+    assert (one.value.missing, one.value.found_nothing) == (("worker",), False)
+    with pytest.raises(ColumnError, match="looks like an item, worker or label column") as none:
+        choose("x", "y")
+    assert (none.value.missing, none.value.found_nothing) == (("item", "worker", "label"), True)
+    with pytest.raises(ColumnError, match="could both be") as both:
+        choose("item", "worker", "label", "Label")
+    assert both.value.missing == ()

@@ -90,7 +90,7 @@ def test_an_item_may_be_called_tie():
         ({"left": ["x"], "right": ["x"], "winner": ["x"]}, r"No comparison is left.*compared with itself \(1 row\)"),
         ({"left": ["x", None, None], "right": ["y"] * 3, "winner": ["x", "y", "y"]}, "miss a value"),
         ({"left": ["x"], "right": ["y"]}, "No winner column"),
-        ({"one": ["x"], "two": ["y"], "winner": ["x"]}, "No left column"),
+        ({"one": ["x"], "two": ["y"], "winner": ["x"]}, "No left or right column found"),
     ],
 )
 def test_bad_comparisons_are_refused(table, error):

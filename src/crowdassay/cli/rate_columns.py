@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowdassay.errors import ColumnError, DataError, FileError, ParameterError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.values import shown, shown_file
 
 if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
 
-JUDGE, COST = ("judge", "worker", "model"), ("cost", "price")
+CALLED = {"by": "group", "pair": "pair", "strata": "stratum"}  # what an option's column tells, for messages
 
 
 def item_column(labels: Labels, path: Path, column: str | None, option: str) -> dict[str, str] | None:
     """Return the value of a column for each item, refusing items that have two."""
     if column is None:
         return None
-    from crowdassay.labels.files import read_truth
+    from crowdassay.labels.roles import ROLES, Role
+    from crowdassay.labels.truth import read_known
 
     if labels.report.format != "plain" or "item" not in labels.report.columns:
         raise ParameterError(f"--{option} names a column, and goes with plain tables.")
-    try:
-        table = read_truth(path, item_column=labels.report.columns["item"], label_column=column)
-    except ColumnError as error:
-        raise ColumnError(error.message.replace("for the truth", f"for --{option}")) from None
+    role = Role(CALLED[option], f"--{option}")
+    table = read_known(path, (ROLES["item"], role), {"item": labels.report.columns["item"], role.name: column})
     values: dict[str, str] = {}
-    for item, value in zip(table["item"].to_pylist(), table["label"].to_pylist(), strict=True):
+    for item, value in zip(table["item"].to_pylist(), table[role.name].to_pylist(), strict=True):
         if values.setdefault(item, value) != value:
             raise DataError(
                 f"Item {shown(item)} has both {shown(values[item])} and {shown(value)} in column {shown(column)}; an item has "
@@ -92,22 +90,12 @@ def read_gold(path: Path | None) -> dict[str, str] | None:
 
 
 def read_costs(path: Path | None) -> dict[str, float] | None:
-    """Return the cost of a verdict by each judge, and by people, from a CSV file with columns judge and cost."""
+    """Return the cost of a verdict by each judge, and by people, from a file with columns judge and cost."""
     if path is None:
         return None
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{shown_file(path)} cannot be read as a CSV file of costs: {error}.") from None
-    names = {str(name).strip().lower(): name for name in (rows[0] if rows else {})}
-    judge, cost = (next((names[name] for name in known if name in names), None) for known in (JUDGE, COST))
-    if judge is None or cost is None:
-        raise DataError(f"{shown_file(path.name)} needs the columns judge and cost, a row for each judge.")
-    costs = {}
-    for number, row in enumerate(rows, start=2):
-        try:
-            costs[str(row[judge]).strip()] = float(row[cost])
-        except (TypeError, ValueError):
-            raise DataError(f"Line {number} of {shown_file(path.name)}: {shown(row[cost])} is no number.") from None
-    return costs
+    from crowdassay.labels.named import encode_names, encode_numbers, read_columns
+
+    columns = read_columns(path, ("judge", "cost"), {}, "costs")
+    codes, judges = encode_names(columns.table["judge"], "judge")
+    costs = encode_numbers(columns.table["cost"], "cost", columns.source)
+    return {judges[int(code)].as_py().strip(): float(cost) for code, cost in zip(codes, costs, strict=True) if code >= 0}

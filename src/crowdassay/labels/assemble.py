@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.bins import binned
-from crowdassay.labels.encode import ROLES, check_options, encode
+from crowdassay.labels.encode import check_options, encode
 from crowdassay.labels.extras import Times, find_durations, find_times, read_times, read_weights
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.kinds import DELIMITED, kind_of
@@ -21,6 +21,7 @@ from crowdassay.labels.labels import Labels
 from crowdassay.labels.pseudonyms import pseudonymise
 from crowdassay.labels.raw import line_of_nul
 from crowdassay.labels.reader import TIMED
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.truth import take_gold
 from crowdassay.labels.values import is_text, shown, shown_file, without
 from crowdassay.read_options import ReadOptions
@@ -95,7 +96,7 @@ def assemble(
 
 def refuse_nul(labels: Labels, rows: Import, paths: Sequence[Path]) -> None:
     """Refuse names and labels with NUL bytes, which many programs take for their end."""
-    for role, vocabulary in zip(ROLES, (labels.items, labels.workers, labels.classes), strict=True):
+    for role, vocabulary in zip(ITEM_WORKER_LABEL, (labels.items, labels.workers, labels.classes), strict=True):
         if is_text(vocabulary.type) and pc.any(pc.match_substring(vocabulary, "\0")).as_py():
             column = getattr(rows, role)
             place = pc.index(pc.match_substring(column.cast(pa.string()), "\0"), True).as_py()
@@ -132,7 +133,7 @@ def _without_zero_weights(rows: Import, source: str) -> Import:
     counts = read_weights(rows.weight, source)
     if counts.all():
         return rows
-    columns = {name: getattr(rows, name) for name in (*ROLES, "time", "duration", "text")}
+    columns = {name: getattr(rows, name) for name in (*ITEM_WORKER_LABEL, "time", "duration", "text")}
     kept: dict[str, Any] = {
         name: None if column is None else column.filter(pa.array(counts)) for name, column in columns.items()
     }

@@ -17,10 +17,9 @@ from crowdassay.labels.classes import arrange_classes, check_classes, many_class
 from crowdassay.labels.coding import Codes, code_column, recode
 from crowdassay.labels.labels import COMPILED_LABELS, ImportReport, Labels
 from crowdassay.labels.repeats import POLICIES, Repeats, any_repeats, find_repeats, repeat_notes
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.similar import similar_workers
 from crowdassay.labels.values import counted, is_text, listed, shown
-
-ROLES = ("item", "worker", "label")
 
 
 def encode(
@@ -147,7 +146,7 @@ def vanished_items(count: int) -> list[str]:
 
 
 def _coded(*columns: pa.Array | pa.ChunkedArray) -> list[tuple[Codes, pa.Array]]:
-    first, *others = zip(columns, ROLES, strict=True)
+    first, *others = zip(columns, ITEM_WORKER_LABEL, strict=True)
     if len(columns[0]) < COMPILED_LABELS:
         with ThreadPoolExecutor(1) as helper:  # items take about as long as the other two
             rest = helper.submit(lambda: [code_column(*column) for column in others])
@@ -176,7 +175,7 @@ def _drop_missing(
 ) -> tuple[list[tuple[Codes, pa.Array]], dict[str, int], BoolArray | None]:
     keep = np.ones(len(coded[0][0]), bool)
     dropped = {}
-    for role, (codes, _) in zip(ROLES, coded, strict=True):
+    for role, (codes, _) in zip(ITEM_WORKER_LABEL, coded, strict=True):
         missing = keep & (codes < 0)
         if count := int(np.count_nonzero(missing)):
             dropped[f"missing {role}"] = count

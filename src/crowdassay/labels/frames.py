@@ -11,17 +11,15 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError, MissingExtraError, ParameterError
 from crowdassay.labels.assemble import assemble, check
-from crowdassay.labels.encode import ROLES
 from crowdassay.labels.files import read_files
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import frame_columns, ordered_values, sequence_column
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL
 from crowdassay.labels.told import warn_of
 from crowdassay.labels.values import is_text, shown
 from crowdassay.labels.wide import frame_cells, looks_wide, matrix_cells
 from crowdassay.read_options import ReadOptions, takes_reading_options
-
-BESIDE = ("time", "duration", "weight", "text")
 
 
 @takes_reading_options
@@ -82,7 +80,7 @@ def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
     if asked.worker_columns or asked.format == "wide":
         return _wide(data, asked)
     try:
-        taken = frame_columns(data, (*ROLES, *BESIDE), asked.columns)
+        taken = frame_columns(data, (*ITEM_WORKER_LABEL, *BESIDE), asked.columns)
     except ColumnError:
         if asked.format == "plain" or asked.worker_column or asked.label_column or not looks_wide(data):
             raise
@@ -135,4 +133,4 @@ def three_columns(data: Any) -> list[pa.Array | pa.ChunkedArray]:
             f"Labels cannot be read from a {type(data).__name__}; give a frame, the path of a file, "
             "or a tuple (items, workers, labels)."
         )
-    return [sequence_column(values, role) for values, role in zip(data, ROLES, strict=True)]
+    return [sequence_column(values, role) for values, role in zip(data, ITEM_WORKER_LABEL, strict=True)]

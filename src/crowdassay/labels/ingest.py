@@ -16,17 +16,17 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.assemble import check
 from crowdassay.labels.classes import arrange_classes, many_classes
 from crowdassay.labels.databases.duck import connect
-from crowdassay.labels.encode import ROLES, vanished_items
+from crowdassay.labels.encode import vanished_items
 from crowdassay.labels.ingest_blocks import Repeated, blocks_of
 from crowdassay.labels.ingest_rows import find_source, load_rows, name_kept, time_expression
 from crowdassay.labels.kinds import check_file
-from crowdassay.labels.known import read_truth
 from crowdassay.labels.labels import MAX_CLASSES, ImportReport, Labels
 from crowdassay.labels.pseudonyms import pseudonymise
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.similar import similar_workers
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
 from crowdassay.labels.transcode import utf8_copy
-from crowdassay.labels.truth import match_truth, take_gold
+from crowdassay.labels.truth import match_truth, read_truth, take_gold
 from crowdassay.labels.values import is_text, shown
 from crowdassay.memory import shown_size
 from crowdassay.read_options import ReadOptions
@@ -119,7 +119,7 @@ def _dropped(connection: Any, source: str, *, allow: bool) -> tuple[int, dict[st
         "SELECT count(*), count(*) FILTER (item IS NULL), count(*) FILTER (item IS NOT NULL AND worker IS NULL), "
         "count(*) FILTER (item IS NOT NULL AND worker IS NOT NULL AND label IS NULL) FROM raw"
     ).fetchall()[0]
-    dropped = {f"missing {role}": count for role, count in zip(ROLES, counts, strict=True) if count}
+    dropped = {f"missing {role}": count for role, count in zip(ITEM_WORKER_LABEL, counts, strict=True) if count}
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     if sum(counts) == rows:
         why = f"all {rows} rows miss a value ({reasons})" if rows else "there are no rows"

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from crowdassay.errors import ColumnError
 from crowdassay.labels.coding import float_text
 from crowdassay.labels.databases.duck import heard, pattern_of
-from crowdassay.labels.encode import ROLES
 from crowdassay.labels.extras import NUMBER, WHOLE, read_times
 from crowdassay.labels.look import look
 from crowdassay.labels.reader import TIMED
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.values import as_text, is_text, number_key
 from crowdassay.read_options import ReadOptions
@@ -31,7 +31,7 @@ def find_source(path: Path, options: ReadOptions) -> Source:
     """Look at a plain table and choose its columns."""
     timed = options.repeats in TIMED
     try:
-        return open_source(look(path), (*ROLES, *(["time"] if timed else [])), options.columns)
+        return open_source(look(path), (*ITEM_WORKER_LABEL, *(["time"] if timed else [])), options.columns)
     except ColumnError as error:
         if any(options.columns.values()):
             raise
@@ -51,7 +51,7 @@ def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) 
 
     Floating-point numbers are written as text, whole ones without a point; their type tells whether all are whole.
     """
-    roles = [role for role in (*ROLES, "time") if all(role in source.columns for source in sources)]
+    roles = [role for role in (*ITEM_WORKER_LABEL, "time") if all(role in source.columns for source in sources)]
     if "time" not in roles and any("time" in source.columns for source in sources):
         raise ColumnError(
             f"Only some of {len(sources)} files have a time column, so that --repeats {options.repeats} cannot go by it."
@@ -119,9 +119,10 @@ def name_kept(connection: Any, kinds: Mapping[str, pa.DataType], time: str | Non
     """Name the rows that miss nothing ``kept``, with floating-point columns as whole numbers where all are."""
     stored = {name: kind for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall()}
     shown_as = [
-        f"{role}::BIGINT AS {role}" if kinds[role] == pa.int64() and stored[role] == "VARCHAR" else role for role in ROLES
+        f"{role}::BIGINT AS {role}" if kinds[role] == pa.int64() and stored[role] == "VARCHAR" else role
+        for role in ITEM_WORKER_LABEL
     ]
-    present = " AND ".join(f"{role} IS NOT NULL" for role in ROLES)
+    present = " AND ".join(f"{role} IS NOT NULL" for role in ITEM_WORKER_LABEL)
     connection.execute(
         f"CREATE VIEW kept AS SELECT rowid AS row, {', '.join(shown_as)}, {time or '0::BIGINT'} AS time "  # noqa: S608
         f"FROM raw WHERE {present}"

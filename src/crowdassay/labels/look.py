@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 
 from crowdassay.errors import DataError
 from crowdassay.labels.archive import members, read_members
-from crowdassay.labels.columns import WORDS
 from crowdassay.labels.delimited import SAMPLE, Dialect, sniff
 from crowdassay.labels.framejson import rows_of_frame
 from crowdassay.labels.jsontext import explain
@@ -92,16 +91,6 @@ class Look:
         """Refuse a file that another program replaced or wrote to since it was looked at: rows may be of both."""
         if self.stamp is not None and self.stamp != _stamp(self.path):
             raise DataError(f"{shown_file(self.path.name)} changed while it was read; try again when it is complete.")
-
-
-def is_named(name: str, role: str) -> bool:
-    """Tell whether a plain file's column of this name would be taken for the role.
-
-    >>> is_named("Worker_ID", "worker"), is_named("annotation_id", "label")
-    (True, False)
-    """
-    plain = re.sub(r"[\s_\-]+", "", name).casefold()
-    return plain in WORDS[role] or (role in {"item", "worker"} and plain.removesuffix("id") in WORDS[role])
 
 
 def look(path: Path) -> Look:

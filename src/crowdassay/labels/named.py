@@ -12,17 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.errors import ColumnError, DataError
+from crowdassay.errors import DataError
 from crowdassay.labels.coding import code_column
-from crowdassay.labels.columns import plain_name
-from crowdassay.labels.databases.duck import ask
-from crowdassay.labels.kinds import LINES, check_file
-from crowdassay.labels.look import Look, look, records
-from crowdassay.labels.native import Column, series_column
-from crowdassay.labels.raw import is_gzipped
+from crowdassay.labels.kinds import check_file
+from crowdassay.labels.look import look
+from crowdassay.labels.native import Column, frame_columns
+from crowdassay.labels.roles import AnyRole
 from crowdassay.labels.source import open_source
 from crowdassay.labels.transcode import as_utf8
-from crowdassay.labels.values import as_text, listed, number_of, shown
+from crowdassay.labels.values import as_text, number_of, shown
 
 MOST_DROPPED = 0.5
 
@@ -53,117 +51,39 @@ class Columns:
         return len(next(iter(self.table.values())))
 
 
-@dataclass(frozen=True)
-class Role:
-    """What is looked for: a column the user names, or the first of some names that is there.
-
-    Attributes
-    ----------
-    option : str
-        How the command line calls it, for messages.
-    given : str, optional
-    spellings : sequence of str
-        Without spaces, underscores and capitals; earlier ones win.
-    needed : bool
-    """
-
-    option: str
-    given: str | None = None
-    spellings: Sequence[str] = ()
-    needed: bool = True
-
-
-def read_columns(data: Any, roles: Mapping[str, Role], what: str) -> Columns:
+def read_columns(data: Any, roles: Sequence[AnyRole], given: Mapping[str, str | None], what: str) -> Columns:
     """Take one column for each role from a frame or a file.
 
     Parameters
     ----------
     data : frame, str or Path
-    roles : mapping of str to Role
+    roles, given
+        As for `crowdassay.labels.columns.find_columns`.
     what : str
         What the rows are, for messages: 'ratings', 'comparisons'.
 
     Examples
     --------
-    >>> found = read_columns(pa.table({"Rater": ["a"], "x": [3]}), {"who": Role("--worker-column", None, ["rater"])}, "rows")
-    >>> found.names
-    {'who': 'Rater'}
+    >>> read_columns(pa.table({"Rating": [3], "x": [1]}), ["score"], {}, "ratings").names
+    {'score': 'Rating'}
     """
     if isinstance(data, str | Path):
         path, _ = check_file(data)
         with as_utf8(path) as (text, notes):
             seen = look(text)
-            names = choose_columns(header_of(seen), roles)
-            table = open_source(seen, list(names), names).read()
+            source = open_source(seen, roles, given)
+            table = source.read()
             seen.check_unchanged()
-        if not table.num_rows:
-            raise DataError(f"There were no {what} found: {shown(path.name)} holds no rows.")
-        return Columns({role: table[role] for role in names}, names, path.name, notes=tuple(notes))
-    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
-
-    frame: Any = nw.from_native(data, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, nw.DataFrame):
+        found = Columns({role: table[role] for role in source.columns}, source.columns, path.name, notes=tuple(notes))
+    elif (taken := frame_columns(data, roles, given)) is not None:
+        columns, names, kind = taken
+        found = Columns(dict(zip(names, columns, strict=True)), names, f"{kind} frame", kind)
+    else:
         raise DataError(f"The {what} cannot be read from a {type(data).__name__}; give a frame or the path of a file.")
-    there = {str(name): name for name in frame.columns}
-    names = choose_columns(list(there), roles)
-    kind = str(frame.implementation)
-    columns = {role: series_column(frame.get_column(there[name])) for role, name in names.items()}
-    if not len(frame):
-        raise DataError(f"There were no {what} found: the frame has no rows.")
-    return Columns(columns, names, f"{kind} frame", kind if kind in {"pandas", "polars"} else "pyarrow")
-
-
-def header_of(seen: Look) -> list[str]:
-    """Return the names of the columns of a file that was looked at; of JSON records, every key that occurs."""
-    if seen.kind != "records":
-        return seen.header
-    layout = "newline_delimited" if seen.suffix in LINES else "auto"
-    compression = "gzip" if is_gzipped(seen.path) else "none"
-    keys = ask(
-        "SELECT list_sort(list_distinct(flatten(list(DISTINCT json_keys(json))))) FROM "  # noqa: S608  our own words only
-        f"read_json_objects($path, format='{layout}', compression='{compression}', hive_partitioning=false)",
-        seen.path,
-        lambda relation: relation.fetchall(),
-    )
-    header = (keys[0][0] if keys else None) or list(dict.fromkeys(key for _, record in records(seen) for key in record))
-    if not header:
-        raise DataError(f"{shown(seen.path.name)} could not be read as JSON records; it needs one object for each row.")
-    return list(header)
-
-
-def choose_columns(header: Sequence[str], roles: Mapping[str, Role]) -> dict[str, str]:
-    """Return a column for every role that has one; refuse a needed one that is missing, or one that serves twice."""
-    chosen: dict[str, str] = {}
-    for name, role in roles.items():
-        if role.given is not None:
-            if role.given not in header:
-                raise ColumnError(f"There is no column {shown(role.given)} ({role.option}); the columns are {listed(header)}.")
-            if list(header).count(role.given) > 1:
-                raise ColumnError(f"There are several columns named {shown(role.given)}; rename all but one.")
-            if role.given in chosen.values():
-                raise ColumnError(f"The column {shown(role.given)} was named twice; {role.option} needs another.")
-            chosen[name] = role.given
-    for name, role in roles.items():
-        if name in chosen:
-            continue
-        free = [column for column in header if column not in chosen.values()]
-        for spelling in role.spellings:
-            columns = [column for column in free if plain_name(column) == spelling]
-            if len(columns) > 1:
-                raise ColumnError(f"The columns {listed(columns)} could both be meant; choose one with {role.option}.")
-            if columns:
-                chosen[name] = columns[0]
-                break
-        if name not in chosen and role.needed:
-            for other, column in chosen.items():
-                if plain_name(column) in role.spellings:
-                    raise ColumnError(
-                        f"The column {shown(column)} was named by {roles[other].option}; {role.option} needs another."
-                    )
-            raise ColumnError(f"No {name} column found among {listed(header)}; name it with {role.option}.")
-    return {name: chosen[name] for name in roles if name in chosen}
+    if not found.n_rows:
+        held = f"{shown(found.source)} holds" if isinstance(data, str | Path) else "the frame has"
+        raise DataError(f"There were no {what} found: {held} no rows.")
+    return found
 
 
 def encode_names(column: Column, role: str) -> tuple[IntArray, pa.Array]:

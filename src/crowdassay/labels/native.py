@@ -11,6 +11,7 @@ import pyarrow as pa
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.delimited import FIRST_ROWS
+from crowdassay.labels.roles import AnyRole
 from crowdassay.labels.values import shown, text_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 def frame_columns(
-    frame: Any, roles: Sequence[str], given: Mapping[str, str | None]
+    frame: Any, roles: Sequence[AnyRole], given: Mapping[str, str | None]
 ) -> tuple[list[Column], dict[str, str], str] | None:
     """Take one column per role from an eager or lazy frame; None if `frame` is no frame.
 

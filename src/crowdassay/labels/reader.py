@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,7 +14,6 @@ from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError
 from crowdassay.labels.archive import members
 from crowdassay.labels.coding import float_text
 from crowdassay.labels.delimited import LISTED_LINES
-from crowdassay.labels.encode import ROLES
 from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.record import Import, Rows, finish
 from crowdassay.labels.formats.registry import FORMATS, PLAIN, check_format, read, recognise
@@ -23,13 +21,13 @@ from crowdassay.labels.jsontext import good_lines
 from crowdassay.labels.kinds import EXPORTS, LINES, check_file, find_inputs, kind_of
 from crowdassay.labels.look import Look, look, look_inside
 from crowdassay.labels.raw import refuse_odd_path
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import open_source
 from crowdassay.labels.transcode import as_utf8
 from crowdassay.labels.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
 LIGHT = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
-NO_WORKER = re.compile(r"No (?:\w+ or )*worker\b")
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold", "options")
@@ -170,7 +168,7 @@ def _read_export(name: str, looks: Sequence[Look], options: ReadOptions, source:
 
 
 def _together(parts: Sequence[Import]) -> Import:
-    columns = {role: joined([getattr(part, role) for part in parts]) for role in ROLES}
+    columns = {role: joined([getattr(part, role) for part in parts]) for role in ITEM_WORKER_LABEL}
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     return Import(columns["item"], columns["worker"], columns["label"], parts[0].columns, notes=notes)
 
@@ -205,7 +203,7 @@ def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, s
     try:
         source = open_source(seen, plain_roles(seen, options), options.columns)
     except ColumnError as error:
-        if any(options.columns.values()) or not error.message.startswith("No"):
+        if any(options.columns.values()) or not error.missing:
             raise
         raise ColumnError(f"{error.message} {_advice(error, seen, options)}") from None
     table, columns = source.read(), source.columns
@@ -218,7 +216,7 @@ def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, s
 
 def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
     """Return what to look for in a plain table: times, durations and texts only where that costs little, or was asked for."""
-    needed = [role for role in ROLES if not (role == "worker" and options.worker_from_filename)]
+    needed = [role for role in ITEM_WORKER_LABEL if not (role == "worker" and options.worker_from_filename)]
     heavy = seen.stamp is not None and seen.stamp[2] > LIGHT
     timed = options.repeats in TIMED or options.time_column is not None or not heavy
     lasted = options.duration_column is not None or not heavy
@@ -232,9 +230,9 @@ def _advice(error: ColumnError, seen: Look, options: ReadOptions) -> str:
         "If every worker has a column of their own, say --from wide; if every worker has a row, and every item a column, say "
     )
     each += "--from forms"
-    if len(seen.header) == len(ROLES) and error.message.startswith("None"):
+    if len(seen.header) == len(ITEM_WORKER_LABEL) and error.found_nothing:
         each = "If every line is worker, item, label without a header, say --from nltk; if" + each.removeprefix("If")
-    if NO_WORKER.match(error.message) and not options.worker_from_filename:
+    if "worker" in error.missing and not error.found_nothing and not options.worker_from_filename:
         each += "; if every worker has a file named after them, say --worker-from-filename"
     return f"{each}; if an annotation tool wrote it, name the tool with --from."
 

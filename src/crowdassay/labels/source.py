@@ -22,6 +22,7 @@ from crowdassay.labels.jsontext import check_whole, explain
 from crowdassay.labels.kinds import LINES
 from crowdassay.labels.look import Look, parquet_file, records, values
 from crowdassay.labels.raw import is_gzipped
+from crowdassay.labels.roles import AnyRole, Role, role_of
 from crowdassay.labels.values import mapping, shown, shown_file, text_of
 
 TEXT = "VARCHAR"
@@ -71,7 +72,7 @@ class Source:
         return 0 < len(self.seen.start) < SAMPLE and not QUOTED_AND_BLANK.search(self.seen.start)
 
 
-def open_source(seen: Look, roles: Sequence[str], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
+def open_source(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
     """Choose the columns of a table that was looked at.
 
     Parameters
@@ -90,18 +91,19 @@ def open_source(seen: Look, roles: Sequence[str], given: Mapping[str, str | None
 
 def open_columns(seen: Look, names: Sequence[str], required: Sequence[str]) -> Source:
     """Choose the columns of an annotation tool's table by their names; rows may end after those that are ``required``."""
-    columns = {name: name for name in dict.fromkeys(names)}
+    columns = {name: name for name in names}
+    roles = [Role(name) for name in columns]
     if seen.kind == "delimited":
-        return _delimited(seen, list(columns), columns, lenient=True, required=required)
-    return open_source(seen, list(columns), columns)
+        return _delimited(seen, roles, columns, lenient=True, required=required)
+    return open_source(seen, roles, columns)
 
 
 def _delimited(
-    seen: Look, roles: Sequence[str], given: Mapping[str, str | None], lenient: bool, required: Sequence[str] | None = None
+    seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None], lenient: bool, required: Sequence[str] | None = None
 ) -> Source:
     dialect = seen.dialect
     assert dialect is not None
-    columns = {role: role for role in roles}
+    columns = {role_of(role).name: role_of(role).name for role in roles}
     if required is None:
         columns = find_columns(dialect.header, roles, given, lambda: first_rows(seen.start or seen.data or b"", dialect))
     positions = [dialect.header.index(name) for name in columns.values()]
@@ -124,7 +126,7 @@ def _delimited(
     return Source(seen, columns, fast, slowly, doubtful=True, lenient=allowed)
 
 
-def _json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> Source:
+def _json(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
     if seen.data is not None:
         return _slow_json(seen, roles, given)
     by_line = seen.suffix in LINES
@@ -164,7 +166,7 @@ def _json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> 
     return Source(seen, columns, f"SELECT {chosen} FROM {objects}", broken)  # noqa: S608
 
 
-def _slow_json(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> Source:
+def _slow_json(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
     """Read records one by one: those that DuckDB does not take, in a zip, a frame in one object, or with lists as values."""
     records = [value for value in values(seen) if isinstance(value, dict)]
     if not records:
@@ -210,7 +212,7 @@ def nested_value(role: str, row: int, seen: Look, value: Any) -> DataError:
     )
 
 
-def _parquet(seen: Look, roles: Sequence[str], given: Mapping[str, str | None]) -> Source:
+def _parquet(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
     columns = find_columns(seen.header, roles, given, lambda: _first_records(seen))
     with parquet_file(seen.path) as file:
         fields = {role: file.schema_arrow.field(seen.header.index(name)) for role, name in columns.items()}

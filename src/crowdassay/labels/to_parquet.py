@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from crowdassay.errors import DataError
 from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted, text
-from crowdassay.labels.encode import ROLES
 from crowdassay.labels.ingest_rows import find_source
 from crowdassay.labels.kinds import check_file
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source
 from crowdassay.labels.transcode import utf8_copy
 from crowdassay.labels.values import shown, shown_file
@@ -36,7 +36,7 @@ def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tup
         copy, _ = utf8_copy(check_file(path)[0], folder)
         source = find_source(copy, options)
         target = folder / f"rows-{number:05}.parquet"
-        columns = columns or {role: source.columns[role] for role in ROLES}
+        columns = columns or {role: source.columns[role] for role in ITEM_WORKER_LABEL}
         if not _written_fast(source, target, folder, columns):
             _write_slowly(source, target, columns)
         source.seen.check_unchanged()

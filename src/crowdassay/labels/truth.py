@@ -1,8 +1,8 @@
-"""Match known classes, truth or gold, to the items of `Labels`."""
+"""Read known classes, truth or gold, and match them to the items of `Labels`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 from crowdassay.errors import DataError
 from crowdassay.labels.classes import class_coder
 from crowdassay.labels.coding import code_column
-from crowdassay.labels.known import read_truth
+from crowdassay.labels.kinds import check_file
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.look import look
 from crowdassay.labels.native import Column, frame_columns, sequence_column
+from crowdassay.labels.roles import TRUTH_ROLES, AnyRole
+from crowdassay.labels.source import open_source
+from crowdassay.labels.sources import local_sources
+from crowdassay.labels.transcode import as_utf8
 from crowdassay.labels.values import as_text, listed, shown
 
 
@@ -119,6 +124,33 @@ def truth_columns(truth: Any) -> list[Column]:
         truth = truth.to_dict()  # the index holds the items
     if isinstance(truth, Mapping):
         return [sequence_column(list(truth.keys()), "item"), sequence_column(list(truth.values()), "label")]
-    if taken := frame_columns(truth, ("item", "truth"), {}):
+    if taken := frame_columns(truth, TRUTH_ROLES, {}):
         return taken[0]
     raise DataError(f"Known classes cannot be read from a {type(truth).__name__}; give a file, a frame or a mapping.")
+
+
+def read_truth(path: str | Path, *, item_column: str | None = None, label_column: str | None = None) -> pa.Table:
+    """Read a truth or gold file as a table with text columns ``item`` and ``label``; rows without either are dropped.
+
+    Parameters
+    ----------
+    path : str or Path
+        Or what is elsewhere, as in `read_labels`.
+    item_column, label_column : str, optional
+        Found by name (``item``, ``truth``, ``gold``, ``label``...) when not given.
+    """
+    table = read_known(path, TRUTH_ROLES, {"item": item_column, "truth": label_column})
+    return table.rename_columns(["item", "label"])
+
+
+def read_known(path: str | Path, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> pa.Table:
+    """Read what a file knows of items as a table with a text column for each role; rows without one of them are dropped."""
+    with local_sources([path]) as (name,), as_utf8(check_file(name)[0]) as (text, _):
+        seen = look(text)
+        table = open_source(seen, roles, given).read()
+        seen.check_unchanged()
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        codes, vocabulary = code_column(column, name)
+        columns[name] = as_text(vocabulary).take(pa.array(codes, mask=codes < 0))
+    return pa.table(columns).drop_null()

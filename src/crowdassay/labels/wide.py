@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.matrices import FEW_CLASSES, INDEX, KNOWN, check_abstentions
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.native import Column, as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
@@ -109,8 +110,8 @@ def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.
     """Return the name of every row, and where it is from."""
     import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
 
-    if asked.item_column is not None and asked.item_column not in there:
-        raise ColumnError(f"There is no column {shown(asked.item_column)} for the item; the columns are {listed(list(there))}.")
+    if asked.item_column is not None:
+        check_given("item", asked.item_column, list(there))
     index = nw.maybe_get_index(narwhal)
     named = getattr(index, "name", None)
     own = asked.item_column

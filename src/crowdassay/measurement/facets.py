@@ -13,6 +13,7 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, NotFittedError, ParameterError
 from crowdassay.labels.frames import to_frame
+from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown
 from crowdassay.measurement import facets_notes as say
 from crowdassay.measurement import facets_tables as lay
@@ -21,7 +22,7 @@ from crowdassay.measurement.extremes import estimate_extremes
 from crowdassay.measurement.fit import MOST_DENSE, fit_facets
 from crowdassay.measurement.fit_statistics import Residuals
 from crowdassay.measurement.interactions import drift, group_differences, interactions
-from crowdassay.measurement.ratings import RATERS, Ratings, check_facets, object_facet, read_ratings
+from crowdassay.measurement.ratings import Ratings, check_facets, object_facet, read_ratings
 
 ESTIMATIONS = ("marginal", "joint")
 
@@ -258,9 +259,8 @@ class ManyFacet:
         return self._frame(drift(fitted, self._residuals, facet, 1.0 if facet in self._positive else -1.0))
 
     def _rater_facet(self) -> int:
-        plain = [name.replace("_", "").replace(" ", "").casefold().removesuffix("id") for name in self._ratings.facets]
         others = self._design.others
-        return next((f for f in others if plain[f] in RATERS), others[0])
+        return next((f for f in others if ROLES["worker"].is_named(self._ratings.facets[f])), others[0])
 
     def interactions(self, one: str, two: str) -> Any:
         """Return the bias of each pair of elements of two facets, the most telling first."""

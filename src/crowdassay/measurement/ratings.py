@@ -11,14 +11,11 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.columns import WORDS
 from crowdassay.labels.extras import read_times
-from crowdassay.labels.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns, take
+from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns, take
+from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.values import listed, shown
 
-SCORES = ("score", "rating", "grade", "mark", "label", "answer", "response", "judgement", "judgment", "value")
-TIMES = WORDS["time"]
-RATERS = frozenset(WORDS["worker"])
 MOST_SCORES = 100  # different scores
 
 
@@ -93,12 +90,10 @@ def read_ratings(
         Go on even if more than half of the rows miss a value.
     """
     facets = check_facets(facets)
-    roles = {f"facet {name}": Role("--facets", name) for name in facets}
-    roles["score"] = Role("--score-column", score_column, SCORES)
-    for role, given in (("group", group_column), ("time", time_column)):
-        if given is not None:
-            roles[role] = Role(f"--{role}", given)
-    columns = read_columns(data, roles, "ratings")
+    roles = [*(Role(f"facet {name}", "--facets") for name in facets), ROLES["score"]]
+    roles += [Role(beside, f"--{beside}", required=False) for beside in ("group", "time")]
+    given = {**{f"facet {name}": name for name in facets}, "score": score_column, "group": group_column, "time": time_column}
+    columns = read_columns(data, roles, given, "ratings")
     return encode_ratings(columns, facets, allow_drops=allow_drops)
 
 
@@ -165,8 +160,7 @@ def object_facet(facets: Sequence[str], positive: Sequence[str]) -> int:
     """
     if positive:
         return list(facets).index(positive[0])
-    plain = [name.replace("_", "").replace(" ", "").casefold().removesuffix("id") for name in facets]
-    return next((n for n, name in enumerate(plain) if name not in RATERS), len(plain) - 1)
+    return next((n for n, name in enumerate(facets) if not ROLES["worker"].is_named(name)), len(facets) - 1)
 
 
 def _used(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:

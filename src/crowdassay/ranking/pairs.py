@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,28 +12,14 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
-from crowdassay.labels.columns import WORDS
-from crowdassay.labels.named import Columns, Role, encode_names, encode_numbers, kept_rows, read_columns
+from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns
+from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.values import counted, mapping, shown
 from crowdassay.ranking.outcomes import BOTH_BAD, MISSING, TIE, read_winners
 
-LEFTS = ("left", "modela", "a", "itema", "optiona", "responsea", "player1", "first", "item1", "model1", "leftitem", "leftid")
-RIGHTS = (
-    "right",
-    "modelb",
-    "b",
-    "itemb",
-    "optionb",
-    "responseb",
-    "player2",
-    "second",
-    "item2",
-    "model2",
-    "rightitem",
-    "rightid",
-)
-WINNERS = ("winner", "label", "preference", "preferred", "choice", "outcome", "result", "answer", "verdict", "vote", "selected")
-WORKERS = tuple(word + ending for word in WORDS["worker"] for ending in ("", "id"))
+# A column named like a model is no judge's here: it may be one of the two that are compared.
+VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=())
+COMPARED = (ROLES["left"], ROLES["right"], ROLES["winner"], VOTER, Role("group", "--group", required=False))
 AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
 BEFORE = (("left_", "right_"), ("a_", "b_"))
 
@@ -130,40 +116,36 @@ def read_pairs(
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
     columns = _read_label_studio(data, given) if isinstance(data, str | Path) else None
     if columns is None:
-        roles = {
-            "left": Role("--left-column", left_column, LEFTS),
-            "right": Role("--right-column", right_column, RIGHTS),
-            "winner": Role("--winner-column", winner_column, WINNERS),
-            "worker": Role("--worker-column", worker_column, WORKERS, needed=False),
-        }
-        if group_column is not None:
-            roles["group"] = Role("--group", group_column)
-        columns = _read_with_style(data, roles, style)
+        columns = _read_with_style(data, {**given, "group": group_column}, style)
     elif group_column is not None or style:
         raise ParameterError("--group and --style go with plain tables; a Label Studio export has no such columns.")
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
 
 
-def _read_with_style(data: Any, roles: dict[str, Role], style: Sequence[str]) -> Columns:
+def _read_with_style(data: Any, given: dict[str, str | None], style: Sequence[str]) -> Columns:
     """Read the columns, trying for every style a column of its name, or one for each side."""
-    wanted = dict(roles)
+    sides: dict[str, str | None] = {}
     for name in style:
         tries = [
-            (name, None),
+            (name,),
             *((name + one, name + two) for one, two in AFTER),
             *((one + name, two + name) for one, two in BEFORE),
         ]
-        for one, two in tries:
-            more = {f"style {name} left": Role("--style", one)} | ({f"style {name} right": Role("--style", two)} if two else {})
+        for columns in tries:
+            more = dict(zip((f"style {name} left", f"style {name} right"), columns, strict=False))
             try:
-                read_columns(data, more, "comparisons")
+                read_columns(data, _style_roles(more), more, "comparisons")
             except ColumnError:
                 continue
-            wanted |= more
+            sides |= more
             break
         else:
             raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
-    return read_columns(data, wanted, "comparisons")
+    return read_columns(data, [*COMPARED, *_style_roles(sides)], given | sides, "comparisons")
+
+
+def _style_roles(names: Iterable[str]) -> list[Role]:
+    return [Role(name, "--style", kind="number") for name in names]
 
 
 def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both_bad: str, allow_drops: bool) -> Pairs:
@@ -268,10 +250,10 @@ def _compared(entry: dict[str, Any], data: dict[str, Any], given: dict[str, str 
     """Return the names of the two sides: from fields that are named, known by name, or called as the tag calls them."""
     target = entry.get("to_name")
     tags = target.split(",") if isinstance(target, str) else [str(one) for one in target or []]
-    plain = {name.replace("_", "").replace("-", "").casefold(): name for name in data}
+    plain = {plain_name(name): name for name in data}
     compared = []
-    for n, (side, spellings) in enumerate((("left", LEFTS), ("right", RIGHTS))):
-        name = given[side] or next((plain[word] for word in spellings if word in plain), None)
+    for n, side in enumerate(("left", "right")):
+        name = given[side] or next((plain[word] for word in ROLES[side].words if word in plain), None)
         if name is None and len(tags) > n and tags[n].strip() in data:
             name = tags[n].strip()
         if name is None or name not in data:

@@ -21,9 +21,9 @@ from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.labels.classes import arrange_classes
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.labels import MAX_CLASSES, ImportReport
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.values import is_text, number_of
 
-ROLES = ("item", "worker", "label")
 PARTITION_LABELS = 2_000_000  # what a task should have to do, so that starting it does not matter
 FEW_WORKERS = 100_000  # that are listed without counting them first
 FEWEST_LABELS = 50_000  # below this a task costs more than it saves
@@ -177,7 +177,7 @@ def encode_frame(
     for reason in ("unknown_items", "unknown_labels"):
         if count := matched.get("gold", {}).get(reason, 0):
             notes.append(f"Gold items left out, {'without labels' if reason == 'unknown_items' else 'of no class'}: {count:,}.")
-    coded = coded.select(*ROLES, "gold", "truth")
+    coded = coded.select(*ITEM_WORKER_LABEL, "gold", "truth")
     packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
     folder = None if spool is None else f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
     blocks, sizes = keep(packed, folder)
@@ -235,7 +235,7 @@ def forget(blocks: Any, folder: str | None) -> None:
 def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dict[str, str]]:
     """Select item, worker and label, blank texts as null and floating-point numbers as `code_column` has them."""
     schema = run(lambda: frame.schema)
-    names = find_columns([field.name for field in schema.fields], ROLES, given)
+    names = find_columns([field.name for field in schema.fields], ITEM_WORKER_LABEL, given)
     kinds = {role: schema[name].dataType.simpleString() for role, name in names.items()}
     for role, kind in kinds.items():
         if kind.startswith(("array", "map", "struct", "variant")):
@@ -257,7 +257,7 @@ def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dic
         text = kind.startswith(("string", "varchar", "char"))
         return f"case when {name} {BLANK} then null else {name} end as {role}" if text else f"{name} as {role}"
 
-    return frame.selectExpr(*map(column, ROLES)), names
+    return frame.selectExpr(*map(column, ITEM_WORKER_LABEL)), names
 
 
 def count_labels(plain: Any, spark: Any) -> tuple[pa.Array, IntArray, dict[str, int]]:

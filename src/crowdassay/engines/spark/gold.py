@@ -13,6 +13,7 @@ from crowdassay.errors import DataError
 from crowdassay.labels.classes import class_coder
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.labels import MAX_CLASSES
+from crowdassay.labels.roles import TRUTH_ROLES
 from crowdassay.labels.truth import truth_columns
 from crowdassay.labels.values import shown
 
@@ -66,7 +67,7 @@ def known_classes(spark: Any, given: Any, classes: pa.Array, kept: Any, what: st
 def known_texts(spark: Any, given: Any) -> Any:
     """Return known classes as a Spark frame of texts (known_item, label), wherever they come from."""
     if is_spark(given):
-        names = find_columns(given.columns, ("item", "truth"), {})
+        names = find_columns(given.columns, TRUTH_ROLES, {})
         item, label = (f"cast(`{name.replace('`', '``')}` as string)" for name in names.values())
         texts = given.selectExpr(f"{item} as known_item", f"{label} as label")
         return texts.filter("known_item is not null and label is not null")

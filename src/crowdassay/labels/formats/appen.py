@@ -9,7 +9,8 @@ from crowdassay.errors import DataError
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, choose_question, mapping, objects
 from crowdassay.labels.formats.table import each_row, is_filled, is_true, item_column, read_columns
-from crowdassay.labels.look import Look, is_named, records
+from crowdassay.labels.look import Look, records
+from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown_file
 from crowdassay.read_options import ReadOptions
 
@@ -50,7 +51,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     if wanted.question is None:
         asked = _varying(rows_read, item, asked) or asked
         if asked is own:
-            asked = [name for name in own if is_named(name, "label")] or own
+            asked = [name for name in own if ROLES["label"].is_named(name)] or own
     tested_units: set[Any] = set()
     for row in rows_read:
         answers = {name: _lines(row[name]) for name in asked}

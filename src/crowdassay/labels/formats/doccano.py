@@ -8,7 +8,8 @@ from typing import Any
 
 from crowdassay.errors import DataError
 from crowdassay.labels.formats.record import Rows, as_list, as_name, objects
-from crowdassay.labels.look import Look, is_named, records
+from crowdassay.labels.look import Look, records
+from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown_file
 from crowdassay.read_options import ReadOptions
 
@@ -25,7 +26,7 @@ def recognise(seen: Look) -> bool:
     archived = seen.kind in {"zip", "folder"}
     lists = any(isinstance(seen.first.get(name), list) or (archived and name in seen.first) for name in ANSWERS)
     users = any("user" in entry for entry in objects(seen.first.get("annotations")))
-    return (users or lists) and not any(is_named(name, "worker") for name in seen.keys - {"username"})
+    return (users or lists) and not any(ROLES["worker"].is_named(name) for name in seen.keys - {"username"})
 
 
 def read(seen: Look, wanted: ReadOptions) -> Rows:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.labels.columns import WORDS
 from crowdassay.labels.formats.forms import is_survey
 from crowdassay.labels.formats.matrices import is_map
 from crowdassay.labels.kinds import kind_of
-from crowdassay.labels.look import Look, is_named
+from crowdassay.labels.look import Look
 from crowdassay.labels.raw import opened
+from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import mapping, shown, shown_file
 
 TABLE = "a table with one row per judgement: item, worker, label"
@@ -67,10 +67,11 @@ def _maps_labels(record: dict[str, Any]) -> str | None:
     >>> _maps_labels({"id": "1", "votes": {"ann": "a", "bob": "b"}}), _maps_labels({"worker": "ann", "votes": {"q1": "a"}})
     ('votes', None)
     """
-    if any(is_named(name, "worker") for name in record):
+    if any(ROLES["worker"].is_named(name) for name in record):
         return None
     return next(
-        (name for name, value in record.items() if is_named(name.removesuffix("s"), "label") and is_map({"": value})), None
+        (name for name, value in record.items() if ROLES["label"].is_named(name.removesuffix("s")) and is_map({"": value})),
+        None,
     )
 
 
@@ -80,9 +81,9 @@ def _lists_labels(record: dict[str, Any]) -> str | None:
     >>> _lists_labels({"id": "1", "annotator_labels": ["yes", "no"]}), _lists_labels({"user": "ann", "labels": ["a", "b"]})
     ('annotator_labels', None)
     """
-    if any(is_named(name, "worker") for name in record):
+    if any(ROLES["worker"].is_named(name) for name in record):
         return None
-    plurals = tuple(f"{word}s" for word in WORDS["label"])
+    plurals = tuple(f"{word}s" for word in ROLES["label"].words)
     for name, value in record.items():
         several = isinstance(value, list) and len(value) > 1 and not any(isinstance(one, list | dict) for one in value)
         if several and name.lower().endswith(plurals):

@@ -7,26 +7,27 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.columns import SUFFIXES, WORDS, _best, plain_name
+from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.matrices import ROWS_LOOKED_AT, Wide, as_import, cells_of, is_nothing
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.look import Look
-from crowdassay.labels.values import listed, shown, shown_file
+from crowdassay.labels.roles import ROLES, plain_name
+from crowdassay.labels.values import listed, shown_file
 from crowdassay.read_options import ReadOptions
 
 PERSON = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
 GOOGLE = "Timestamp"  # the first column of Google Forms
 # What forms write down about a person that is no answer.
-ABOUT = frozenset(
-    {*WORDS["time"], *WORDS["duration"], "startdate", "enddate", "status", "ipaddress", "progress", "finished", "recordeddate",
-     "durationinseconds", "duration(inseconds)", "locationlatitude", "locationlongitude", "distributionchannel", "userlanguage",
-     "recipientlastname", "recipientfirstname", "recipientemail", "externalreference", "externaldatareference"}
-)  # fmt: skip
+ABOUT = frozenset({
+    *ROLES["time"].words, *ROLES["duration"].words, "startdate", "enddate", "status", "ipaddress", "progress", "finished",
+    "recordeddate", "durationinseconds", "duration(inseconds)", "locationlatitude", "locationlongitude", "distributionchannel",
+    "userlanguage", "recipientlastname", "recipientfirstname", "recipientemail", "externalreference", "externaldatareference",
+})  # fmt: skip
 
 
 def recognise(seen: Look) -> bool:
     """Tell whether every row is another person's, and all other columns are answered in the same few words."""
-    if seen.kind != "delimited" or len(seen.header) < 3 or any(_best(role, seen.header) for role in ("item", "label")):
+    if seen.kind != "delimited" or len(seen.header) < 3 or any(ROLES[role].best(seen.header) for role in ("item", "label")):
         return False
     if is_survey(seen):
         return False
@@ -55,8 +56,8 @@ def read(seen: Look, wanted: ReadOptions) -> Import:
     header, body = [name.strip() for name in rows[0]], _responses(rows[1:])
     if not body:
         raise DataError(f"No labels found: {source} holds a header only.")
-    if wanted.worker_column is not None and wanted.worker_column not in header:
-        raise ColumnError(f"There is no column {shown(wanted.worker_column)} for the worker; the columns are {listed(header)}.")
+    if wanted.worker_column is not None:
+        check_given("worker", wanted.worker_column, header)
     person = _person(header) if wanted.worker_column is None else header.index(wanted.worker_column)
     asked = _asked(header, person)
     if wanted.item_column is not None:
@@ -83,7 +84,7 @@ def read(seen: Look, wanted: ReadOptions) -> Import:
 
 def _person(header: Sequence[str]) -> int | None:
     """Return the column that names the person."""
-    spellings = [word + ending for word in WORDS["worker"] for ending in ("", "id", *SUFFIXES["worker"])]
+    spellings = [word + ending for word in ROLES["worker"].words for ending in ("", "id", *ROLES["worker"].late_endings)]
     for spelling in (*spellings, *PERSON):
         for n, name in enumerate(header):
             if plain_name(name) == spelling:

@@ -15,21 +15,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.labels.columns import WORDS
+from crowdassay.labels.columns import check_given
 from crowdassay.labels.delimited import LONGEST_FIELD
 from crowdassay.labels.delimited import SAMPLE as BEGINNING
 from crowdassay.labels.formats.record import Import, as_name, text_column
-from crowdassay.labels.look import DECODER, Look, is_named, values
+from crowdassay.labels.look import DECODER, Look, values
 from crowdassay.labels.raw import refuse_bad_bytes
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
 ABSTAIN = "-1"
 NO_LABEL = frozenset({"", "nan", "none", "null", "na", "<na>"})
-INDEX = frozenset({"", "unnamed: 0", "index", "id"}) | {word + suffix for word in WORDS["item"] for suffix in ("", "_id", "id")}
+INDEX = frozenset({"", "unnamed: 0", "index", "id"}) | {
+    word + suffix for word in ROLES["item"].words for suffix in ("", "_id", "id")
+}
 # Columns beside the workers' own: what is known or was made of their labels.
 KNOWN = re.compile(r"(gold|truth|true|ground|gt$|majority|consensus|final|adjudicat|aggregat|target)", re.IGNORECASE)
-NUMBERED = re.compile(rf"(?:{'|'.join(WORDS['worker'])})[\s_\-]*(?:\d+|[a-z])", re.IGNORECASE)
+NUMBERED = re.compile(rf"(?:{'|'.join(ROLES['worker'].words)})[\s_\-]*(?:\d+|[a-z])", re.IGNORECASE)
 FEW_CLASSES = 50  # classes up to which a table without a header is taken for labels only
 ROWS_LOOKED_AT = 200  # rows that are looked at
 LONG_ENOUGH = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
@@ -39,14 +42,14 @@ def recognise_wide(seen: Look) -> bool:
     """Tell whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
     if seen.kind != "delimited" or len(seen.header) < 2:
         return False
-    if all(any(is_named(name, role) for name in seen.header) for role in ("item", "worker", "label")):
+    if all(any(ROLES[role].is_named(name) for name in seen.header) for role in ITEM_WORKER_LABEL):
         return False
     if sum(bool(NUMBERED.fullmatch(name)) for name in seen.header) > 1:
         return True
     rows = cells_of(seen, limit=ROWS_LOOKED_AT)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
-    if not any(is_named(name, role) for name in seen.header for role in WORDS):
+    if not any(ROLES[role].is_named(name) for name in seen.header for role in (*ITEM_WORKER_LABEL, "truth", *BESIDE)):
         indexed = len(seen.header) > 2 and seen.header[0].lower() in {"", "unnamed: 0"}
         if indexed and all(is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
             return True
@@ -161,8 +164,8 @@ def _wide(seen: Look, wanted: ReadOptions) -> Wide:
 def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, source: str) -> Wide:
     """Tell the workers' columns from the item's and from others, which are named in a note."""
     item, notes = wanted.item_column, []
-    if item is not None and item not in header:
-        raise ColumnError(f"There is no column {shown(item)} for the item; the columns are {listed(header)}.")
+    if item is not None:
+        check_given("item", item, header)
     index = header.index(item) if item is not None else 0 if header[0].lower() in INDEX else None
     columns = {n: [row[n].strip() for row in body] for n in range(len(header))}
     if wanted.worker_columns:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.columns import LAST, WORDS, _best, plain_name
 from crowdassay.labels.formats.matrices import NUMBERED, is_map
 from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
 from crowdassay.labels.look import Look, records
+from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
@@ -116,7 +116,7 @@ def _worker(judgement: Mapping[str, Any]) -> str | None:
 
 def _is(name: str, role: str, ending: str = "", *, last: bool = False) -> bool:
     plain = plain_name(name)
-    return plain.endswith(ending) and plain.removesuffix(ending) in (LAST if last else WORDS)[role]
+    return plain.endswith(ending) and plain.removesuffix(ending) in (ROLES[role].late_words if last else ROLES[role].words)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -141,7 +141,7 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
     # Every object is an item of its own, so that only what is different in all of them can tell items.
     every = [key for key in keys if len({_told(record.get(key)) for _, record in pairs} - {None}) == len(pairs)]
     ids = [key for key in every if key.lower().endswith("id")]
-    if named := ids[:1] or _best("item", every):
+    if named := ids[:1] or ROLES["item"].best(every):
         return named[0]
     raise ColumnError(
         f"Nothing among the keys {listed(keys)} of {shown_file(seen.path.name)} tells items apart; name one with --item-column."

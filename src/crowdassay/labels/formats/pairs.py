@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.columns import WORDS
 from crowdassay.labels.formats.record import Rows
 from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
-from crowdassay.labels.look import Look, is_named
+from crowdassay.labels.look import Look
+from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import listed, shown_file
 from crowdassay.read_options import ReadOptions
 
@@ -39,7 +39,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
 
 
 def _item(seen: Look, wanted: ReadOptions) -> str:
-    named = [name for name in seen.header if is_named(name, "item")]
+    named = [name for name in seen.header if ROLES["item"].is_named(name)]
     named += [name for name in seen.header if name.lower() in IDS]
     if not named and wanted.item_column is None:
         raise ColumnError(
@@ -58,7 +58,7 @@ def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, s
     """
     workers: dict[str, str] = {}
     labels: dict[str, dict[str, str]] = {}
-    words = {role: "|".join(WORDS[role]) for role in ("worker", "label")}
+    words = {role: "|".join(ROLES[role].words) for role in ("worker", "label")}
     for name in header:
         if match := re.fullmatch(rf"(?:{words['worker']}){BETWEEN}(?:id)?{BETWEEN}(\d+){BETWEEN}(?:id)?", name, re.IGNORECASE):
             workers.setdefault(match[1], name)

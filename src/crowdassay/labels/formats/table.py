@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crowdassay.errors import ColumnError, DataError
+from crowdassay.errors import DataError
+from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.record import Rows
 from crowdassay.labels.look import Look
 from crowdassay.labels.source import open_columns
-from crowdassay.labels.values import listed, shown, shown_file
+from crowdassay.labels.values import shown_file
 
 TRUE = frozenset({"true", "1", "yes", "x"})
 
@@ -36,7 +37,7 @@ def item_column(seen: Look, wanted: str | None, prefix: str, otherwise: str) -> 
         for name in (wanted, prefix + wanted):
             if name in seen.header:
                 return name
-        raise ColumnError(f"There is no column {shown(wanted)} for the item; the columns are {listed(seen.header)}.")
+        check_given("item", wanted, seen.header)
     inputs = [name for name in seen.header if prefix and name.startswith(prefix)]
     return inputs[0] if len(inputs) == 1 else otherwise
 
