@@ -19,7 +19,7 @@ def test_the_command_line_and_python_have_their_own_names(run, tmp_path):
     with pytest.raises(ColumnError, match="`worker_column` and `label_column`") as error:
         read_labels(path, format="plain")
     assert "--" not in str(error.value)
-    with pytest.raises(ColumnError, match=r"There is no column 'team' \(`group_column`\)"):
+    with pytest.raises(ColumnError, match=r"There is no column 'team' for the group \(`group_column`\)"):
         ManyFacet(facets=["a", "b"]).fit(path, group_column="team")
 
 

@@ -60,9 +60,9 @@ def check_given(role: AnyRole, name: str, names: Sequence[str]) -> None:
     if name not in names:
         near = difflib.get_close_matches(plain_name(name), [plain_name(other) for other in names], 1)
         hint = f"; did you mean {shown(next(other for other in names if plain_name(other) == near[0]))}?" if near else "."
-        raise ColumnError(
-            f"There is no column {shown(name)} for the {role_of(role).name}; the columns are {listed(names)}{hint}"
-        )
+        one = role_of(role)
+        option = "" if one.option in {None, f"--{one.name}-column"} else f" ({one.option})"
+        raise ColumnError(f"There is no column {shown(name)} for the {one.name}{option}; the columns are {listed(names)}{hint}")
     if list(names).count(name) > 1:
         raise ColumnError(f"There are several columns named {shown(name)}; rename all but one.")
 
