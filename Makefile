@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS ?= 50000
 
-.PHONY: setup demo test browser check format docs pictures notebooks clean bench fuzz dist
+.PHONY: setup demo test quick coverage browser check format docs pictures notebooks clean bench fuzz dist
 
 setup: $(VENV)/.ready
 
@@ -28,6 +28,14 @@ demo: $(if $(wildcard $(VENV)/.ready),setup,$(VENV)/.light)
 # more threads for linear algebra would only wait for each other.
 test: setup browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+# What a change is tried with while it is made: everything but the tests marked as slow.
+quick: setup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not slow"
+
+# Which lines the tests run, package by package; lines inside compiled kernels cannot be seen.
+coverage: setup browser
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term:skip-covered
 
 # Pages are looked at in Debian's chromium. Without it, and without the right to install it, those tests are skipped.
 browser:
