@@ -80,10 +80,10 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'; or - for standard input,
     sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
+    from crowdassay.cli.aggregate_show import tell
     from crowdassay.cli.costs import check_cost, read_cost
     from crowdassay.cli.gates import aggregate_conditions, aggregate_figures, check_conditions, tell_failures
     from crowdassay.cli.running import progress_line, working
-    from crowdassay.cli.summary import tell
     from crowdassay.labels.folder import MODEL_FILES, RESULT_FILES
     from crowdassay.results.summary import summarise
 

@@ -72,7 +72,7 @@ def show(measured: Agreement, out: Path | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from crowdassay.cli.summary import shown
+    from crowdassay.text import short as shown
 
     console, counts = Console(highlight=False, markup=False), measured.counts
     tables = {name: table.to_pylist() for name, table in measured.tables.items() if name != "workers"}

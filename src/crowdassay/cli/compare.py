@@ -12,7 +12,7 @@ from crowdassay.cli.options import Grouped, read, reading_options
 if TYPE_CHECKING:
     from crowdassay.estimators.selection.compare import Comparison
 
-ROWS_SHOWN = 10
+DISPUTES_PRINTED = 10
 
 
 @click.command(cls=Grouped)
@@ -35,8 +35,8 @@ def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any
     import json
     import sys
 
+    from crowdassay.cli.aggregate_show import print_report
     from crowdassay.cli.running import progress_line
-    from crowdassay.cli.summary import print_report
     from crowdassay.estimators.compare import compare as compare_methods
 
     chosen = methods if methods == "all" else methods.split(",")
@@ -44,12 +44,12 @@ def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any
     known = {name: options[name] for name in ("truth", "gold", "folds", "seed")}
     with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
         comparison = compare_methods(data, chosen, **known, announce=announce)
-    table = tabulate(comparison)
+    facts = tabulate(comparison)
     if as_json:
-        click.echo(json.dumps(table, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
         print_report(comparison.labels)
-        show(table)
+        show(comparison, facts)
 
 
 def tabulate(comparison: Comparison) -> dict[str, Any]:
@@ -67,11 +67,11 @@ def tabulate(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def verdict(table: dict[str, Any]) -> str:
-    """Say what the scores mean and who has the best."""
-    best = " and ".join(table["best"])
-    are = "are" if len(table["best"]) > 1 else "is"
-    if table["scored_by"] == "error_rate":
+def best_method(facts: dict[str, Any]) -> str:
+    """Return what the scores mean and who has the best."""
+    best = " and ".join(facts["best"])
+    are = "are" if len(facts["best"]) > 1 else "is"
+    if facts["scored_by"] == "error_rate":
         return f"Lower is better: error is the share of wrong labels on items of known class. {best} {are} best here."
     return (
         "Higher (nearer to 0) is better: how well labels that a method has not seen are predicted, on average by label. "
@@ -79,46 +79,36 @@ def verdict(table: dict[str, Any]) -> str:
     )
 
 
-def show(table: dict[str, Any]) -> None:
-    """Print the table, who agrees with whom, and the most disputed items."""
-    from rich.console import Console
-    from rich.table import Table
+def show(comparison: Comparison, facts: dict[str, Any]) -> None:
+    """Print the scores, who agrees with whom, and the most disputed items."""
+    from crowdassay.estimators.selection.compare import SCORES
+    from crowdassay.results.show import print_table, terminal
+    from crowdassay.tables import Column, TableOf
 
-    from crowdassay.cli.summary import shown
-
-    console = Console(highlight=False, markup=False)
-    names = {
-        "error_rate": ("error", "{:.2%}"),
-        "rmse": ("RMSE", "{:.4f}"),
-        "mae": ("MAE", "{:.4f}"),
-        "heldout_log_likelihood": ("held-out log-likelihood", "{:.4f}"),
-        "seconds": ("seconds", "{:.2f}"),
-    }
-    columns = [name for name in names if name in table["methods"][0]]
-    scores = Table("method", *(names[name][0] for name in columns))
-    for row in table["methods"]:
-        scores.add_row(row["method"], *(names[name][1].format(row[name]) for name in columns))
-    console.print(scores)
-    if len(table["methods"]) > 1:
-        console.print(verdict(table))
-    unfinished = [row["method"] for row in table["methods"] if not row["converged"]]
+    console = terminal()
+    rows, columns = comparison.shown_scores()
+    print_table(console, SCORES, rows, columns)
+    if len(rows) > 1:
+        console.print(best_method(facts))
+    unfinished = [row["method"] for row in rows if not row["converged"]]
     if unfinished:
         console.print(f"Not converged: {', '.join(unfinished)}.")
-    for reason in table["refused"].values():
+    for reason in facts["refused"].values():
         console.print(f"Left out: {reason}")
-    methods = [row["method"] for row in table["methods"]]
+    methods = [row["method"] for row in rows]
     if len(methods) > 1:
-        shares = {(row["a"], row["b"]): row["share"] for row in table["agreement"]}
-        agreement = Table("same label", *methods[1:])
-        for a in methods[:-1]:
-            agreement.add_row(a, *(f"{shares[a, b]:.1%}" if (a, b) in shares else "" for b in methods[1:]))
-        console.print(agreement)
-    console.print(f"The methods disagree on {table['n_disputed']:,} of {table['n_items']:,} items.")
-    if table["disputed"]:
-        items = Table("item", *methods, title="Most disputed items", title_justify="left")
-        for row in table["disputed"][:ROWS_SHOWN]:
-            items.add_row(shown(row["item"]), *(shown(row["methods"][name]) for name in methods))
-        console.print(items)
+        shares = {(row["a"], row["b"]): row["share"] for row in facts["agreement"]}
+        same = TableOf(
+            "agreement",
+            (Column("method", "same label"), *(Column(name, name, "precise share", missing="") for name in methods[1:])),
+        )
+        pairs = [{"method": a, **{b: shares.get((a, b)) for b in methods[1:]}} for a in methods[:-1]]
+        print_table(console, same, pairs)
+    console.print(f"The methods disagree on {facts['n_disputed']:,} of {facts['n_items']:,} items.")
+    if facts["disputed"]:
+        items = TableOf("disputed", (Column("item", format="name"), *(Column(name, name, "name") for name in methods)))
+        disputed = [{"item": row["item"], **row["methods"]} for row in facts["disputed"][:DISPUTES_PRINTED]]
+        print_table(console, items, disputed, title="Most disputed items")
 
 
 @click.command()

@@ -29,7 +29,7 @@ def convert(labels: tuple[str, ...], out: Path, gold_out: Path | None, raw: bool
     """
     import json
 
-    from crowdassay.cli.summary import print_report
+    from crowdassay.cli.aggregate_show import print_report
     from crowdassay.labels.files import table_of
     from crowdassay.labels.folder import check_writable
     from crowdassay.labels.write import write_table

@@ -7,10 +7,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from crowdassay.cli.summary import shown
 from crowdassay.cli.tables import say_written
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.results.report.findings import number, small
+from crowdassay.text import short as shown
 
 SHOWN = 8
 CERTAIN = 0.05

@@ -9,8 +9,7 @@ import click
 
 from crowdassay.cli.options import Grouped, column_options
 from crowdassay.cli.outputs import refuse_inputs
-from crowdassay.cli.plan_new import size_new
-from crowdassay.cli.plan_show import tell
+from crowdassay.cli.plan_show import show_sizing, tell
 from crowdassay.cli.plan_source import find_fitted
 
 if TYPE_CHECKING:
@@ -74,6 +73,46 @@ def plan(source: tuple[str, ...], new: bool, **options: Any) -> None:
     if not source:
         raise ParameterError("Name the labels, the model or the store to plan for; or give --new with --items and --classes.")
     plan_existing(source, options)
+
+
+def size_new(source: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Say how much to order before anything is labelled."""
+    import json
+
+    from crowdassay.errors import ParameterError
+    from crowdassay.planning.sizing import size_job
+
+    if source:
+        raise ParameterError("--new is for a job without labels; leave out the file or --new.")
+    if options["items"] is None or options["classes"] is None:
+        raise ParameterError("--new needs --items and --classes, their numbers.")
+    classes = number_of_classes(options["classes"].strip())
+    sizing = size_job(
+        options["items"], classes, like=options["like"], target_error=options["target_error"], cost=options["label_cost"]
+    )
+    if options["as_json"]:
+        facts = {
+            "rows": [row.__dict__ for row in sizing.rows],
+            "advised": None if sizing.advised is None else sizing.advised.__dict__,
+            "known_items": [{"known_items": m, "upper_limit": high} for m, high in sizing.known],
+            "known_items_advised": sizing.known_advised,
+            "groups": sizing.groups,
+        }
+        click.echo(json.dumps(facts, indent=2))
+    elif not options["quiet"]:
+        show_sizing(sizing, options)
+
+
+def number_of_classes(text: str) -> int:
+    """Return the number that was given, or that of the names that were."""
+    from crowdassay.errors import ParameterError
+
+    if text.removeprefix("-").isdecimal():
+        return int(text)
+    names = {name.strip() for name in text.split(",")} - {""}
+    if len(names) < 2:
+        raise ParameterError(f"--classes takes their number or their names, such as 3 or no,yes; not '{text}'.")
+    return len(names)
 
 
 def plan_existing(source: tuple[str, ...], options: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Print what `crowdassay plan` found."""
+"""What `crowdassay plan` prints: where a job stands, what is planned, and how much to order for a new one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from crowdassay.planning.plan import Planned
+    from crowdassay.planning.sizing import Sizing
 
 
 def tell(made: Planned, options: dict[str, Any]) -> None:
@@ -88,4 +89,32 @@ def way_to_target(facts: dict[str, Any]) -> str:
     return (
         f"About {facts['labels_for_target']:,.0f} more labels, for {facts['spend_for_target']:,.2f}, are expected to bring the "
         f"estimate to {target}."
+    )
+
+
+def show_sizing(sizing: Sizing, options: dict[str, Any]) -> None:
+    """Print the table and the advice."""
+    from crowdassay.labels.values import counted
+    from crowdassay.planning.sizing import SIZES
+    from crowdassay.results.show import print_table, terminal
+
+    console = terminal()
+    print_table(console, SIZES, sizing.table(), ["labels_per_item", "error", "error_low", "labels", "cost"])
+    if sizing.advised is None:
+        target = f"{100 * options['target_error']:.2g} %"
+        console.print(
+            f"No number of labels up to {sizing.rows[-1].labels_per_item} is expected to reach {target}: plan for experts."
+        )
+    else:
+        n = counted(sizing.advised.labels_per_item, "label")
+        console.print(f"Order {n} per item: {sizing.advised.labels:,} labels for {sizing.advised.cost:,.2f}.")
+    (_, bare), *known = sizing.known
+    limits = ", ".join(f"{high:.0%} with {m} known items" for m, high in known)
+    console.print(f"Upper limit of the error to expect: {bare:.0%} without known items{', ' if known else ''}{limits}.")
+    if sizing.known_advised:
+        console.print(f"So know the class of {sizing.known_advised} items beforehand.")
+    kind = "of this kind" if options["like"] else "of all kinds"
+    console.print(
+        f"Learned from {counted(sizing.groups, 'group')} of public datasets {kind}; your job may differ as they do. To know "
+        "more, label a few items and plan from these."
     )

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from crowdassay.cli.summary import shown
 from crowdassay.cli.tables import say_written
 from crowdassay.ranking.bradley_terry import BradleyTerry
+from crowdassay.text import short as shown
 
 SHOWN = 30
 WORST = 5

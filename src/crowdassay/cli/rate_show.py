@@ -1,8 +1,11 @@
-"""Print what `crowdassay rate` found."""
+"""What `crowdassay rate` prints."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from crowdassay.tables import Column, TableOf
+from crowdassay.text import short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -10,17 +13,34 @@ if TYPE_CHECKING:
     from crowdassay.judges.ppi import Interval
     from crowdassay.judges.rated import Rated
 
-JUDGES_SHOWN = 20
-NONE = "–"
+JUDGES_SHOWN = 20  # and classes, and differences
+RATES = TableOf(
+    "rates",
+    (
+        Column("class", format="name"),
+        Column("rate", format="precise share"),
+        Column("low", "interval", "precise share", to="high"),
+        Column("people", "people alone"),
+        Column("judges", "judges alone claim"),
+    ),
+)
+GROUPS = TableOf(
+    "groups",
+    (
+        Column("group", format="name"),
+        Column("estimate", "rate", "precise share"),
+        Column("low", "interval", "precise share", to="high"),
+        Column("seen", "people saw"),
+    ),
+)
 
 
 def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
     """Print the rates, the judges, what they are worth, and what to do next."""
-    from rich.console import Console
-
     from crowdassay.labels.values import counted
+    from crowdassay.results.show import terminal
 
-    console = Console(highlight=False, markup=False)
+    console = terminal()
     console.print(
         f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(rated.verdicts.judges), 'judge')}; people saw "
         f"{counted(len(rated.people.item), 'item')} ({counted(rated.people.n_labels, 'label')})."
@@ -40,43 +60,50 @@ def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
 
 def show_rates(console: Console, rated: Rated) -> None:
     """Print the rate of each class beside what people, and judges, say alone."""
-    from rich.table import Table
+    from crowdassay.results.show import print_table
 
-    from crowdassay.cli.summary import shown
-
-    limits = f"{rated.confidence:.0%} interval"
-    table = Table("class", "rate", limits, "people alone", "judges alone claim", title="Rate", title_justify="left")
-    for name, one, alone, claim in zip(rated.verdicts.classes, rated.rates, rated.alone, rated.claimed, strict=True):
-        table.add_row(shown(name), percent(one.estimate), between(one), with_limits(alone), with_limits(claim))
-        if table.row_count == JUDGES_SHOWN:
-            break
-    console.print(table)
+    rows = [
+        {
+            "class": name,
+            "rate": one.estimate,
+            "low": one.low,
+            "high": one.high,
+            "people": with_limits(alone),
+            "judges": with_limits(claim),
+        }
+        for name, one, alone, claim in zip(rated.verdicts.classes, rated.rates, rated.alone, rated.claimed, strict=True)
+    ]
+    limits = RATES.column("low", title=f"{rated.confidence:.0%} interval")
+    print_table(console, RATES, rows[:JUDGES_SHOWN], ["class", "rate", limits, "people", "judges"], title="Rate")
 
 
 def show_groups(console: Console, facts: dict[str, Any]) -> None:
     """Print rates by group and differences, for the class that means success or else the first."""
-    from rich.table import Table
-
-    from crowdassay.cli.summary import shown
     from crowdassay.judges.page import headline
+    from crowdassay.results.show import print_table
 
     name = facts["classes"][headline(facts["classes"])]
     if "by" in facts:
-        table = Table("group", f"rate of {shown(name)}", "interval", "people saw", title="By group", title_justify="left")
-        for group, one in facts["by"].items():
-            rate = one["rate"] and one["rate"][name]
-            cells = (percent(rate["estimate"]), _limits(rate)) if rate else (NONE, NONE)
-            table.add_row(shown(group), *cells, f"{one['n_people_items']:,} of {one['n_items']:,}")
-        console.print(table)
+        unknown = dict.fromkeys(("estimate", "low", "high"))
+        rows = [
+            {
+                "group": group,
+                "seen": f"{one['n_people_items']:,} of {one['n_items']:,}",
+                **(one["rate"][name] if one["rate"] else unknown),
+            }
+            for group, one in facts["by"].items()
+        ]
+        rate = GROUPS.column("estimate", title=f"rate of {short(name)}")
+        print_table(console, GROUPS, rows, ["group", rate, "low", "seen"], title="By group")
         for one in facts["differences"][:JUDGES_SHOWN]:
             if one["difference"]:
                 pairs = "" if one["pairs"] is None else f" in {one['pairs']:,} pairs"
-                between = f"{shown(one['first'])} less {shown(one['second'])}, {shown(name)}"
+                between = f"{short(one['first'])} less {short(one['second'])}, {short(name)}"
                 console.print(f"{between}: {_points(one['difference'][name])}{pairs}.")
     if "against" in facts:
         one = facts["against"]
         points = _points(one["difference"][name])
-        text = f"VERDICTS less the other system, {shown(name)}: {points}, in {one['pairs']:,} pairs of items."
+        text = f"VERDICTS less the other system, {short(name)}: {points}, in {one['pairs']:,} pairs of items."
         console.print(text, soft_wrap=True)
 
 
@@ -84,7 +111,6 @@ def show_judges(console: Console, rated: Rated) -> None:
     """Print each judge against people, the most accurate first."""
     from crowdassay.judges.rated import JUDGES
     from crowdassay.results.show import print_table
-    from crowdassay.text import short
 
     order = rated.by_accuracy[:JUDGES_SHOWN]
     columns = ["judge", "items", "accuracy", "accuracy_low", "kappa", "verdict"]
@@ -97,7 +123,7 @@ def show_judges(console: Console, rated: Rated) -> None:
 
 
 def sentences(rated: Rated) -> list[str]:
-    """Say what the judges are worth, who errs alike, who can be dropped and what to do next."""
+    """Return what the judges are worth, who errs alike, who can be dropped and what to do next."""
     from crowdassay.judges.page import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
 
     said = [about_help(rated), about_worth(rated), *about_replacing(rated), *about_order(rated), about_people(rated)]
@@ -105,23 +131,9 @@ def sentences(rated: Rated) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def percent(value: float) -> str:
-    """Return a share in percent, one digit after the point."""
-    return f"{value:.1%}"
-
-
-def between(one: Interval) -> str:
-    """Return both limits."""
-    return f"{one.low:.1%} to {one.high:.1%}"
-
-
 def with_limits(one: Interval) -> str:
     """Return an estimate with its limits."""
-    return f"{one.estimate:.1%} ({between(one)})"
-
-
-def _limits(rate: dict[str, float]) -> str:
-    return f"{rate['low']:.1%} to {rate['high']:.1%}"
+    return f"{one.estimate:.1%} ({one.low:.1%} to {one.high:.1%})"
 
 
 def _points(rate: dict[str, float]) -> str:

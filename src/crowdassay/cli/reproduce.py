@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,7 +25,7 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     from crowdassay.labels.write import write_bytes
     from crowdassay.results.report.chart import render_svg
     from crowdassay.results.report.charts import calibration_chart
-    from crowdassay.results.report.page import reproduction_page
+    from crowdassay.results.report.reproduction import reproduction_page
 
     numbers = [1, 2, 3, 4] if table is None else [table]
     if html is not None:
@@ -46,22 +47,14 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
         click.echo(f"Wrote {html}.")
 
 
-def show(tables: list[dict[str, object]]) -> None:
+def show(tables: list[dict[str, Any]]) -> None:
     """Print the tables."""
-    from rich.console import Console
-    from rich.table import Table
+    from crowdassay.results.report.reproduction import FIGURES, empty_rows, figures_of
+    from crowdassay.results.show import print_table, terminal
 
-    from crowdassay.results.report.page import COLUMNS, empty_rows, format_cell
-
-    console = Console(highlight=False, markup=False)
+    console = terminal()
     for table in tables:
-        rows: list[dict[str, object]] = table["rows"]  # type: ignore[assignment]
-        shown = [name for name in COLUMNS if any(name in row for row in rows)]
-        printed = Table("", "", *shown, title=f"Table {table['table']}: {table['title']}", title_justify="left")
-        for row in rows:
-            cells = (format_cell(row.get(name), name) for name in shown)  # type: ignore[arg-type]
-            printed.add_row(str(row["dataset"]), str(row["column"]), *cells)
-        console.print(printed)
-        for note in empty_rows(rows):
+        print_table(console, FIGURES, *figures_of(table["rows"]), title=f"Table {table['table']}: {table['title']}")
+        for note in empty_rows(table["rows"]):
             console.print(note)
         console.print()

@@ -89,7 +89,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     """Take in the labels of files; return what that did."""
     import time
 
-    from crowdassay.cli.summary import print_report
+    from crowdassay.cli.aggregate_show import print_report
     from crowdassay.results.saved.pseudonyms import check_pseudonyms
     from crowdassay.results.saved.update import update as take_in
 

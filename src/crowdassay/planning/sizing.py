@@ -12,11 +12,23 @@ from scipy.special import expit, stdtrit
 from crowdassay.errors import ParameterError
 from crowdassay.planning.population import population, shipped_law
 from crowdassay.planning.stop import CLOSE_LIMIT, limit_of
+from crowdassay.tables import Column, TableOf
 
 COVERED = 0.9  # of new jobs, between the limits
 WORTH = 0.01  # fall of the error for one more label on every item, below which more is not advised
 KNOWN = (0, 20, 50, 100, 200, 500)
 MOST_ITEMS = 10**10
+SIZES = TableOf(
+    "sizes",
+    (
+        Column("labels_per_item", format="count", about="Labels on every item."),
+        Column("error", "expected error", "precise share", "Share of wrong labels to expect."),
+        Column("error_low", f"{COVERED:.0%} of jobs", "precise share", "Lower limit of the error.", to="error_high"),
+        Column("error_high", format="precise share", about="Upper limit of the error."),
+        Column("labels", format="count", about="Labels in all."),
+        Column("cost", format="money", about="What they cost."),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ class Sizing:
     groups: int
 
     def table(self) -> pa.Table:
-        """Tabulate labels_per_item, error, error_low, error_high, labels, cost."""
+        """Tabulate the rows, see `SIZES`."""
         return pa.Table.from_pylist([row.__dict__ for row in self.rows])
 
 

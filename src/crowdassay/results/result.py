@@ -179,7 +179,7 @@ class Result(Record):
         return f"Result({self.method}, {self.labels.n_items:,} items{sure}{state})"
 
     def _repr_html_(self) -> str:
-        from crowdassay.results.report.tables import result_html  # noqa: PLC0415  charts load when one is drawn
+        from crowdassay.results.report.notebook import result_html  # noqa: PLC0415  charts load when one is drawn
 
         return result_html(self.insight)
 

@@ -15,13 +15,27 @@ from crowdassay.errors import DataError
 from crowdassay.estimators.selection.select import Candidate, cross_validate
 from crowdassay.findings.scores import score
 from crowdassay.labels.frames import to_frame
-from crowdassay.labels.html import table as html_table
 from crowdassay.labels.labels import Labels
 from crowdassay.results.result import Result
 from crowdassay.solvers.outcome import Announce
+from crowdassay.tables import Column, TableOf
 
 HELD_OUT, ERROR = "heldout_log_likelihood", "error_rate"
 MEASURES = (ERROR, "rmse", "mae")
+SCORES = TableOf(
+    "scores",
+    (
+        Column("method", about="The method."),
+        Column("error_rate", "error", "error rate", "Share of wrong labels on items of known class."),
+        Column("rmse", "RMSE", "four digits", "Root mean squared error, where classes are in order."),
+        Column("mae", "MAE", "four digits", "Mean absolute error, where classes are in order."),
+        Column(
+            HELD_OUT, "held-out log-likelihood", "four digits", "How well labels that were held out are predicted, by label."
+        ),
+        Column("converged", about="Whether the fit converged."),
+        Column("seconds", format="number", about="How long the fit took."),
+    ),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,11 +119,13 @@ class Comparison:
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.results)}; best by {self.scored_by}: {' and '.join(self.best)})"
 
-    def _repr_html_(self) -> str:
+    def shown_scores(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return the rows of `SCORES`, and the names of the columns that people see of them."""
         rows = self.rows()
-        names = [name for name in rows[0] if name != "converged"]
-        shown = [[f"{value:.4g}" if isinstance(value := row[name], float) else value for name in names] for row in rows]
-        return html_table(repr(self), [name.replace("_", " ") for name in names], shown)
+        return rows, [column.name for column in SCORES.columns if column.name in rows[0] and column.name != "converged"]
+
+    def _repr_html_(self) -> str:
+        return SCORES.html(*self.shown_scores(), title=repr(self))
 
 
 def fit_all(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from crowdassay.tables import Column, TableOf
+
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -16,7 +18,18 @@ td { font-variant-numeric: tabular-nums; }
 figure { background: white; display: inline-block; margin: 0; padding: 1rem; }
 svg { max-width: 100%; height: auto; }
 """
-COLUMNS = ("paper", "ours", "difference", "converged", "gamma")
+FIGURES = TableOf(
+    "figures",
+    (
+        Column("dataset", " "),
+        Column("column", " "),
+        Column("paper", format="plain", missing=""),
+        Column("ours", format="plain", missing=""),
+        Column("difference", format="plain signed", missing=""),
+        Column("converged", format="plain", missing=""),
+        Column("gamma", format="plain", missing=""),
+    ),
+)
 
 
 def reproduction_page(tables: list[dict[str, Any]], calibration_svg: str | None) -> str:
@@ -38,25 +51,22 @@ def reproduction_page(tables: list[dict[str, Any]], calibration_svg: str | None)
     return "\n".join([*parts, "</body></html>\n"])
 
 
+def figures_of(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows with a value or None in every column, and the columns that have a value."""
+    names = [column.name for column in FIGURES.columns]
+    return [{name: row.get(name) for name in names} for row in rows], [
+        name for name in names if any(name in row for row in rows)
+    ]
+
+
 def _table(rows: list[dict[str, Any]]) -> str:
-    shown = [name for name in COLUMNS if any(name in row for row in rows)]
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("", "", *shown))
-    body = []
-    for row in rows:
-        cells = f"<td>{escape(row['dataset'])}</td><td>{escape(row['column'])}</td>"
-        cells += "".join(f"<td>{escape(format_cell(row.get(name), name))}</td>" for name in shown)
-        body.append(f"<tr>{cells}</tr>")
+    heads, lines = FIGURES.cells(*figures_of(rows))
+    head = "".join(f"<th>{escape(name.strip())}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
     notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in empty_rows(rows))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{notes}"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
 def empty_rows(rows: list[dict[str, Any]]) -> list[str]:
-    """Say once for each dataset why its rows are empty."""
+    """Return why the rows of a dataset are empty, once for each dataset."""
     return list(dict.fromkeys(f"{row['dataset']}: {row['note']}." for row in rows if "note" in row))
-
-
-def format_cell(value: float | None, column: str) -> str:
-    """Return a figure as text: differences with their sign, nothing where there is none."""
-    if value is None:
-        return ""
-    return f"{value:+g}" if column == "difference" else f"{value:g}"

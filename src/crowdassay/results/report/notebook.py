@@ -10,19 +10,27 @@ import numpy as np
 from crowdassay.errors import CrowdassayError
 from crowdassay.findings.advice import ORDER
 from crowdassay.findings.insight import Insight
-from crowdassay.labels.html import table
 from crowdassay.labels.values import counted
 from crowdassay.results.report.chart import Chart, render_svg
 from crowdassay.results.report.gallery import Gallery
 from crowdassay.results.report.overview import cards, worth_knowing
 from crowdassay.results.report.theme import ACTIONS
+from crowdassay.tables import Column, TableOf
 from crowdassay.text import short
 
-ROWS_SHOWN = 8
-WIDTH = 300
+ROWS_IN_NOTEBOOK = 8
+CHART_WIDTH = 300
 BOX = "border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:.6rem .8rem;flex:1 1 11rem;min-width:11rem"
 FINE = "font-size:.85em;opacity:.85"
-ITEMS = ("item", "probability", "standing", "label")
+LEAST_SURE = TableOf(
+    "items",
+    (
+        Column("item", format="name"),
+        Column("probability", format="precise share"),
+        Column("standing"),
+        Column("label", format="name"),
+    ),
+)
 
 
 def result_html(insight: Insight) -> str:
@@ -40,7 +48,7 @@ def result_html(insight: Insight) -> str:
         f"<div class='crowdassay' style='display:flex;flex-direction:column;gap:.7rem;max-width:64rem'>{head}"
         f"<div style='display:flex;flex-wrap:wrap;gap:.6rem'>{boxes}</div>"
         f"{_attention(insight)}<div style='display:flex;flex-wrap:wrap;gap:1rem'>{charts}</div>"
-        f"<details><summary>The {ROWS_SHOWN} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
+        f"<details><summary>The {ROWS_IN_NOTEBOOK} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
     )
 
 
@@ -53,7 +61,7 @@ def _box(title: str, value: str, text: str) -> str:
 
 def _attention(insight: Insight) -> str:
     """Return a line for each worker that needs attention: what to do, who, and why."""
-    chosen, workers = insight.attention[:ROWS_SHOWN], insight.record.labels.workers
+    chosen, workers = insight.attention[:ROWS_IN_NOTEBOOK], insight.record.labels.workers
     lines = "".join(
         f"<div><b style='color:{ACTIONS[insight.actions[i]]}'>{insight.actions[i].capitalize()}</b> "
         f"<bdi>{escape(short(workers[i].as_py()))}</bdi>: {escape(insight.evidence[i])}</div>"
@@ -69,19 +77,19 @@ def _drawings(insight: Insight) -> list[str]:
     with suppress(CrowdassayError):
         shown: list[Chart] = [*([gallery.workers()] if insight.estimable.any() else []), gallery.confidence()]
         for chart in shown:
-            drawings.append(render_svg({**chart.spec, "width": WIDTH}))
+            drawings.append(render_svg({**chart.spec, "width": CHART_WIDTH}))
     return drawings
 
 
 def _least_sure(insight: Insight) -> str:
     record = insight.record
     rows = [
-        (
-            record.labels.items[int(j)].as_py(),
-            f"{record.probability[j]:.1%}",
-            insight.standings[j],
-            record.labels.class_names[int(record.code[j])],
-        )
-        for j in np.argsort(record.probability, kind="stable")[:ROWS_SHOWN]
+        {
+            "item": record.labels.items[int(j)].as_py(),
+            "probability": record.probability[j],
+            "standing": insight.standings[j],
+            "label": record.labels.class_names[int(record.code[j])],
+        }
+        for j in np.argsort(record.probability, kind="stable")[:ROWS_IN_NOTEBOOK]
     ]
-    return table("", ITEMS, rows)
+    return LEAST_SURE.html(rows)

@@ -1,10 +1,10 @@
-"""The summary of a fit, for programs and for people."""
+"""What `crowdassay aggregate` prints: the summary of a fit, for programs and for people."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -15,25 +15,50 @@ from crowdassay.findings.notes import ABOUT_WORKERS
 from crowdassay.labels.told import told
 from crowdassay.labels.values import counted
 from crowdassay.results.result import Result
+from crowdassay.results.show import print_table, terminal
+from crowdassay.tables import Column, TableOf
+from crowdassay.text import short
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
-WIDTH = 40
 MOST_FLAGGED = 8  # workers named with their reasons
+ROWS_PRINTED = 5  # of workers and of items
+LEAST_RELIABLE = TableOf(
+    "workers",
+    (
+        Column("worker", format="name"),
+        Column("n_labels", "labels", "count"),
+        Column("accuracy", format="precise", missing="unknown"),
+        Column("accuracy_low", "95% interval", "precise", to="accuracy_high"),
+        Column("action", "what to do"),
+    ),
+)
+HARDEST = TableOf(
+    "items",
+    (
+        Column("item", format="name"),
+        Column("n_labels", "labels", "count"),
+        Column("label", format="name"),
+        Column("probability", format="precise"),
+        Column("hardness", format="precise"),
+    ),
+)
 
 
 def print_report(labels: Any, *, notes: bool = True) -> None:
     """Print what was read, and what was left out and why; of labels, or of the facts of labels held elsewhere."""
-    from rich.console import Console
-
-    console, report = Console(highlight=False, markup=False), labels.report
-    columns = ", ".join(f"{role} = {shown(name)}" for role, name in report.columns.items())
+    console, report = terminal(), labels.report
+    columns = ", ".join(f"{role} = {short(name)}" for role, name in report.columns.items())
     console.print(
         f"Read {counted(labels.n_labels, 'label')} of {counted(labels.n_items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')} from {report.source} "
-        f"({columns}); classes {', '.join(map(shown, labels.class_names[:12]))}{', ...' if labels.n_classes > 12 else ''}."
+        f"({columns}); classes {', '.join(map(short, labels.class_names[:12]))}{', ...' if labels.n_classes > 12 else ''}."
     )
     if report.format != "plain":
-        question = "" if report.question is None else f", question {shown(report.question)}"
+        question = "" if report.question is None else f", question {short(report.question)}"
         console.print(f"Read as {report.format}{question}: {report.rows_kept:,} of {report.rows_read:,} judgements kept.")
     for sentence in told(report):
         console.print(sentence)
@@ -53,9 +78,7 @@ def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> No
 
 def print_summary(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
     """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
-    from rich.console import Console
-
-    console, facts = Console(highlight=False, markup=False), result.place.facts
+    console, facts = terminal(), result.place.facts
     print_report(facts, notes=False)
     where = "" if summary["engine"] == "local" else f", engine {summary['engine']}"
     console.print(f"\n{told_method(summary)}{where}.")
@@ -87,7 +110,7 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
             console.print(f"Note: {note}", style="bold red" if note == result.gold_warning else None)
     flagged = summary["flagged_workers"]
     for row in flagged[:MOST_FLAGGED]:
-        console.print(f"{row['action'].capitalize()} {shown(row['worker'])}: {'; '.join(row['reasons'])}.")
+        console.print(f"{row['action'].capitalize()} {short(row['worker'])}: {'; '.join(row['reasons'])}.")
     if (more := len(flagged) - MOST_FLAGGED) > 0:
         console.print(f"{counted(more, 'more worker')} {'needs' if more == 1 else 'need'} attention; workers.csv names them.")
     console.print()
@@ -149,33 +172,39 @@ def told_score(summary: dict[str, Any]) -> str:
     return f"Against the truth of {items}: error {summary['error_rate']:.2%}{extra}.{left_out}"
 
 
-def print_workers(console: Any, result: Result) -> None:
+def print_workers(console: Console, result: Result) -> None:
     """Print the least reliable workers."""
-    from rich.table import Table
-
     insight = result.insight
-    workers = Table("worker", "labels", "accuracy", "95% interval", "what to do", title="Least reliable workers")
-    workers.title_justify = "left"
-    for i in least_reliable(result):
-        between = f"{insight.low[i]:.3f} to {insight.high[i]:.3f}"
-        accuracy = f"{insight.accuracy[i]:.3f}" if insight.estimable[i] else "unknown"
-        name = shown(insight.record.labels.workers[i].as_py())
-        workers.add_row(name, f"{insight.n_labels[i]:,}", accuracy, between, insight.actions[i])
-    console.print(workers)
+    rows = [
+        {
+            "worker": insight.record.labels.workers[i].as_py(),
+            "n_labels": insight.n_labels[i],
+            "accuracy": insight.accuracy[i] if insight.estimable[i] else None,
+            "accuracy_low": insight.low[i],
+            "accuracy_high": insight.high[i],
+            "action": insight.actions[i],
+        }
+        for i in least_reliable(result)
+    ]
+    print_table(console, LEAST_RELIABLE, rows, title="Least reliable workers")
 
 
-def print_items(console: Any, result: Result) -> None:
+def print_items(console: Console, result: Result) -> None:
     """Print the hardest items."""
-    from rich.table import Table
-
     record = result.insight.record
-    labels, measure = record.labels, "entropy" if record.difficulty is None else "difficulty"
-    items = Table("item", "labels", "label", "probability", measure, title="Hardest items", title_justify="left")
-    hard = hardness(record)
-    for j in np.argsort(-hard, kind="stable")[:5]:
-        row = (labels.class_names[record.code[j]], f"{record.probability[j]:.3f}", f"{hard[j]:.3f}")
-        items.add_row(shown(labels.items[j].as_py()), f"{labels.starts[j + 1] - labels.starts[j]:,}", shown(row[0]), *row[1:])
-    console.print(items)
+    labels, hard = record.labels, hardness(record)
+    rows = [
+        {
+            "item": labels.items[j].as_py(),
+            "n_labels": labels.starts[j + 1] - labels.starts[j],
+            "label": labels.class_names[record.code[j]],
+            "probability": record.probability[j],
+            "hardness": hard[j],
+        }
+        for j in np.argsort(-hard, kind="stable")[:ROWS_PRINTED]
+    ]
+    measure = HARDEST.column("hardness", title="entropy" if record.difficulty is None else "difficulty")
+    print_table(console, HARDEST, rows, [*HARDEST.columns[:-1], measure], title="Hardest items")
 
 
 def brief(value: Any) -> str:
@@ -189,10 +218,4 @@ def least_reliable(result: Result) -> list[int]:
     """Return up to five workers of the lowest accuracy, those with too few labels to judge left out if others remain."""
     counts = result.insight.n_labels
     judged = np.flatnonzero(counts >= min(LEAST_LABELS, counts.max()))
-    return [int(i) for i in judged[np.argsort(result.insight.accuracy[judged], kind="stable")][:5]]
-
-
-def shown(value: object) -> str:
-    """Return a name fit for a terminal: no control characters, not too long."""
-    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(value))
-    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+    return [int(i) for i in judged[np.argsort(result.insight.accuracy[judged], kind="stable")][:ROWS_PRINTED]]
