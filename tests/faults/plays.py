@@ -16,7 +16,7 @@ from crowdassay.labels.files import read_labels, read_truth
 from crowdassay.labels.formats.record import Rows, finish
 from crowdassay.labels.formats.registry import FORMATS, PLAIN, read, recognise
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.look import look
+from crowdassay.labels.probe import probe
 from crowdassay.labels.repeats import POLICIES
 from crowdassay.read_options import ReadOptions
 from faults import tables
@@ -53,7 +53,7 @@ def play_export(data: bytes, folder: Path) -> Labels | None:
     path.write_bytes(data[3:])
     tool = TOOLS[second % len(TOOLS)]
     question, missing, policy = "tone" if third & 4 else None, "-1" if third & 8 else None, POLICIES[third >> 6]
-    seen = look(path)
+    seen = probe(path)
     name = recognise(seen) if tool in {None, PLAIN} else tool
     if name == PLAIN:
         return None

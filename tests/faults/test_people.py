@@ -91,7 +91,7 @@ def test_row_28_zip_bombs(tmp_path, monkeypatch):
     assert "is a link" in refusal(packed({link: "/etc/passwd"}))
     monkeypatch.setattr(archive, "MAX_MEMBERS", 50)
     assert "more than 50" in refusal(packed({f"{n}.json": "[]" for n in range(51)}))
-    monkeypatch.setattr(archive, "MAX_BYTES", 1000)
+    monkeypatch.setattr(archive, "LARGEST_ARCHIVE", 1000)
     assert "more than 1,000" in refusal(packed({"a.json": bytes(2000)}, compress_type=zipfile.ZIP_STORED))
     nested = packed({"inner.zip": bytes(100)})
     assert refusal(nested)  # a zip in a zip is never opened

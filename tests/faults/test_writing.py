@@ -188,18 +188,18 @@ def test_row_23_paths_that_cannot_be(run, tmp_path):
 
 
 def test_row_23_a_vanishing_input(run, tmp_path, monkeypatch):
-    from crowdassay.labels import look
+    from crowdassay.labels import probe
 
     labels = tmp_path / "labels.csv"
     labels.write_text("item,worker,label\na,v,x\na,w,y\n")
-    sniff = look.sniff
+    sniff = probe.sniff
 
     def sniff_and_vanish(start, path):
         found = sniff(start, path)
         path.unlink()
         return found
 
-    monkeypatch.setattr(look, "sniff", sniff_and_vanish)
+    monkeypatch.setattr(probe, "sniff", sniff_and_vanish)
     code, _, err = run("aggregate", labels, "--out", tmp_path / "r")
     assert code == 2
     assert "'labels.csv' cannot be read (No such file or directory)" in err

@@ -12,8 +12,8 @@ from crowdassay.errors import ColumnError, DataError, FileError, ParameterError
 from crowdassay.labels import spool as spools
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.ingest import spool_files
-from crowdassay.labels.kinds import find_inputs
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.raw import find_inputs
 from crowdassay.labels.spool import spool_labels
 from crowdassay.read_options import ReadOptions
 from support.problems import random_labels

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError
-from crowdassay.labels import delimited, look
+from crowdassay.labels import delimited, probe
 from crowdassay.labels.databases.duck import ask
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.ingest import spool_files
-from crowdassay.labels.kinds import find_inputs
 from crowdassay.labels.named import encode_names
+from crowdassay.labels.raw import find_inputs
 from crowdassay.labels.source import open_source
 from crowdassay.labels.to_parquet import as_parquet
 from crowdassay.labels.workspace import workspace
@@ -302,7 +302,7 @@ def test_m8_one_bad_time_is_the_one_that_is_named(tmp_path, spooled):
 @pytest.mark.parametrize("place", ["memory", "disk"])
 def test_m9_a_file_replaced_while_it_is_read(tmp_path, spooled, monkeypatch, place):
     path = write(tmp_path / "a.csv", HEAD + "a,u,x\nb,u,y\n")
-    sniff = look.sniff
+    sniff = probe.sniff
 
     def sniff_and_replace(start, name):
         found = sniff(start, name)
@@ -310,7 +310,7 @@ def test_m9_a_file_replaced_while_it_is_read(tmp_path, spooled, monkeypatch, pla
         os.replace(other, path)
         return found
 
-    monkeypatch.setattr(look, "sniff", sniff_and_replace)
+    monkeypatch.setattr(probe, "sniff", sniff_and_replace)
     message = refusal(lambda: read_labels(path) if place == "memory" else spooled(path))
     assert message == "'a.csv' changed while it was read; try again when it is complete."
 
@@ -388,7 +388,7 @@ def test_c6_what_duckdb_refuses_is_still_read_little_by_little(tmp_path, spooled
     lines = [f"i{n // 3},w{n % 3},{'xy'[n % 2]}\n" for n in range(3000)]
     path = tmp_path / "mixed.csv"
     path.write_bytes("".join([HEAD, *lines[:1500], "i0,w9,x\r\n", *lines[1500:]]).encode())
-    source = open_source(look.look(path), ("item", "worker", "label"), {})
+    source = open_source(probe.probe(path), ("item", "worker", "label"), {})
     assert ask(source.query, path, lambda relation: relation.fetchall()) is None  # DuckDB refuses it
     opened = []
 
@@ -398,7 +398,7 @@ def test_c6_what_duckdb_refuses_is_still_read_little_by_little(tmp_path, spooled
             opened.append(stream)
             yield stream
 
-    batches = delimited.read_slowly(watched, path, source.seen.dialect, [0, 1, 2])
+    batches = delimited.read_slowly(watched, path, source.probe.dialect, [0, 1, 2])
     assert len(next(batches)) == 50
     assert opened[0].tell() < path.stat().st_size / 2  # most of the file has not been read yet
     assert max(len(batch) for batch in batches) == 50

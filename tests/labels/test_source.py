@@ -6,14 +6,14 @@ import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError
 from crowdassay.labels import source as source_module
-from crowdassay.labels.look import look
+from crowdassay.labels.probe import probe
 from crowdassay.labels.source import open_source
 
 ROLES = ("item", "label")
 
 
 def read(path, **given):
-    source = open_source(look(path), ROLES, given)
+    source = open_source(probe(path), ROLES, given)
     return [tuple(row.values()) for row in source.read().to_pylist()], source.columns
 
 
@@ -68,9 +68,9 @@ def test_a_small_file_is_read_as_a_large_one(tmp_path, monkeypatch, text, lenien
     path.write_bytes(f"item,label\n{text}".encode("utf-8", "surrogatepass"))
     found = []
     for sample in (1 << 18, 0):
-        monkeypatch.setattr(source_module, "SAMPLE", sample)
+        monkeypatch.setattr(source_module, "SAMPLE_BYTES", sample)
         try:
-            found.append(open_source(look(path), ROLES, {}, lenient=lenient).read().combine_chunks())
+            found.append(open_source(probe(path), ROLES, {}, lenient=lenient).read().combine_chunks())
         except CrowdassayError as error:
             found.append(error.message)
     assert found[0] == found[1]

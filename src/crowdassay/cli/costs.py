@@ -40,7 +40,7 @@ def read_cost(text: str | None, labels: tuple[str, ...], facts: Facts) -> float 
     import numpy as np
 
     from crowdassay.errors import DataError
-    from crowdassay.labels.look import look
+    from crowdassay.labels.probe import probe
     from crowdassay.labels.source import open_source
 
     if text is None:
@@ -52,7 +52,7 @@ def read_cost(text: str | None, labels: tuple[str, ...], facts: Facts) -> float 
     if facts.report.format != "plain":
         raise DataError(f"--cost '{text}' names a column, which only plain tables have; give a price such as 0.05.")
     names = {"worker": facts.report.columns["worker"], "label": text}
-    table = open_source(look(path), ("worker", "label"), names).read()
+    table = open_source(probe(path), ("worker", "label"), names).read()
     paid = np.zeros(facts.n_workers)
     place = {str(name): i for i, name in enumerate(facts.workers.to_pylist())}
     for row, (worker, amount) in enumerate(zip(table["worker"].to_pylist(), table["label"].to_pylist(), strict=True), 1):

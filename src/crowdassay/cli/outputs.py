@@ -81,7 +81,7 @@ def refuse_inputs(
 def _files(given: str | Path) -> list[Path]:
     """Return the files that a path, folder or pattern stands for; what cannot be found, whoever reads it complains of."""
     from crowdassay.errors import CrowdassayError
-    from crowdassay.labels.kinds import find_inputs
+    from crowdassay.labels.raw import find_inputs
 
     try:
         inputs = find_inputs([given])

@@ -100,7 +100,7 @@ def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
     """Encode labels into a spool on disk."""
     from crowdassay.engines.files.place import FilesPlace
     from crowdassay.labels.ingest import spool_files
-    from crowdassay.labels.kinds import find_inputs
+    from crowdassay.labels.raw import find_inputs
     from crowdassay.labels.workspace import workspace
     from crowdassay.threads import available_cores
 
@@ -158,7 +158,7 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
 def text_files(names: tuple[str, ...]) -> list[Path]:
     """Return the files of text that names on this machine stand for; none for Parquet, tables and what is elsewhere."""
     from crowdassay.errors import ParameterError
-    from crowdassay.labels.kinds import find_inputs, kind_of
+    from crowdassay.labels.raw import find_inputs, kind_of
 
     local = [name for name in names if "://" not in name and (os.path.exists(name) or set(name) & set("*?["))]
     inputs = [] if len(local) < len(names) else find_inputs(local)
@@ -224,7 +224,7 @@ def memory_of(options: dict[str, Any]) -> int:
 def too_large(labels: tuple[str, ...], options: dict[str, Any], estimator: Any) -> bool:
     """Tell whether labels will not fit into memory while the method could do without; say so where it could not."""
     from crowdassay.errors import CrowdassayError
-    from crowdassay.labels.kinds import find_inputs
+    from crowdassay.labels.raw import find_inputs
     from crowdassay.memory import available_memory, parse_size, shown_size
 
     given = options["memory"]

@@ -13,18 +13,16 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from crowdassay.errors import DataError
-from crowdassay.labels.raw import BYTES_AT_A_TIME, opened
+from crowdassay.labels.raw import BYTES_AT_A_TIME, MAX_RATIO, SMALL_FILE, opened
 from crowdassay.labels.values import shown_file
 
 MAX_MEMBERS = 10_000  # in a zip
 MAX_FILES = 1_000_000  # in a folder: a worker-response folder has one file per object
-MAX_BYTES = 1 << 30  # unpacked, in a zip
-MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
-SMALL_FILE = 1 << 20  # bytes below which the ratio says nothing
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
-READ = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".manifest"})
+LARGEST_ARCHIVE = 1 << 30  # unpacked, in a zip
+PACKING_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+ARCHIVED_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".manifest"})
 # What the zip module raises on damaged archives, as fuzzing found out.
-DAMAGED = (
+ZIP_ERRORS = (
     zipfile.BadZipFile, EOFError, OSError, ValueError, IndexError, NotImplementedError, RuntimeError, OverflowError,
     struct.error, zlib.error, lzma.LZMAError,
 )  # fmt: skip
@@ -33,7 +31,7 @@ DAMAGED = (
 def members(path: Path) -> list[str]:
     """List the data files in a zip or folder, as relative paths; refuse what is unsafe to read."""
     names = _in_folder(path) if path.is_dir() else _in_zip(path)
-    return sorted({name for name in names if PurePosixPath(name).suffix.lower() in READ and not _hidden(name)})
+    return sorted({name for name in names if PurePosixPath(name).suffix.lower() in ARCHIVED_SUFFIXES and not _hidden(name)})
 
 
 def read_members(path: Path, names: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -49,7 +47,7 @@ def read_members(path: Path, names: list[str]) -> Iterator[tuple[str, bytes]]:
                 # In pieces: asked for everything at once, the module unpacks all that there is before it looks at the size.
                 with archive.open(name) as member:
                     data = b"".join(iter(partial(member.read, BYTES_AT_A_TIME), b""))
-            except DAMAGED:
+            except ZIP_ERRORS:
                 raise DataError(
                     f"{shown_file(name)} in {shown_file(path.name)} is damaged; export or download it again."
                 ) from None
@@ -61,13 +59,13 @@ def _in_zip(path: Path) -> list[str]:
         try:
             with zipfile.ZipFile(stream) as archive:
                 entries = archive.infolist()
-        except DAMAGED:
+        except ZIP_ERRORS:
             raise DataError(f"{shown_file(path.name)} is not a complete zip file; export or download it again.") from None
     size, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
     if len(entries) > MAX_MEMBERS:
         raise _refusal(path, f"it holds {len(entries):,} files, more than {MAX_MEMBERS:,}")
-    if size > MAX_BYTES:
-        raise _refusal(path, f"its files have {size:,} bytes unpacked, more than {MAX_BYTES:,}")
+    if size > LARGEST_ARCHIVE:
+        raise _refusal(path, f"its files have {size:,} bytes unpacked, more than {LARGEST_ARCHIVE:,}")
     if size > SMALL_FILE and size > MAX_RATIO * max(packed, 1):
         raise _refusal(path, f"its files unpack to more than {MAX_RATIO} times their size")
     for entry in entries:
@@ -77,7 +75,7 @@ def _in_zip(path: Path) -> list[str]:
             raise _refusal(path, f"{shown_file(entry.filename)} is a link")
         if entry.flag_bits & 1:
             raise _refusal(path, f"{shown_file(entry.filename)} is encrypted")
-        if entry.compress_type not in PACKED:
+        if entry.compress_type not in PACKING_METHODS:
             raise _refusal(
                 path, f"{shown_file(entry.filename)} is packed by method {entry.compress_type}; pack it again as a plain zip"
             )

@@ -16,10 +16,9 @@ from crowdassay.labels.bins import binned
 from crowdassay.labels.encode import check_options, encode
 from crowdassay.labels.extras import Times, find_durations, find_times, read_times, read_weights
 from crowdassay.labels.formats.record import Import
-from crowdassay.labels.kinds import DELIMITED, kind_of
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.pseudonyms import pseudonymise
-from crowdassay.labels.raw import line_of_nul
+from crowdassay.labels.raw import DELIMITED, kind_of, line_of_nul
 from crowdassay.labels.reader import TIMED
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.truth import take_gold

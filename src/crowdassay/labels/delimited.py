@@ -24,7 +24,7 @@ from crowdassay.labels.values import shown_file
 SEPARATORS = (",", ";", "\t", "|")
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern}', re.IGNORECASE)
-SAMPLE, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
+SAMPLE_BYTES, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
 FIRST_ROWS = 5000  # that are enough to see what a column holds
 LISTED_LINES = 20
 LONGEST_FIELD = 1 << 28  # characters of a field

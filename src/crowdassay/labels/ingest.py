@@ -19,13 +19,12 @@ from crowdassay.labels.databases.duck import connect
 from crowdassay.labels.encode import vanished_items
 from crowdassay.labels.ingest_blocks import Repeated, blocks_of
 from crowdassay.labels.ingest_rows import find_source, load_rows, name_kept, time_expression
-from crowdassay.labels.kinds import check_file
 from crowdassay.labels.labels import MAX_CLASSES, ImportReport, Labels
 from crowdassay.labels.pseudonyms import pseudonymise
+from crowdassay.labels.raw import check_file, utf8_copy
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.similar import similar_workers
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
-from crowdassay.labels.transcode import utf8_copy
 from crowdassay.labels.truth import match_truth, read_truth, take_gold
 from crowdassay.labels.values import is_text, shown
 from crowdassay.memory import shown_size
@@ -67,7 +66,7 @@ def spool_files(
     with connect(paths, database=str(folder / DATABASE), folder=folder, **config) as connection:
         kinds = load_rows(connection, sources, options)
         for one in sources:
-            one.seen.check_unchanged()
+            one.probe.check_unchanged()
         timed = "time" in kinds
         name_kept(connection, kinds, time_expression(connection, source) if timed else None)
         rows_read, dropped = _dropped(connection, source, allow=options.allow_drops or bool(options.missing))

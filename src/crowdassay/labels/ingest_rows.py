@@ -15,7 +15,7 @@ from crowdassay.errors import ColumnError
 from crowdassay.labels.coding import float_text
 from crowdassay.labels.databases.duck import heard, pattern_of
 from crowdassay.labels.extras import NUMBER, WHOLE, read_times
-from crowdassay.labels.look import look
+from crowdassay.labels.probe import probe
 from crowdassay.labels.reader import TIMED
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
@@ -28,10 +28,10 @@ ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 
 
 def find_source(path: Path, options: ReadOptions) -> Source:
-    """Look at a plain table and choose its columns."""
+    """Probe at a plain table and choose its columns."""
     timed = options.repeats in TIMED
     try:
-        return open_source(look(path), (*ITEM_WORKER_LABEL, *(["time"] if timed else [])), options.columns)
+        return open_source(probe(path), (*ITEM_WORKER_LABEL, *(["time"] if timed else [])), options.columns)
     except ColumnError as error:
         if any(options.columns.values()):
             raise
@@ -72,7 +72,7 @@ def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) 
         done = None
         if source.query is not None:
             insert = f"INSERT INTO raw SELECT {', '.join(values)} FROM ({source.query})"  # noqa: S608
-            everything = {**bound, "path": pattern_of(source.seen.path)}
+            everything = {**bound, "path": pattern_of(source.probe.path)}
             done = heard(partial(_inserted, connection, insert, everything))
         if done is None or (source.doubtful and not done[0]):
             _insert(connection, source, held, values, bound, whole)

@@ -14,12 +14,11 @@ import pyarrow.compute as pc
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.coding import code_column
-from crowdassay.labels.kinds import check_file
-from crowdassay.labels.look import look
 from crowdassay.labels.native import Column, frame_columns
+from crowdassay.labels.probe import probe
+from crowdassay.labels.raw import as_utf8, check_file
 from crowdassay.labels.roles import AnyRole
 from crowdassay.labels.source import open_source
-from crowdassay.labels.transcode import as_utf8
 from crowdassay.labels.values import as_text, number_of, shown
 
 MOST_DROPPED = 0.5
@@ -70,7 +69,7 @@ def read_columns(data: Any, roles: Sequence[AnyRole], given: Mapping[str, str | 
     if isinstance(data, str | Path):
         path, _ = check_file(data)
         with as_utf8(path) as (text, notes):
-            seen = look(text)
+            seen = probe(text)
             source = open_source(seen, roles, given)
             table = source.read()
             seen.check_unchanged()

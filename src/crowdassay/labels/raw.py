@@ -1,40 +1,123 @@
-"""Open a file's bytes, plain or gzipped, and refuse what is not UTF-8 text."""
+"""Files by their names and bytes: which kind a file is, how it is opened, and what is refused as no text in UTF-8.
+
+Text in UTF-16, which spreadsheets save as "Unicode text", is read by way of a copy in UTF-8.
+"""
 
 from __future__ import annotations
 
+import codecs
+import glob
 import gzip
 import io
 import os
 import re
 import stat
+import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from crowdassay.errors import CrowdassayError, DataError, FileError
 from crowdassay.labels.values import shown, shown_file
 
 Open = Callable[[], AbstractContextManager[BinaryIO]]
+
+# Kinds of files by their extensions
+DELIMITED = frozenset({".csv", ".tsv", ".tab", ".txt", ".results"})  # .results: Mechanical Turk's command line tools
+LINES = frozenset({".jsonl", ".ndjson"})
+JSON_SUFFIXES = LINES | {".json"}
+RECORDS = JSON_SUFFIXES | {".manifest"}
+PARQUET, ARRAY = ".parquet", ".npy"
+ZIPPED = frozenset({".zip", ".eval"})  # .eval: Inspect's logs
+SUPPORTED = (".csv", ".tsv", ".tab", ".txt", ".results", PARQUET, ".jsonl", ".ndjson", ".json")
+EXPORT_SUFFIXES = (*sorted(ZIPPED, reverse=True), ".manifest", ARRAY)  # only as what a tool exports
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+WILDCARDS = frozenset("*?[")
+
 BOM = b"\xef\xbb\xbf"
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
 SMALL_FILE = 1 << 20  # bytes below which the ratio says nothing
 BYTES_AT_A_TIME = 1 << 20
-WEB = re.compile(r"[a-z][a-z0-9+]+:/+", re.IGNORECASE)
-PARQUET, SMALLEST = b"PAR1", 12  # what begins and ends a Parquet file; bytes of the least one
-MAGIC = {
+ADDRESS = re.compile(r"[a-z][a-z0-9+]+:/+", re.IGNORECASE)
+PARQUET_MARK, SMALLEST_PARQUET = b"PAR1", 12  # what begins and ends a Parquet file; bytes of the least one
+NOT_TEXT = {
     b"\xff\xfe": ("UTF-16 text", "re-save it as UTF-8"),
     b"\xfe\xff": ("UTF-16 text", "re-save it as UTF-8"),
     b"PK\x03\x04": ("a zip or Excel file", "export it as CSV in UTF-8"),
     b"\x1f\x8b": ("gzip-compressed", "add .gz to its name"),
-    b"PAR1": ("a Parquet file", "end its name in .parquet"),
+    PARQUET_MARK: ("a Parquet file", "end its name in .parquet"),
 }
+ENCODING_MARKS = {  # the longer ones first: UTF-32 begins as UTF-16 does
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+ENCODING_BYTES = 8  # of a file's beginning, by which its encoding is told
+MARKED_UTF8 = "utf-8-sig"
 
 
 def is_gzipped(path: Path) -> bool:
     """Tell by its name whether a file is gzipped."""
     return path.suffix.lower() == ".gz"
+
+
+def kind_of(path: Path) -> str:
+    """Return a file's extension in lower case, without .gz.
+
+    >>> kind_of(Path("Labels.CSV.gz"))
+    '.csv'
+    """
+    return (path.with_suffix("") if is_gzipped(path) else path).suffix.lower()
+
+
+def check_file(path: str | Path) -> tuple[Path, str]:
+    """Check that a file exists and is of a kind we read; return it with its extension, without .gz."""
+    refuse_odd_path(path)
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.")
+    if not path.exists():
+        raise FileError(f"There is no file {shown_file(path)}.")
+    kind = kind_of(path)
+    if kind in SPREADSHEETS:
+        raise FileError(
+            f"{shown_file(path.name)} is a spreadsheet; save it as CSV UTF-8 (in Excel: Save As) and give that file."
+        )
+    if kind not in SUPPORTED or (is_gzipped(path) and kind not in DELIMITED | JSON_SUFFIXES):
+        raise FileError(
+            f"{shown_file(path.name)} has an extension that is not supported; the supported ones are {', '.join(SUPPORTED)}, "
+            f"and .gz after any text format; annotation tools' exports may also end in {', '.join(EXPORT_SUFFIXES)}."
+        )
+    return path, kind
+
+
+def find_inputs(given: Sequence[str | Path]) -> list[Path]:
+    """Return the files that paths, folders and patterns stand for, each once, in order.
+
+    A folder stands for the files in it of a kind we read; a pattern such as ``day-*.csv`` for what matches.
+    """
+    inputs: dict[str, Path] = {}
+    for one in given:
+        refuse_odd_path(one)
+        path = Path(one)
+        if path.is_dir():
+            inside = (file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith("."))
+            files = [file for file in inside if kind_of(file) in (*SUPPORTED, *EXPORT_SUFFIXES)]
+            if not files:
+                raise FileError(f"The folder {shown_file(path)} holds no file of labels ({', '.join(SUPPORTED)}).")
+        elif not path.exists() and WILDCARDS & set(str(one)):
+            matches = sorted(glob.glob(str(one), recursive=True))
+            if not matches:
+                raise FileError(f"No file matches {shown(str(one))}.")
+            files = find_inputs(matches)
+        else:
+            files = [path]
+        for file in files:
+            inputs.setdefault(os.path.realpath(file), file)
+    return list(inputs.values())
 
 
 def refuse_odd_path(given: str | Path) -> None:
@@ -44,7 +127,7 @@ def refuse_odd_path(given: str | Path) -> None:
     try:
         mode = os.stat(given).st_mode
     except FileNotFoundError:
-        if WEB.match(str(given)):
+        if ADDRESS.match(str(given)):
             raise FileError(f"{shown(given)} is not on this machine; download it first.") from None
         return  # whoever reads it says so, and in what
     except PermissionError:
@@ -82,7 +165,7 @@ def check_start(start: bytes, path: Path) -> bool:
     refuse_bomb(path)
     if not start.removeprefix(BOM):
         raise DataError(f"No labels found: {shown_file(path.name)} is empty.")
-    for magic, (kind, remedy) in MAGIC.items():
+    for magic, (kind, remedy) in NOT_TEXT.items():
         if start.startswith(magic):
             raise DataError(f"{shown_file(path.name)} is {kind}, not plain UTF-8 text; {remedy}.")
     return start.startswith(BOM)
@@ -111,6 +194,21 @@ def _remedy(line: bytes, position: int) -> str:
     return f"re-save it as UTF-8 (in Windows-1252 that byte is {shown(text[position])})"
 
 
+@contextmanager
+def parquet_file(path: Path) -> Iterator[Any]:
+    """Open a Parquet file, or say where it stops being one."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, seldom needed
+
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise broken_parquet(path) from None
+
+
 def broken_parquet(path: Path) -> DataError:
     """Return an error that says where a Parquet file stops being one; its table of contents stands at the end."""
     size = path.stat().st_size
@@ -123,11 +221,11 @@ def broken_parquet(path: Path) -> DataError:
     remedy = "export or download it again"
     if not size:
         what = "is empty"
-    elif first != PARQUET:
+    elif first != PARQUET_MARK:
         what, remedy = "does not begin with PAR1", "if it is text, end its name in .csv or .jsonl"
-    elif last[4:] != PARQUET or size < SMALLEST:
+    elif last[4:] != PARQUET_MARK or size < SMALLEST_PARQUET:
         what = f"is cut off at byte {size:,}, before its footer"
-    elif begins < len(PARQUET):
+    elif begins < len(PARQUET_MARK):
         what = f"has {size:,} bytes but claims a footer of {length:,}"
     else:
         what = f"is damaged, in its footer (bytes {begins:,} to {size:,}) or in the pages before it"
@@ -154,3 +252,80 @@ def refuse_bomb(path: Path) -> None:
                     f"{shown_file(path.name)} was not read: it unpacks to more than {MAX_RATIO} times its size; "
                     "if it is no trap, unpack it yourself."
                 )
+
+
+def encoding_of(start: bytes) -> str | None:
+    r"""Tell by a file's first bytes whether it is UTF-16 or UTF-32 text, and name the codec.
+
+    Without a byte order mark, four ASCII characters are asked for: in UTF-8 text their NUL bytes would be refused anyway.
+
+    >>> encoding_of("item".encode("utf-16")), encoding_of("item".encode("utf-16-be")), encoding_of(b"item,wor")
+    ('utf-16', 'utf-16-be', None)
+    """
+    for mark, codec in ENCODING_MARKS.items():
+        if start.startswith(mark):
+            return codec
+    for first, codec in ((0, "utf-16-le"), (1, "utf-16-be")):
+        letters, zeros = start[first:ENCODING_BYTES:2], start[1 - first : ENCODING_BYTES : 2]
+        if zeros == bytes(ENCODING_BYTES // 2) and letters.isascii() and 0 not in letters:
+            return codec
+    return None
+
+
+@contextmanager
+def as_utf8(path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield a file as `utf8_copy` returns it; a copy is gone afterwards."""
+    if _encoding_in(path) is None:
+        yield path, []  # without a temporary folder, which may not be had
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield utf8_copy(path, Path(folder))
+
+
+def utf8_copy(path: Path, folder: Path) -> tuple[Path, list[str]]:
+    """Return a file of text in UTF-8 with notes for the import report: the file itself, or a copy of its name in the folder."""
+    encoding = _encoding_in(path)
+    if encoding is None:
+        return path, []
+    refuse_bomb(path)
+    copy = Path(tempfile.mkdtemp(dir=folder), path.name)
+    name = encoding[:6].upper()
+    _transcode(path, copy, codecs.getincrementaldecoder(encoding)(), name)
+    return copy, [] if encoding == MARKED_UTF8 else [f"{shown_file(path.name)} was read as {name} text."]
+
+
+def _encoding_in(path: Path) -> str | None:
+    kind = kind_of(path)
+    if not path.is_file() or kind not in DELIMITED | RECORDS:
+        return None
+    with opened(path) as stream:
+        start = stream.read(ENCODING_BYTES)
+    # DuckDB's reader of JSON takes a byte order mark for a part of the text.
+    return MARKED_UTF8 if kind not in DELIMITED and start.startswith(BOM) else encoding_of(start)
+
+
+def _transcode(path: Path, copy: Path, decoder: codecs.IncrementalDecoder, name: str) -> None:
+    done, line, chunk = 0, 1, b"-"
+    with opened(path) as source, cast(BinaryIO, gzip.open(copy, "wb", 1)) if is_gzipped(copy) else copy.open("wb") as target:
+        while chunk:
+            chunk = source.read(BYTES_AT_A_TIME)
+            held = len(decoder.getstate()[0])  # bytes of a character that the last chunk began
+            try:
+                text = decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{shown_file(path.name)} is {name} text that is broken at byte {done - held + error.start} "
+                    f"({error.reason}); export it again, as UTF-8."
+                ) from None
+            if "\0" in text:
+                line += text[: text.index("\0")].count("\n")
+                raise DataError(f"Line {line} of {shown_file(path.name)}, {name} text, holds a NUL; remove it.")
+            try:
+                target.write(text.encode())
+            except OSError as error:
+                raise FileError(
+                    f"{shown_file(path.name)} is {name} text, and a copy in UTF-8 cannot be written to "
+                    f"{shown_file(copy.parents[2])} ({os.strerror(error.errno or 0)}); save it as UTF-8."
+                ) from None
+            done += len(chunk)
+            line += text.count("\n")

@@ -1,4 +1,4 @@
-"""Read rows from files: look at each once, recognise what it is, and take item, worker and label."""
+"""Read rows from files: probe each once, recognise what it is, and take item, worker and label."""
 
 from __future__ import annotations
 
@@ -15,58 +15,56 @@ from crowdassay.labels.archive import members
 from crowdassay.labels.coding import float_text
 from crowdassay.labels.delimited import LISTED_LINES
 from crowdassay.labels.formats.foreign import refuse_other
-from crowdassay.labels.formats.record import Import, Rows, finish
+from crowdassay.labels.formats.record import Import, Rows, file_stem, finish
 from crowdassay.labels.formats.registry import FORMATS, PLAIN, check_format, read, recognise
 from crowdassay.labels.jsontext import good_lines
-from crowdassay.labels.kinds import EXPORTS, LINES, check_file, find_inputs, kind_of
-from crowdassay.labels.look import Look, look, look_inside
-from crowdassay.labels.raw import refuse_odd_path
+from crowdassay.labels.probe import Probe, probe, probe_members
+from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import open_source
-from crowdassay.labels.transcode import as_utf8
 from crowdassay.labels.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
-LIGHT = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
+LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold", "options")
 
 
-class Read:
+class RowsRead:
     """What was read: the format's name, the rows, what to call the source, and the files."""
 
     def __init__(self, name: str, rows: Import, source: str, paths: Sequence[Path]) -> None:
         self.name, self.rows, self.source, self.paths = name, rows, source, list(paths)
 
 
-def read_rows(given: Sequence[str | Path], options: ReadOptions) -> Read:
+def read_rows(given: Sequence[str | Path], options: ReadOptions) -> RowsRead:
     """Read any number of files, folders and patterns as one table or one export."""
     name = check_format(options.format)
     if name is None and (options.worker_columns or options.no_header):
         name = "wide"
     with ExitStack() as stack:
-        looks, notes, paths, bad = _looks(given, options, name, stack)
+        probes, notes, paths, bad = _probes(given, options, name, stack)
         source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-        if not looks:
+        if not probes:
             raise DataError(f"{shown_file(source)} was not recognised as any tool's export; name the tool with --from.")
         if name is None:
-            name = _name_of(looks, options)
-        rows = _read_plain(looks, options, source) if name == PLAIN else _read_export(name, looks, options, source)
-        for seen in looks:
-            seen.check_unchanged()
+            name = _name_of(probes, options)
+        rows = _read_plain(probes, options, source) if name == PLAIN else _read_export(name, probes, options, source)
+        for file in probes:
+            file.check_unchanged()
     if bad:
         rows = replace(rows, dropped={**rows.dropped, "not valid JSON": len(bad)})
         lines = ", ".join(map(str, bad[:LISTED_LINES])) + (", ..." if len(bad) > LISTED_LINES else "")
         notes.append(f"Lines that are not valid JSON were left out: {lines}.")
-    return Read(name, replace(rows, notes=(*notes, *rows.notes)), source, paths)
+    return RowsRead(name, replace(rows, notes=(*notes, *rows.notes)), source, paths)
 
 
-def _looks(
+def _probes(
     given: Sequence[str | Path], options: ReadOptions, name: str | None, stack: ExitStack
-) -> tuple[list[Look], list[str], list[Path], list[int]]:
-    """Look at every file once; a folder or zip that is one export is one look, any other its files."""
-    looks: list[Look] = []
+) -> tuple[list[Probe], list[str], list[Path], list[int]]:
+    """Probe every file once; a folder or zip that is one export is probed as a whole, of any other each file."""
+    probes: list[Probe] = []
     notes: list[str] = []
     paths: list[Path] = []
     bad: list[int] = []
@@ -74,9 +72,9 @@ def _looks(
         refuse_odd_path(one)
         path = Path(one) if Path(one).name else Path(one).resolve()  # a dot has no name
         if path.is_dir():
-            seen = _folder(path, name)
-            if seen is not None:
-                looks.append(seen)
+            whole = _folder(path, name)
+            if whole is not None:
+                probes.append(whole)
                 paths.append(path)
                 continue
             for file in sorted(path.glob("*.ann"))[:1]:  # brat's, beside the texts
@@ -93,8 +91,8 @@ def _looks(
                 if text.is_file():
                     text, lines = stack.enter_context(good_lines(text))
                     bad += lines
-            looks += _look_at(text, name)
-    return looks, notes, paths, bad
+            probes += _probe_file(text, name)
+    return probes, notes, paths, bad
 
 
 def _files(path: Path, *, only: bool) -> list[Path]:
@@ -106,29 +104,29 @@ def _files(path: Path, *, only: bool) -> list[Path]:
         raise
 
 
-def _folder(path: Path, name: str | None) -> Look | None:
-    """Look into a folder; None where its files are to be looked at one by one."""
+def _folder(path: Path, name: str | None) -> Probe | None:
+    """Probe a folder as a whole; None where its files are to be probed one by one."""
     members(path)  # which refuses links and the like
     try:
-        seen = look(path)
+        file = probe(path)
         told = name not in {None, PLAIN} and "folder" in FORMATS[str(name)].kinds
-        return seen if seen.names and (told or (name is None and recognise(seen) != PLAIN)) else None
+        return file if file.names and (told or (name is None and recognise(file) != PLAIN)) else None
     except CrowdassayError:
         if name is not None and name != PLAIN and "folder" in FORMATS[name].kinds:
             raise
         return None
 
 
-def _look_at(path: Path, name: str | None) -> list[Look]:
+def _probe_file(path: Path, name: str | None) -> list[Probe]:
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
-    if kind_of(path) not in EXPORTS:
+    if kind_of(path) not in EXPORT_SUFFIXES:
         refuse_other(path)
         check_file(path)
-    seen = look(path)
-    if seen.kind == "zip" and (name not in FORMATS or "zip" not in FORMATS[name].kinds) and recognise(seen) == PLAIN:
-        return look_inside(seen)
-    return [seen]
+    file = probe(path)
+    if file.kind == "zip" and (name not in FORMATS or "zip" not in FORMATS[name].kinds) and recognise(file) == PLAIN:
+        return probe_members(file)
+    return [file]
 
 
 def _told(options: ReadOptions) -> bool:
@@ -136,11 +134,11 @@ def _told(options: ReadOptions) -> bool:
     return any(getattr(options, name) is not None for name in PLAIN_ONLY)
 
 
-def _name_of(looks: Sequence[Look], options: ReadOptions) -> str:
+def _name_of(probes: Sequence[Probe], options: ReadOptions) -> str:
     """Recognise the format; all files must be of the same."""
     if _told(options):
         return PLAIN
-    names = {seen.path: recognise(seen) for seen in looks}
+    names = {file.path: recognise(file) for file in probes}
     different = list(dict.fromkeys(names.values()))
     if len(different) > 1:
         one, other = (next((path, name) for path in names if names[path] == name) for name in different[:2])
@@ -151,13 +149,13 @@ def _name_of(looks: Sequence[Look], options: ReadOptions) -> str:
     return different[0] if different else PLAIN
 
 
-def _read_export(name: str, looks: Sequence[Look], options: ReadOptions, source: str) -> Import:
+def _read_export(name: str, probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
     free = ("worker_column",) if name == "forms" else ()
     if chosen := [option for option in PLAIN_ONLY if getattr(options, option) is not None and option not in free]:
         raise ParameterError(
             f"{flag(chosen[0])} goes with plain tables; the columns of {name} exports are known (--question chooses one)."
         )
-    parts = [read(name, replace(seen, alone=len(looks) == 1), options) for seen in looks]
+    parts = [read(name, replace(file, alone=len(probes) == 1), options) for file in probes]
     rows = [part for part in parts if isinstance(part, Rows)]
     if rows:
         return finish(rows, options, source)
@@ -173,11 +171,9 @@ def _together(parts: Sequence[Import]) -> Import:
     return Import(columns["item"], columns["worker"], columns["label"], parts[0].columns, notes=notes)
 
 
-def _read_plain(looks: Sequence[Look], options: ReadOptions, source: str) -> Import:
-    if strange := [seen for seen in looks if seen.kind not in {"delimited", "records", "parquet"}]:
-        raise DataError(
-            f"{shown_file(strange[0].path.name)} was not recognised as any tool's export; name the tool with --from."
-        )
+def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
+    if strange := [file for file in probes if file.kind not in {"delimited", "records", "parquet"}]:
+        raise DataError(f"{strange[0].shown} was not recognised as any tool's export; name the tool with --from.")
     if asked := [option for option in TOOLS_ONLY if getattr(options, option)]:
         raise ParameterError(
             f"{flag(asked[0])} goes with exports of annotation tools, and {shown_file(source)} is read as a plain table; "
@@ -185,10 +181,10 @@ def _read_plain(looks: Sequence[Look], options: ReadOptions, source: str) -> Imp
         )
     tables: list[pa.Table] = []
     columns: dict[str, str] = {}
-    for seen in looks:
-        table, columns = plain_table(seen, options)
+    for file in probes:
+        table, columns = plain_table(file, options)
         tables.append(table)
-    if not sum(table.num_rows for table in tables) and looks[0].kind != "parquet":
+    if not sum(table.num_rows for table in tables) and probes[0].kind != "parquet":
         raise DataError(f"No labels found: {shown_file(source)} holds a header only.")
     shared = [role for role in tables[0].column_names if all(role in table.column_names for table in tables)]
     shared_columns = {role: joined([table[role] for table in tables]) for role in shared}
@@ -198,26 +194,25 @@ def _read_plain(looks: Sequence[Look], options: ReadOptions, source: str) -> Imp
     return Import(columns={role: columns[role] for role in columns if role in shared}, **shared_columns)
 
 
-def plain_table(seen: Look, options: ReadOptions) -> tuple[pa.Table, dict[str, str]]:
+def plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str, str]]:
     """Read the columns of a plain table that the options ask for, named by role."""
     try:
-        source = open_source(seen, plain_roles(seen, options), options.columns)
+        source = open_source(file, plain_roles(file, options), options.columns)
     except ColumnError as error:
         if any(options.columns.values()) or not error.missing:
             raise
-        raise ColumnError(f"{error.message} {_advice(error, seen, options)}") from None
+        raise ColumnError(f"{error.message} {_advice(error, file, options)}") from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
-        stem = seen.path.name.removesuffix(".gz").rsplit(".", 1)[0]
-        table = table.append_column("worker", pa.repeat(pa.scalar(stem, pa.string()), table.num_rows))
+        table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
         columns = {**columns, "worker": "file name"}
     return table, columns
 
 
-def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
+def plain_roles(file: Probe, options: ReadOptions) -> list[str]:
     """Return what to look for in a plain table: times, durations and texts only where that costs little, or was asked for."""
     needed = [role for role in ITEM_WORKER_LABEL if not (role == "worker" and options.worker_from_filename)]
-    heavy = seen.stamp is not None and seen.stamp[2] > LIGHT
+    heavy = file.stamp is not None and file.stamp[2] > LIGHT_BYTES
     timed = options.repeats in TIMED or options.time_column is not None or not heavy
     lasted = options.duration_column is not None or not heavy
     text = options.text_column is not None or not heavy
@@ -225,12 +220,12 @@ def plain_roles(seen: Look, options: ReadOptions) -> list[str]:
     return [*needed, *(role for role, wanted in beside.items() if wanted)]
 
 
-def _advice(error: ColumnError, seen: Look, options: ReadOptions) -> str:
+def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
     each = (
         "If every worker has a column of their own, say --from wide; if every worker has a row, and every item a column, say "
     )
     each += "--from forms"
-    if len(seen.header) == len(ITEM_WORKER_LABEL) and error.found_nothing:
+    if len(file.header) == len(ITEM_WORKER_LABEL) and error.found_nothing:
         each = "If every line is worker, item, label without a header, say --from nltk; if" + each.removeprefix("If")
     if "worker" in error.missing and not error.found_nothing and not options.worker_from_filename:
         each += "; if every worker has a file named after them, say --worker-from-filename"

@@ -17,13 +17,12 @@ import pyarrow as pa
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.databases.duck import ask, quoted, text
-from crowdassay.labels.delimited import BATCH, FIRST_ROWS, SAMPLE, Lenient, first_rows, read_slowly
+from crowdassay.labels.delimited import BATCH, FIRST_ROWS, SAMPLE_BYTES, Lenient, first_rows, read_slowly
 from crowdassay.labels.jsontext import check_whole, explain
-from crowdassay.labels.kinds import LINES
-from crowdassay.labels.look import Look, parquet_file, records, values
-from crowdassay.labels.raw import is_gzipped
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.raw import LINES, is_gzipped, parquet_file
 from crowdassay.labels.roles import AnyRole, Role, role_of
-from crowdassay.labels.values import mapping, shown, shown_file, text_of
+from crowdassay.labels.values import mapping, shown, text_of
 
 TEXT = "VARCHAR"
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
@@ -35,7 +34,7 @@ class Source:
 
     Attributes
     ----------
-    seen : Look
+    probe : Probe
     columns : dict
         The file's own name of the column of each role.
     query : str, optional
@@ -50,7 +49,7 @@ class Source:
         The Arrow type of the column of each role; text where nothing else is said.
     """
 
-    seen: Look
+    probe: Probe
     columns: dict[str, str]
     query: str | None
     slowly: Callable[[], Iterator[pa.RecordBatch]] = field(repr=False)
@@ -62,50 +61,54 @@ class Source:
         """Read the columns into memory."""
         table = None
         if self.query is not None and not self._is_small():
-            table = ask(self.query, self.seen.path, lambda relation: relation.to_arrow_table())
+            table = ask(self.query, self.probe.path, lambda relation: relation.to_arrow_table())
         if table is None or (self.doubtful and not table.num_rows):
             table = pa.Table.from_batches(self.slowly())
         return table
 
     def _is_small(self) -> bool:
-        """Tell whether delimited text is read before DuckDB has loaded: all of it was seen, and both ways agree on it."""
-        return 0 < len(self.seen.start) < SAMPLE and not QUOTED_AND_BLANK.search(self.seen.start)
+        """Tell whether delimited text is read before DuckDB has loaded: all of it was probe, and both ways agree on it."""
+        return 0 < len(self.probe.start) < SAMPLE_BYTES and not QUOTED_AND_BLANK.search(self.probe.start)
 
 
-def open_source(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
+def open_source(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
     """Choose the columns of a table that was looked at.
 
     Parameters
     ----------
-    seen : Look
+    probe : Probe
         Of kind ``delimited``, ``records`` or ``parquet``.
     roles, given
         As for `find_columns`.
     lenient : bool
         Whether rows may end early, as annotation tools write them: what they lack is empty.
     """
-    if seen.kind == "parquet":
-        return _parquet(seen, roles, given)
-    return _delimited(seen, roles, given, lenient) if seen.kind == "delimited" else _json(seen, roles, given)
+    if probe.kind == "parquet":
+        return _parquet(probe, roles, given)
+    return _delimited(probe, roles, given, lenient) if probe.kind == "delimited" else _json(probe, roles, given)
 
 
-def open_columns(seen: Look, names: Sequence[str], required: Sequence[str]) -> Source:
+def open_columns(probe: Probe, names: Sequence[str], required: Sequence[str]) -> Source:
     """Choose the columns of an annotation tool's table by their names; rows may end after those that are ``required``."""
     columns = {name: name for name in names}
     roles = [Role(name) for name in columns]
-    if seen.kind == "delimited":
-        return _delimited(seen, roles, columns, lenient=True, required=required)
-    return open_source(seen, roles, columns)
+    if probe.kind == "delimited":
+        return _delimited(probe, roles, columns, lenient=True, required=required)
+    return open_source(probe, roles, columns)
 
 
 def _delimited(
-    seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None], lenient: bool, required: Sequence[str] | None = None
+    probe: Probe,
+    roles: Sequence[AnyRole],
+    given: Mapping[str, str | None],
+    lenient: bool,
+    required: Sequence[str] | None = None,
 ) -> Source:
-    dialect = seen.dialect
+    dialect = probe.dialect
     assert dialect is not None
     columns = {role_of(role).name: role_of(role).name for role in roles}
     if required is None:
-        columns = find_columns(dialect.header, roles, given, lambda: first_rows(seen.start or seen.data or b"", dialect))
+        columns = find_columns(dialect.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
     positions = [dialect.header.index(name) for name in columns.values()]
     reach = max((dialect.header.index(name) for name in required or columns.values()), default=0)
     allowed = Lenient(reach) if lenient else None
@@ -114,67 +117,67 @@ def _delimited(
     chosen = ", ".join(f"c{position} AS {quoted(role)}" for position, role in zip(positions, columns, strict=True))
     query = (
         f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', quote='\"', "  # noqa: S608
-        f"escape='\"', columns={{{types}}}, compression='{_compression(seen)}', skip={dialect.skip}, hive_partitioning=false)"
+        f"escape='\"', columns={{{types}}}, compression='{_compression(probe)}', skip={dialect.skip}, hive_partitioning=false)"
     )
 
     def slowly() -> Iterator[pa.RecordBatch]:
-        for batch in read_slowly(seen.opened, seen.path, dialect, positions, lenient=allowed):
+        for batch in read_slowly(probe.opened, probe.path, dialect, positions, lenient=allowed):
             yield batch.rename_columns(list(columns))
 
     # DuckDB may take blank lines for the header and lose rows, and keeps blanks after separators.
-    fast = None if seen.data is not None or dialect.starts_blank or dialect.spaced else query
-    return Source(seen, columns, fast, slowly, doubtful=True, lenient=allowed)
+    fast = None if probe.data is not None or dialect.starts_blank or dialect.spaced else query
+    return Source(probe, columns, fast, slowly, doubtful=True, lenient=allowed)
 
 
-def _json(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
-    if seen.data is not None:
-        return _slow_json(seen, roles, given)
-    by_line = seen.suffix in LINES
+def _json(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
+    if probe.data is not None:
+        return _slow_json(probe, roles, given)
+    by_line = probe.suffix in LINES
     if not by_line:
-        check_whole(seen.path)
+        check_whole(probe.path)
     # Records stay JSON, so that no key is overlooked, however late it comes, and whole numbers keep all their digits.
     layout = "newline_delimited" if by_line else "auto"
-    objects = f"read_json_objects($path, format='{layout}', compression='{_compression(seen)}', hive_partitioning=false)"
+    objects = f"read_json_objects($path, format='{layout}', compression='{_compression(probe)}', hive_partitioning=false)"
     facts = ask(
         "SELECT count(*), count(*) FILTER (json_type(json) <> 'OBJECT'), "  # noqa: S608
         "count(*) FILTER (len(json_keys(json)) > len(list_distinct(json_keys(json)))), "
         f"list_sort(list_distinct(flatten(list(DISTINCT json_keys(json))))) FROM {objects}",
-        seen.path,
+        probe.path,
         lambda relation: relation.fetchall(),
     )
     if facts is None:
-        return _slow_json(seen, roles, given)  # which says what is wrong, or reads what DuckDB cannot
+        return _slow_json(probe, roles, given)  # which says what is wrong, or reads what DuckDB cannot
     rows, others, doubled, names = facts[0]
     names = names or []
     if doubled:
-        raise DataError(f"{shown_file(seen.path.name)} has records in which a key comes twice; correct them, or export again.")
-    names = [*(key for key in mapping(seen.first) if key in names), *(key for key in names if key not in mapping(seen.first))]
+        raise DataError(f"{probe.shown} has records in which a key comes twice; correct them, or export again.")
+    names = [*(key for key in mapping(probe.first) if key in names), *(key for key in names if key not in mapping(probe.first))]
     if others or not names:
-        raise DataError(f"No labels found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
+        raise DataError(f"No labels found in {probe.shown}; it needs one JSON object per label.")
     if rows == 1 and not by_line:
-        return _slow_json(seen, roles, given)  # one object may be a whole frame
-    columns = find_columns(names, roles, given, lambda: _first_records(seen))
+        return _slow_json(probe, roles, given)  # one object may be a whole frame
+    columns = find_columns(names, roles, given, lambda: _first_records(probe))
     parts = {role: f"json -> {text(_pointer(name))}" for role, name in columns.items()}
     nested = " OR ".join(f"json_type({part}) IN ('ARRAY', 'OBJECT')" for part in parts.values())
-    if ask(f"SELECT 1 FROM {objects} WHERE {nested} LIMIT 1", seen.path, lambda relation: relation.fetchall()):  # noqa: S608
-        return _slow_json(seen, roles, given)
+    if ask(f"SELECT 1 FROM {objects} WHERE {nested} LIMIT 1", probe.path, lambda relation: relation.fetchall()):  # noqa: S608
+        return _slow_json(probe, roles, given)
     chosen = ", ".join(f"json ->> {text(_pointer(name))} AS {quoted(role)}" for role, name in columns.items())
 
     def broken() -> Iterator[pa.RecordBatch]:
-        explain(seen.path, by_line)
+        explain(probe.path, by_line)
 
-    return Source(seen, columns, f"SELECT {chosen} FROM {objects}", broken)  # noqa: S608
+    return Source(probe, columns, f"SELECT {chosen} FROM {objects}", broken)  # noqa: S608
 
 
-def _slow_json(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
+def _slow_json(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
     """Read records one by one: those that DuckDB does not take, in a zip, a frame in one object, or with lists as values."""
-    records = [value for value in values(seen) if isinstance(value, dict)]
+    records = [value for value in probe.values() if isinstance(value, dict)]
     if not records:
-        raise DataError(f"No labels found in {shown_file(seen.path.name)}; it needs one JSON object per label.")
+        raise DataError(f"No labels found in {probe.shown}; it needs one JSON object per label.")
     names = list(dict.fromkeys(key for record in records for key in record))
-    if len(records) == 1 and seen.suffix not in LINES and (lists := [key for key in names if _holds_objects(records[0][key])]):
+    if len(records) == 1 and probe.suffix not in LINES and (lists := [key for key in names if _holds_objects(records[0][key])]):
         raise DataError(
-            f"{shown_file(seen.path.name)} is one JSON object with lists inside ({', '.join(map(shown, lists[:5]))}); write a "
+            f"{probe.shown} is one JSON object with lists inside ({', '.join(map(shown, lists[:5]))}); write a "
             "list with one object per label, with the item, the worker and the label."
         )
     columns = find_columns(names, roles, given, lambda: records[:FIRST_ROWS])
@@ -183,60 +186,58 @@ def _slow_json(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | N
         for first in range(0, len(records), BATCH):
             part = records[first : first + BATCH]
             cells = {
-                role: [_one_value(record.get(name), role, first + n, seen) for n, record in enumerate(part)]
+                role: [_one_value(record.get(name), role, first + n, probe) for n, record in enumerate(part)]
                 for role, name in columns.items()
             }
             try:
                 yield pa.record_batch({role: pa.array(column, pa.string()) for role, column in cells.items()})
             except UnicodeEncodeError:
-                explain(seen.path, seen.suffix in LINES, seen.data)
+                explain(probe.path, probe.suffix in LINES, probe.data)
 
-    return Source(seen, columns, None, slowly)
+    return Source(probe, columns, None, slowly)
 
 
-def _one_value(value: Any, role: str, row: int, seen: Look) -> str | None:
+def _one_value(value: Any, role: str, row: int, probe: Probe) -> str | None:
     """Return a cell as text; a list of one is its only value, and any other list or object is refused."""
     if isinstance(value, list) and len(value) <= 1:
         value = value[0] if value else None
     if isinstance(value, list | dict):
-        raise nested_value(role, row, seen, value)
+        raise nested_value(role, row, probe, value)
     return None if value is None else text_of(value)
 
 
-def nested_value(role: str, row: int, seen: Look, value: Any) -> DataError:
+def nested_value(role: str, row: int, probe: Probe, value: Any) -> DataError:
     """Return what is said of a list or an object where one value belongs."""
     what = "a list" if isinstance(value, list) else "an object"
     return DataError(
-        f"The {role} in record {row + 1} of {shown_file(seen.path.name)} is {what} ({shown(value)}); it needs one text, number "
-        "or date."
+        f"The {role} in record {row + 1} of {probe.shown} is {what} ({shown(value)}); it needs one text, number or date."
     )
 
 
-def _parquet(seen: Look, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
-    columns = find_columns(seen.header, roles, given, lambda: _first_records(seen))
-    with parquet_file(seen.path) as file:
-        fields = {role: file.schema_arrow.field(seen.header.index(name)) for role, name in columns.items()}
+def _parquet(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
+    columns = find_columns(probe.header, roles, given, lambda: _first_records(probe))
+    with parquet_file(probe.path) as file:
+        fields = {role: file.schema_arrow.field(probe.header.index(name)) for role, name in columns.items()}
     for role, one in fields.items():
-        _check_type(one.type, role, one.name, seen)
+        _check_type(one.type, role, one.name, probe)
     types = {role: _read_as(one.type) for role, one in fields.items()}
 
     def slowly() -> Iterator[pa.RecordBatch]:
-        with parquet_file(seen.path) as file:
+        with parquet_file(probe.path) as file:
             if not file.metadata.num_rows:
                 yield pa.record_batch([pa.array([], kind) for kind in types.values()], names=list(columns))
             for batch in file.iter_batches(BATCH, columns=list(columns.values())):
-                cells = [_as_read(batch.column(columns[role]), kind, role, seen) for role, kind in types.items()]
+                cells = [_as_read(batch.column(columns[role]), kind, role, probe) for role, kind in types.items()]
                 yield pa.record_batch(cells, names=list(columns))
 
-    return Source(seen, columns, None, slowly, types=types)
+    return Source(probe, columns, None, slowly, types=types)
 
 
-def _check_type(kind: pa.DataType, role: str, name: str, seen: Look) -> None:
+def _check_type(kind: pa.DataType, role: str, name: str, probe: Probe) -> None:
     if pa.types.is_nested(kind):
         held = str(kind).split("<")[0].removeprefix("large_")
         raise DataError(
-            f"The {role} column {shown(name)} of {shown_file(seen.path.name)} holds {held} values; it needs one text, number "
-            "or date per row."
+            f"The {role} column {shown(name)} of {probe.shown} holds {held} values; it needs one text, number or date per row."
         )
 
 
@@ -247,7 +248,7 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) else pa.string()
 
 
-def _as_read(column: pa.Array, kind: pa.DataType, role: str, seen: Look) -> pa.Array:
+def _as_read(column: pa.Array, kind: pa.DataType, role: str, probe: Probe) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     try:
@@ -256,12 +257,12 @@ def _as_read(column: pa.Array, kind: pa.DataType, role: str, seen: Look) -> pa.A
         return column.cast(kind)
     except (pa.ArrowException, UnicodeDecodeError):
         raise ColumnError(
-            f"The {role} column of {shown_file(seen.path.name)} holds bytes that are no text; write it as text or numbers."
+            f"The {role} column of {probe.shown} holds bytes that are no text; write it as text or numbers."
         ) from None
 
 
-def _first_records(seen: Look) -> list[dict[str, Any]]:
-    return [record for _, record in islice(records(seen), FIRST_ROWS)]
+def _first_records(probe: Probe) -> list[dict[str, Any]]:
+    return list(islice(probe.records(), FIRST_ROWS))
 
 
 def _holds_objects(value: Any) -> bool:
@@ -272,5 +273,5 @@ def _pointer(name: str) -> str:
     return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
-def _compression(seen: Look) -> str:
-    return "gzip" if is_gzipped(seen.path) else "none"
+def _compression(probe: Probe) -> str:
+    return "gzip" if is_gzipped(probe.path) else "none"

@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 from crowdassay.errors import DataError
 from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted, text
 from crowdassay.labels.ingest_rows import find_source
-from crowdassay.labels.kinds import check_file
+from crowdassay.labels.raw import check_file, utf8_copy
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source
-from crowdassay.labels.transcode import utf8_copy
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.read_options import ReadOptions
 
@@ -39,7 +38,7 @@ def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tup
         columns = columns or {role: source.columns[role] for role in ITEM_WORKER_LABEL}
         if not _written_fast(source, target, folder, columns):
             _write_slowly(source, target, columns)
-        source.seen.check_unchanged()
+        source.probe.check_unchanged()
         _refuse_nul(target, path, columns)
         written.append(target)
     return written, columns
@@ -48,11 +47,11 @@ def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tup
 def _written_fast(source: Source, target: Path, folder: Path, columns: Mapping[str, str]) -> bool:
     if source.query is None:
         return False
-    with connect([source.seen.path], folder=folder) as connection:
+    with connect([source.probe.path], folder=folder) as connection:
         chosen = ", ".join(f"{role} AS {quoted(name)}" for role, name in columns.items())
         # The path of our own file stands in the text, since COPY takes no parameter there.
         query = f"COPY (SELECT {chosen} FROM ({source.query})) TO {text(str(target))} (FORMAT parquet)"  # noqa: S608
-        done = heard(partial(_copied, connection, query, {"path": pattern_of(source.seen.path)}))
+        done = heard(partial(_copied, connection, query, {"path": pattern_of(source.probe.path)}))
     return bool(done and done[0])
 
 

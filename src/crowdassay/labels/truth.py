@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from crowdassay.errors import DataError
 from crowdassay.labels.classes import class_coder
 from crowdassay.labels.coding import code_column
-from crowdassay.labels.kinds import check_file
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.look import look
 from crowdassay.labels.native import Column, frame_columns, sequence_column
+from crowdassay.labels.probe import probe
+from crowdassay.labels.raw import as_utf8, check_file
 from crowdassay.labels.roles import TRUTH_ROLES, AnyRole
 from crowdassay.labels.source import open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.transcode import as_utf8
 from crowdassay.labels.values import as_text, listed, shown
 
 
@@ -146,7 +145,7 @@ def read_truth(path: str | Path, *, item_column: str | None = None, label_column
 def read_known(path: str | Path, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> pa.Table:
     """Read what a file knows of items as a table with a text column for each role; rows without one of them are dropped."""
     with local_sources([path]) as (name,), as_utf8(check_file(name)[0]) as (text, _):
-        seen = look(text)
+        seen = probe(text)
         table = open_source(seen, roles, given).read()
         seen.check_unchanged()
     columns = {}

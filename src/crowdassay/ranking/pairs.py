@@ -212,20 +212,20 @@ def _chunks(column: Any) -> list[pa.Array]:
 def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> Columns | None:
     """Read the pairwise answers of a Label Studio export (JSON); None if the file is something else."""
     from crowdassay.labels.formats import label_studio  # noqa: PLC0415
-    from crowdassay.labels.kinds import check_file  # noqa: PLC0415
-    from crowdassay.labels.look import look, records  # noqa: PLC0415
+    from crowdassay.labels.probe import probe  # noqa: PLC0415
+    from crowdassay.labels.raw import check_file  # noqa: PLC0415
 
     path, kind = check_file(given_path)
     if kind not in {".json", ".jsonl", ".ndjson"}:
         return None
     try:
-        seen = look(path)
+        seen = probe(path)
     except CrowdassayError:
         return None  # whose plain reader says what is wrong with it
     if not isinstance(seen.first, dict) or not seen.has("data") or not label_studio.recognise(seen):
         return None
     rows: dict[str, list[str | None]] = {"left": [], "right": [], "winner": [], "worker": []}
-    for _, task in records(seen):
+    for task in seen.records():
         data = mapping(task.get("data"))
         for annotation in task.get("annotations", task.get("completions")) or []:
             if annotation.get("was_cancelled") or annotation.get("skipped"):

@@ -35,7 +35,7 @@ def test_test_questions_are_gold_when_they_have_one_answer(tmp_path):
 def test_personal_columns_are_never_read(tmp_path, monkeypatch):
     queries = []
     run = source.ask
-    monkeypatch.setattr(source, "SAMPLE", 0)  # as a large file is read
+    monkeypatch.setattr(source, "SAMPLE_BYTES", 0)  # as a large file is read
     monkeypatch.setattr(source, "ask", lambda query, *rest: queries.append(query) or run(query, *rest))
     labels = read_labels(appen_csv(ROWS, tmp_path), allow_drops=True)
     read = {

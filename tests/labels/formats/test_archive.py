@@ -28,7 +28,7 @@ def test_a_bomb(tmp_path, monkeypatch):
 
 
 def test_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MAX_BYTES", 10)
+    monkeypatch.setattr(archive, "LARGEST_ARCHIVE", 10)
     with pytest.raises(DataError, match=r"bytes unpacked, more than 10"):
         read_labels(doccano_zip(tmp_path / "a.zip", {"ann.jsonl": LINE}))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.formats.registry import FORMATS, recognise
-from crowdassay.labels.look import Look
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 from support import exports
 
@@ -165,7 +165,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_recognition_never_fails(value):
     for kind in ("records", "zip"):
-        refusal(lambda kind=kind: recognise(Look(path=Path("a.json"), kind=kind, first=value, names=["a.json"])))
+        refusal(lambda kind=kind: recognise(Probe(path=Path("a.json"), kind=kind, first=value, names=["a.json"])))
 
 
 @settings(max_examples=300, deadline=None)
@@ -175,7 +175,7 @@ def test_recognition_never_fails(value):
 )
 def test_odd_json_is_a_sentence_never_a_traceback(tmp_path_factory, values, name):
     path = exports.write(tmp_path_factory.getbasetemp() / "odd.json", json.dumps(values))
-    seen = Look(path, "records", first=values[0])
+    seen = Probe(path, "records", first=values[0])
     assert "\n" not in refusal(lambda: FORMATS[name].read(seen, ReadOptions()))
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from crowdassay.labels.look import DECODER
+from crowdassay.labels.jsontext import EXACT_DECODER
 
 CHOICE_KEYS = ("label", "labels")  # what Amazon's form elements call the choice
 
@@ -46,6 +46,6 @@ def parsed(text: Any) -> Any:
     if not isinstance(text, str) or text.lstrip()[:1] not in {"{", "["}:
         return text
     try:
-        return DECODER.decode(text.strip())
+        return EXACT_DECODER.decode(text.strip())
     except (json.JSONDecodeError, RecursionError):
         return text

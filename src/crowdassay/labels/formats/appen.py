@@ -9,9 +9,8 @@ from crowdassay.errors import DataError
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, choose_question, mapping, objects
 from crowdassay.labels.formats.table import each_row, is_filled, is_true, item_column, read_columns
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
-from crowdassay.labels.values import shown_file
 from crowdassay.read_options import ReadOptions
 
 UNIT, WORKER, GOLD = "_unit_id", "_worker_id", "_gold"
@@ -21,32 +20,32 @@ MISSED = "Judgements that missed a test question were left out; workers may look
 OWN = frozenset({"unit_id", "worker_id", "id", "created_at", "started_at", "trust", "city", "country", "region", "ip"})
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether the header has units and workers, or is that of an aggregated report, or units hold judgements."""
-    if seen.kind == "records":
-        return bool(_judgements(seen.first))
-    return seen.has(UNIT) and (seen.has(WORKER) or bool(set(AGGREGATED) & seen.keys))
+    if probe.kind == "records":
+        return bool(_judgements(probe.first))
+    return probe.has(UNIT) and (probe.has(WORKER) or bool(set(AGGREGATED) & probe.keys))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the questions; tainted and missed judgements are left out, and personal columns are never read."""
-    if seen.kind == "records":
-        return _read_json(seen, wanted)
-    if not seen.has(WORKER):
+    if probe.kind == "records":
+        return _read_json(probe, wanted)
+    if not probe.has(WORKER):
         raise DataError(
-            f"{shown_file(seen.path.name)} is an aggregated report: it holds one label per unit and not who gave which; "
+            f"{probe.shown} is an aggregated report: it holds one label per unit and not who gave which; "
             "download the full report of the same job instead."
         )
-    item = item_column(seen, wanted.item_column, "", UNIT)
+    item = item_column(probe, wanted.item_column, "", UNIT)
     rows = Rows({"item": item, "worker": WORKER, "label": "*"})
-    own = [name for name in seen.header if not name.startswith(("_", "orig_")) and not name.endswith((GOLD, "_gold_reason"))]
-    asked = own if wanted.question is None else [choose_question(own, wanted.question, seen.path.name)]
+    own = [name for name in probe.header if not name.startswith(("_", "orig_")) and not name.endswith((GOLD, "_gold_reason"))]
+    asked = own if wanted.question is None else [choose_question(own, wanted.question, probe.path.name)]
     # Every question of a job with test questions has a column of their answers; columns of the uploaded data have none.
-    if wanted.question is None and (tested := [name for name in own if name + GOLD in seen.header]):
+    if wanted.question is None and (tested := [name for name in own if name + GOLD in probe.header]):
         asked = tested
     optional = [*LEFT_OUT, "_golden", "_created_at", "_started_at", *(name + GOLD for name in asked)]
-    names = [item, WORKER, *asked, *(name for name in optional if name in seen.header)]
-    columns = read_columns(seen, names, [item, WORKER], rows)
+    names = [item, WORKER, *asked, *(name for name in optional if name in probe.header)]
+    columns = read_columns(probe, names, [item, WORKER], rows)
     rows_read = list(each_row(columns))
     if wanted.question is None:
         asked = _varying(rows_read, item, asked) or asked
@@ -73,17 +72,17 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
 
 def _varying(rows: list[dict[str, str | None]], item: str, names: list[str]) -> list[str]:
     """Tell questions from uploaded data: only answers differ between the judgements of one unit."""
-    seen: dict[tuple[str, Any], set[str]] = defaultdict(set)
+    probe: dict[tuple[str, Any], set[str]] = defaultdict(set)
     for row in rows:
         for name in names:
-            seen[name, row[item]].add((row[name] or "").strip())
-    varying = {name for (name, _), different in seen.items() if len(different) > 1}
+            probe[name, row[item]].add((row[name] or "").strip())
+    varying = {name for (name, _), different in probe.items() if len(different) > 1}
     return [name for name in names if name in varying]
 
 
-def _read_json(seen: Look, wanted: ReadOptions) -> Rows:
+def _read_json(probe: Probe, wanted: ReadOptions) -> Rows:
     rows = Rows({"item": wanted.item_column or "id", "worker": "worker_id", "label": "results.judgments.data.*"})
-    for _, unit in records(seen):
+    for unit in probe.records():
         item = mapping(unit.get("data")).get(wanted.item_column) if wanted.item_column else unit.get("id")
         for judgement in _judgements(unit):
             if reason := next((why for mark, why in LEFT_OUT.items() if judgement.get(mark.strip("_")) is True), None):

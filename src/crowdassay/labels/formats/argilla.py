@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
@@ -15,17 +15,17 @@ OLD = "-suggestion"  # beside a question of a feedback dataset, before version 2
 LEFT_OUT = ("discarded", "draft")
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether records hold responses by question."""
-    nested = isinstance(seen.first, dict) and isinstance(seen.first.get("responses"), dict) and seen.has("fields")
-    flat = any(name.endswith(f"{RESPONSES}.users") for name in seen.keys)
-    return nested or flat or any(name.endswith(OLD) and name.removesuffix(OLD) in seen.keys for name in seen.keys)
+    nested = isinstance(probe.first, dict) and isinstance(probe.first.get("responses"), dict) and probe.has("fields")
+    flat = any(name.endswith(f"{RESPONSES}.users") for name in probe.keys)
+    return nested or flat or any(name.endswith(OLD) and name.removesuffix(OLD) in probe.keys for name in probe.keys)
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the responses to one question; discarded ones and drafts are left out where the export tells."""
     rows, silent = Rows({"item": wanted.item_column or "id", "worker": "user_id", "label": "responses.*"}), False
-    for _, record in records(seen):
+    for record in probe.records():
         item = _item(record, wanted.item_column)
         answers: dict[Any, dict[str, list[Any]]] = defaultdict(dict)
         states: dict[Any, set[Any]] = defaultdict(set)

@@ -6,7 +6,7 @@ from typing import Any
 
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 CASES = ("testCases", "test_cases", "test_results", "testResults", "conversationalTestCases")
@@ -16,15 +16,15 @@ CACHED = ("test_cases_lookup_map", "testCasesLookupMap")
 INNER = ("metric_data", "metric_metadata")
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether test cases hold metrics."""
-    return any(_first(case, METRICS) is not None for case in _cases(seen.first)[:1])
+    return any(_first(case, METRICS) is not None for case in _cases(probe.first)[:1])
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the verdicts: an item is a test case, a worker is a metric with the model that evaluates it."""
     rows = Rows({"item": "test case", "worker": "metric", "label": "*"})
-    for _, record in records(seen):
+    for record in probe.records():
         cases = _cases(record)
         for case, name in zip(cases, _names(cases), strict=True):
             item = case.get(wanted.item_column) if wanted.item_column else name

@@ -8,7 +8,7 @@ from typing import Any
 
 from crowdassay.errors import DataError
 from crowdassay.labels.formats.record import Rows, as_list, as_name, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown_file
 from crowdassay.read_options import ReadOptions
@@ -17,22 +17,22 @@ ANSWERS = ("label", "labels", "cats")
 CONTENT = frozenset({"text", "data", "filename"})
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether records have a text or file and a list of labels, and no worker column."""
-    if not isinstance(seen.first, dict) or not CONTENT & seen.keys or not {"id", "doc_id"} & seen.keys:
+    if not isinstance(probe.first, dict) or not CONTENT & probe.keys or not {"id", "doc_id"} & probe.keys:
         return False
-    if len({PurePosixPath(name).suffix for name in seen.names}) > 1:
+    if len({PurePosixPath(name).suffix for name in probe.names}) > 1:
         return False
-    archived = seen.kind in {"zip", "folder"}
-    lists = any(isinstance(seen.first.get(name), list) or (archived and name in seen.first) for name in ANSWERS)
-    users = any("user" in entry for entry in objects(seen.first.get("annotations")))
-    return (users or lists) and not any(ROLES["worker"].is_named(name) for name in seen.keys - {"username"})
+    archived = probe.archived
+    lists = any(isinstance(probe.first.get(name), list) or (archived and name in probe.first) for name in ANSWERS)
+    users = any("user" in entry for entry in objects(probe.first.get("annotations")))
+    return (users or lists) and not any(ROLES["worker"].is_named(name) for name in probe.keys - {"username"})
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the labels; the worker is the file's name, or `username` or `annotations[].user` in old exports."""
     rows = Rows({"item": wanted.item_column or "id", "worker": "file name", "label": "*"})
-    for name, record in records(seen):
+    for name, record in probe.named_records():
         item = record.get(wanted.item_column) if wanted.item_column else record.get("id", record.get("doc_id"))
         rows.add_text(item, record.get("text", record.get("data")))
         if isinstance(record.get("annotations"), list):
@@ -41,7 +41,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
             continue
         worker = record.get("username")
         if worker is None:
-            worker = _user_of(seen, name, wanted)
+            worker = _user_of(probe, name, wanted)
         answers: dict[str, list[Any]] = {}
         for field in ANSWERS:
             if field in record:
@@ -59,9 +59,9 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _user_of(seen: Look, name: str, wanted: ReadOptions) -> str:
+def _user_of(probe: Probe, name: str, wanted: ReadOptions) -> str:
     user = PurePosixPath(name).name.removesuffix(".gz").rsplit(".", 1)[0]
-    if wanted.worker_from_filename or (seen.kind in {"zip", "folder"} and user.lower() != "all"):
+    if wanted.worker_from_filename or (probe.archived and user.lower() != "all"):
         return user
     raise DataError(
         f"{shown_file(name)} does not say who gave which label: doccano writes each user's labels to a file of their own only "

@@ -9,9 +9,8 @@ from typing import Any
 from crowdassay.errors import DataError
 from crowdassay.labels.formats.forms import is_survey
 from crowdassay.labels.formats.matrices import is_map
-from crowdassay.labels.kinds import kind_of
-from crowdassay.labels.look import Look
-from crowdassay.labels.raw import opened
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.raw import kind_of, opened
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import mapping, shown, shown_file
 
@@ -20,11 +19,11 @@ START = 1 << 12  # bytes of other files that are looked at
 SPANS = "it marks parts of texts or pictures, which are no classes"
 
 
-def refuse_foreign(seen: Look) -> None:
+def refuse_foreign(probe: Probe) -> None:
     """Raise `DataError` if a file is one that a known tool writes and that we do not read."""
-    tool = _table(seen) if seen.header else _records(seen)
+    tool = _table(probe) if probe.header else _records(probe)
     if tool is not None:
-        raise DataError(f"{shown_file(seen.path.name)} is {tool[0]}; {tool[1]}.")
+        raise DataError(f"{probe.shown} is {tool[0]}; {tool[1]}.")
 
 
 def refuse_other(path: Path) -> None:
@@ -33,17 +32,17 @@ def refuse_other(path: Path) -> None:
         raise DataError(f"{shown_file(path.name)} is {tool[0]}; {tool[1]}.")
 
 
-def _records(seen: Look) -> tuple[str, str] | None:
-    keys = seen.keys
+def _records(probe: Probe) -> tuple[str, str] | None:
+    keys = probe.keys
     if {"images", "annotations", "categories"} <= keys:
         return "a COCO file", f"{SPANS}. Give {TABLE}"
     if {"categories", "items", "info"} <= keys or {"version", "tags", "shapes", "tracks"} <= keys:
         return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"
     if {"%TYPES", "%FEATURE_STRUCTURES"} & keys or {"%VIEWS"} & keys:
         return "an export of INCEpTION (UIMA CAS)", f"{SPANS}. For document labels, write {TABLE}"
-    if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(seen)):
+    if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(probe)):
         return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {TABLE}"
-    return _unnamed(seen.first)
+    return _unnamed(probe.first)
 
 
 def _unnamed(first: Any) -> tuple[str, str] | None:
@@ -91,18 +90,18 @@ def _lists_labels(record: dict[str, Any]) -> str | None:
     return None
 
 
-def _holds_responses(seen: Look) -> bool:
-    responses = mapping(seen.first).get("responses")
+def _holds_responses(probe: Probe) -> bool:
+    responses = mapping(probe.first).get("responses")
     return isinstance(responses, list) and bool(responses) and "responseId" in mapping(responses[0])
 
 
-def _table(seen: Look) -> tuple[str, str] | None:
-    if is_survey(seen):
+def _table(probe: Probe) -> tuple[str, str] | None:
+    if is_survey(probe):
         return (
             "a survey of Qualtrics, with a row per person and a column per question",
             "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
         )
-    if seen.header and seen.header[0].startswith("#FORMAT=WebAnno"):
+    if probe.header and probe.header[0].startswith("#FORMAT=WebAnno"):
         return "a WebAnno TSV of INCEpTION or WebAnno", f"{SPANS}. For document labels, write {TABLE}"
     return None
 

@@ -10,9 +10,9 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.matrices import ROWS_LOOKED_AT, Wide, as_import, cells_of, is_nothing
 from crowdassay.labels.formats.record import Import
-from crowdassay.labels.look import Look
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import listed, shown_file
+from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
 PERSON = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
@@ -25,34 +25,34 @@ ABOUT = frozenset({
 })  # fmt: skip
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether every row is another person's, and all other columns are answered in the same few words."""
-    if seen.kind != "delimited" or len(seen.header) < 3 or any(ROLES[role].best(seen.header) for role in ("item", "label")):
+    if probe.kind != "delimited" or len(probe.header) < 3 or any(ROLES[role].best(probe.header) for role in ("item", "label")):
         return False
-    if is_survey(seen):
+    if is_survey(probe):
         return False
-    rows = cells_of(seen, limit=ROWS_LOOKED_AT)
-    if len(rows) < 3 or any(len(row) != len(seen.header) for row in rows):
+    rows = cells_of(probe, limit=ROWS_LOOKED_AT)
+    if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows):
         return False
-    person = _person(seen.header)
-    if person is None and seen.header[0] != GOOGLE:
+    person = _person(probe.header)
+    if person is None and probe.header[0] != GOOGLE:
         return False
     if person is not None and len({row[person] for row in rows[1:]}) < len(rows) - 1:
         return False
-    asked = _asked(seen.header, person)
+    asked = _asked(probe.header, person)
     columns = [[row[n].strip() for row in rows[1:]] for n in asked]
     given = [cell for column in columns for cell in column if not is_nothing(cell)]
     return len(asked) > 1 and len(set(given)) <= len(given) / 2 and len(_alike(columns)) == 1
 
 
-def is_survey(seen: Look) -> bool:
+def is_survey(probe: Probe) -> bool:
     """Tell whether Qualtrics wrote it, whose surveys ask all sorts of things: only the user knows which columns are items."""
-    return seen.has("ResponseId", "StartDate") or seen.has("Response ID", "Start Date")
+    return probe.has("ResponseId", "StartDate") or probe.has("Response ID", "Start Date")
 
 
-def read(seen: Look, wanted: ReadOptions) -> Import:
+def read(probe: Probe, wanted: ReadOptions) -> Import:
     """Read an answer from each cell of the columns that are items."""
-    rows, source = cells_of(seen), shown_file(seen.path.name)
+    rows, source = cells_of(probe), probe.shown
     header, body = [name.strip() for name in rows[0]], _responses(rows[1:])
     if not body:
         raise DataError(f"No labels found: {source} holds a header only.")
@@ -73,7 +73,7 @@ def read(seen: Look, wanted: ReadOptions) -> Import:
     if person is None:
         notes.append("No column names the person: workers are numbered by row, from 0.")
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
-    imported = as_import(Wide(workers, [header[n] for n in asked], [[row[n] for n in asked] for row in body]), seen, wanted)
+    imported = as_import(Wide(workers, [header[n] for n in asked], [[row[n] for n in asked] for row in body]), probe, wanted)
     columns = {
         "item": wanted.item_column or "column",
         "worker": "row" if person is None else header[person] or "name",

@@ -7,32 +7,32 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 SAMPLES = "samples"
 HEADERS = ("header.json", "_journal/start.json", "start.json")  # complete, broken off, and of the first versions
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether a log has an evaluation with samples, or an archive the parts of one."""
-    if seen.kind == "zip":
-        return any(name in seen.names for name in HEADERS) and bool(_sample_files(seen))
-    return seen.has("eval", "samples") and "task" in mapping(mapping(seen.first).get("eval"))
+    if probe.kind == "zip":
+        return any(name in probe.names for name in HEADERS) and bool(_sample_files(probe))
+    return probe.has("eval", "samples") and "task" in mapping(mapping(probe.first).get("eval"))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the scores: an item is a sample, a worker is a scorer."""
     rows = Rows({"item": "sample id", "worker": "scorer", "label": "*"})
     model, status, samples = "", "success", []
-    if seen.kind == "zip":
-        header = next(name for name in HEADERS if name in seen.names)
-        for _, record in records(replace(seen, names=[header])):
+    if probe.kind == "zip":
+        header = next(name for name in HEADERS if name in probe.names)
+        for record in replace(probe, names=[header]).records():
             model = str(mapping(record.get("eval")).get("model", ""))
             status = str(record.get("status", "success" if header == "start.json" else "started"))
-        samples = [record for _, record in records(replace(seen, names=_sample_files(seen)))]
+        samples = list(replace(probe, names=_sample_files(probe)).records())
     else:
-        for _, record in records(seen):
+        for record in probe.records():
             model = str(mapping(record.get("eval")).get("model", ""))
             status = str(record.get("status", status))
             samples += objects(record.get("samples"))
@@ -41,7 +41,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     repeated = any(as_name(sample.get("epoch")) not in {None, "1"} for sample in samples)
     for sample in samples:
         item = str(sample.get("id"))
-        if not seen.alone and model:
+        if not probe.alone and model:
             item = f"{model} / {item}"
         if repeated:
             item += f" / epoch {sample.get('epoch')}"
@@ -59,8 +59,8 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _sample_files(seen: Look) -> list[str]:
-    return [name for name in seen.names if PurePosixPath(name).parts[0] == SAMPLES]
+def _sample_files(probe: Probe) -> list[str]:
+    return [name for name in probe.names if PurePosixPath(name).parts[0] == SAMPLES]
 
 
 def _answers(value: Any) -> dict[str, list[Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, mapping, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 # Labels that are nobody's judgement, and why they are left out.
@@ -14,16 +14,16 @@ OTHERS = {"AUTOSAVE": "drafts", "REVIEW": "reviews"}
 MODELS = frozenset({"PREDICTION", "INFERENCE"})
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether a record is an asset whose labels have a response in JSON."""
-    return any("jsonResponse" in label for label in _labels(mapping(seen.first)))
+    return any("jsonResponse" in label for label in _labels(mapping(probe.first)))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the categories of every job; a label that its author replaced is left out."""
     field = wanted.item_column or "id"
     rows = Rows({"item": field, "worker": "labels.author", "label": "*"})
-    for _, asset in records(seen):
+    for asset in probe.records():
         rows.add_text(asset.get(field), asset.get("content"))
         for label in _labels(asset):
             kind, answers = label.get("labelType"), _answers(mapping(parsed(label.get("jsonResponse"))))

@@ -10,7 +10,7 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, as_name, choose_question, file_stem, mapping, objects
 from crowdassay.labels.formats.table import each_row, read_columns
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.read_options import ReadOptions
 
@@ -27,24 +27,24 @@ SHOWN_DATA = ("text", "image", "url", "audio", "video")  # data that people see
 OWN = frozenset({*MIN_COLUMNS, "id", "created_at", "updated_at", "agreement", "history"})
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether tasks hold annotations, or rows Label Studio's own columns."""
-    if seen.has(*MIN_COLUMNS):
+    if probe.has(*MIN_COLUMNS):
         return True
-    if not isinstance(seen.first, dict) or not all(name.endswith(".json") for name in seen.names):
+    if not isinstance(probe.first, dict) or not all(name.endswith(".json") for name in probe.names):
         return False
-    first = next(_tasks(seen.first), {})
+    first = next(_tasks(probe.first), {})
     tasks = "data" in first and any(isinstance(first.get(name), list) for name in ("annotations", "completions"))
-    return tasks or (seen.has("result", "completed_by") and isinstance(seen.first.get("task"), dict))
+    return tasks or (probe.has("result", "completed_by") and isinstance(probe.first.get("task"), dict))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the answers to all control tags; skipped annotations and drafts are left out."""
-    if seen.has(*MIN_COLUMNS):
-        return _read_small(seen, wanted)
+    if probe.has(*MIN_COLUMNS):
+        return _read_small(probe, wanted)
     by_file = wanted.worker_from_filename  # everybody is number 1 where each has a Label Studio of their own
     rows = Rows({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
-    for name, record in ((name, task) for name, outer in records(seen) for task in _tasks(outer)):
+    for name, record in ((name, task) for name, outer in probe.named_records() for task in _tasks(outer)):
         task, annotations = record, record.get("annotations", record.get("completions"))
         if annotations is None and isinstance(record.get("task"), dict):  # one annotation per file, its task inside
             task, annotations = record["task"], [record]
@@ -126,24 +126,24 @@ def _item(task: dict[str, Any], field: str | None) -> Any:
     return next(iter(data.values())) if len(data) == 1 else data or None
 
 
-def _read_small(seen: Look, wanted: ReadOptions) -> Rows:
+def _read_small(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read JSON_MIN, CSV or TSV, which have a record for each annotation."""
     if wanted.predictions:
         raise DataError("CSV and JSON_MIN exports of Label Studio hold no predictions; export JSON for --predictions.")
-    item, source = wanted.item_column or "id", seen.path.name
+    item, source = wanted.item_column or "id", probe.path.name
     by_file = wanted.worker_from_filename
     rows = Rows({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
     tasks: list[dict[str, Any]]
-    if seen.kind == "delimited":
-        keys = seen.header
+    if probe.kind == "delimited":
+        keys = probe.header
         if item not in keys:
             raise ColumnError(
                 f"There is no column {shown(item)} for the item in {shown_file(source)}; name one with --item-column."
             )
         names = [name for name in keys if name not in OWN - {"created_at", "lead_time", "id"}]
-        tasks = list(each_row(read_columns(seen, [item, "annotator", *names], [item, "annotator"], rows)))
+        tasks = list(each_row(read_columns(probe, [item, "annotator", *names], [item, "annotator"], rows)))
     else:
-        tasks = [record for _, record in records(seen)]
+        tasks = list(probe.records())
         keys = list(dict.fromkeys(key for record in tasks for key in record))
     tags = [name for name in keys if name not in OWN and name != item and not name.startswith("_data_")]
     if wanted.question is not None:

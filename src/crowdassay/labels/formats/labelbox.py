@@ -9,28 +9,28 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
 from crowdassay.labels.formats.table import each_row, read_columns
-from crowdassay.labels.look import Look, records
-from crowdassay.labels.values import shown, shown_file
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import shown
 from crowdassay.read_options import ReadOptions
 
 FIRST = ("Labeled Data", "Created By", "Label")  # what every record of v1 has
 ITEM = ("DataRow ID", "Labeled Data")  # the oldest have no ids of data rows
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether a record is a data row with projects, or has the fields of v1."""
-    if seen.has(*FIRST):
+    if probe.has(*FIRST):
         return True
-    return seen.has("data_row", "projects") and isinstance(mapping(seen.first).get("projects"), dict)
+    return probe.has("data_row", "projects") and isinstance(mapping(probe.first).get("projects"), dict)
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the answers to all classifications; skipped labels are left out."""
-    if seen.has(*FIRST):
-        return _read_first(seen, wanted)
+    if probe.has(*FIRST):
+        return _read_first(probe, wanted)
     field = (wanted.item_column or "id").removeprefix("data_row.")
     rows, projects = Rows({"item": f"data_row.{field}", "worker": "label_details.created_by", "label": "*"}), set()
-    for _, record in records(seen):
+    for record in probe.records():
         row = mapping(record.get("data_row"))
         item = row.get(field)
         rows.add_text(item, row.get("row_data"))
@@ -47,7 +47,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
                 rows.add(item, details.get("created_by"), answers, **times)
     if rows.judgements and not rows.has_workers():
         raise DataError(
-            f"{shown_file(seen.path.name)} does not say who gave which label: no label has label_details; export it with label "
+            f"{probe.shown} does not say who gave which label: no label has label_details; export it with label "
             "details (label_details=True)."
         )
     if len(projects) > 1:
@@ -55,10 +55,10 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _read_first(seen: Look, wanted: ReadOptions) -> Rows:
-    field = wanted.item_column or next(name for name in ITEM if name in seen.keys)
+def _read_first(probe: Probe, wanted: ReadOptions) -> Rows:
+    field = wanted.item_column or next(name for name in ITEM if name in probe.keys)
     rows = Rows({"item": field, "worker": "Created By", "label": "*"})
-    for record in _first_records(seen, field, rows):
+    for record in _first_records(probe, field, rows):
         label = parsed(record.get("Label"))
         if record.get("Skipped") in {True, "true", "True"} or label in ("Skip", "Skipped"):
             rows.drop("skipped")
@@ -76,15 +76,15 @@ def _read_first(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _first_records(seen: Look, field: str, rows: Rows) -> Iterator[dict[str, Any]]:
-    if seen.kind != "delimited":
-        yield from (record for _, record in records(seen))
+def _first_records(probe: Probe, field: str, rows: Rows) -> Iterator[dict[str, Any]]:
+    if probe.kind != "delimited":
+        yield from (record for record in probe.records())
         return
     needed = (field, "Created By", "Label")
-    more = [name for name in ("Created At", "Seconds to Label", "Skipped") if name in seen.header]
-    if missing := [name for name in needed if name not in seen.header]:
-        raise ColumnError(f"There is no column {shown(missing[0])} in {shown_file(seen.path.name)}.")
-    yield from each_row(read_columns(seen, [*needed, *more], needed, rows))
+    more = [name for name in ("Created At", "Seconds to Label", "Skipped") if name in probe.header]
+    if missing := [name for name in needed if name not in probe.header]:
+        raise ColumnError(f"There is no column {shown(missing[0])} in {probe.shown}.")
+    yield from each_row(read_columns(probe, [*needed, *more], needed, rows))
 
 
 def _answers(classifications: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from crowdassay.labels.formats.record import Rows, as_name, mapping, objects
 from crowdassay.labels.formats.table import each_row, read_columns
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import counted
 from crowdassay.read_options import ReadOptions
 
@@ -26,28 +26,28 @@ TEXTS = frozenset({"CORRECTION", "TEXT"})  # kinds of score that hold an answer,
 PEOPLE = "ANNOTATION"
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether records are scores of traces."""
-    names = _names(seen)
+    names = _names(probe)
     return names.issuperset(NEEDED) and any(name in names for name in FIELDS["trace"])
 
 
-def _names(seen: Look) -> set[str]:
+def _names(probe: Probe) -> set[str]:
     """Return the names in a score, also where the interface gives scores in pages."""
-    page = objects(mapping(seen.first).get("data"))
-    return set(page[0]) if page and "name" not in seen.keys else seen.keys
+    page = objects(mapping(probe.first).get("data"))
+    return set(page[0]) if page and "name" not in probe.keys else probe.keys
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read scores: an item is a trace, observation or session; a worker is who scored it; a question is a score's name."""
     rows = Rows({"item": wanted.item_column or "traceId", "worker": "authorUserId or source", "label": "*"})
     scores: Iterable[dict[str, Any]]
-    if seen.kind == "delimited":
-        known = [name for names in FIELDS.values() for name in names if name in seen.header]
-        chosen = [wanted.item_column] if wanted.item_column in seen.header else []
-        scores = each_row(read_columns(seen, [*NEEDED, *known, *chosen], NEEDED, rows))
+    if probe.kind == "delimited":
+        known = [name for names in FIELDS.values() for name in names if name in probe.header]
+        chosen = [wanted.item_column] if wanted.item_column in probe.header else []
+        scores = each_row(read_columns(probe, [*NEEDED, *known, *chosen], NEEDED, rows))
     else:
-        scores = (one for _, record in records(seen) for one in (objects(record.get("data")) or [record]))
+        scores = (one for record in probe.records() for one in (objects(record.get("data")) or [record]))
     unnamed = 0
     for record in scores:
         if str(_first(record, "kind")).upper() in TEXTS:

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.columns import check_given
-from crowdassay.labels.delimited import LONGEST_FIELD
-from crowdassay.labels.delimited import SAMPLE as BEGINNING
+from crowdassay.labels.delimited import LONGEST_FIELD, SAMPLE_BYTES
 from crowdassay.labels.formats.record import Import, as_name, text_column
-from crowdassay.labels.look import DECODER, Look, values
+from crowdassay.labels.jsontext import EXACT_DECODER
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES
-from crowdassay.labels.values import listed, number_key, number_of, shown, shown_file
+from crowdassay.labels.values import listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
 
 ABSTAIN = "-1"
@@ -38,68 +38,65 @@ ROWS_LOOKED_AT = 200  # rows that are looked at
 LONG_ENOUGH = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 
 
-def recognise_wide(seen: Look) -> bool:
+def recognise_wide(probe: Probe) -> bool:
     """Tell whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
-    if seen.kind != "delimited" or len(seen.header) < 2:
+    if probe.kind != "delimited" or len(probe.header) < 2:
         return False
-    if all(any(ROLES[role].is_named(name) for name in seen.header) for role in ITEM_WORKER_LABEL):
+    if all(any(ROLES[role].is_named(name) for name in probe.header) for role in ITEM_WORKER_LABEL):
         return False
-    if sum(bool(NUMBERED.fullmatch(name)) for name in seen.header) > 1:
+    if sum(bool(NUMBERED.fullmatch(name)) for name in probe.header) > 1:
         return True
-    rows = cells_of(seen, limit=ROWS_LOOKED_AT)
+    rows = cells_of(probe, limit=ROWS_LOOKED_AT)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
-    if not any(ROLES[role].is_named(name) for name in seen.header for role in (*ITEM_WORKER_LABEL, "truth", *BESIDE)):
-        indexed = len(seen.header) > 2 and seen.header[0].lower() in {"", "unnamed: 0"}
+    if not any(ROLES[role].is_named(name) for name in probe.header for role in (*ITEM_WORKER_LABEL, "truth", *BESIDE)):
+        indexed = len(probe.header) > 2 and probe.header[0].lower() in {"", "unnamed: 0"}
         if indexed and all(is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
             return True
     return _is_headless(rows)
 
 
-def recognise_triples(seen: Look) -> bool:
+def recognise_triples(probe: Probe) -> bool:
     """Tell whether JSON is a list of lists of three."""
-    return (
-        isinstance(seen.first, list) and len(seen.first) == 3 and not any(isinstance(part, list | dict) for part in seen.first)
-    )
+    first = probe.first
+    return isinstance(first, list) and len(first) == 3 and not any(isinstance(part, list | dict) for part in first)
 
 
-def read_matrix(seen: Look, wanted: ReadOptions) -> Import:
+def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:
     """Read a matrix of items by workers; empty cells and NaN are no label, and of -1 the user must say what it is."""
-    return as_import(_array(seen) if seen.kind == "array" else _wide(seen, wanted), seen, wanted)
+    return as_import(_array(probe) if probe.kind == "array" else _wide(probe, wanted), probe, wanted)
 
 
-def as_import(wide: Wide, seen: Look, wanted: ReadOptions) -> Import:
+def as_import(wide: Wide, probe: Probe, wanted: ReadOptions) -> Import:
     """Turn a table with a row for each item and a column for each worker into judgements."""
-    cells = text_column((cell for row in wide.rows for cell in row), seen.path.name) if wide.cells is None else wide.cells
+    cells = text_column((cell for row in wide.rows for cell in row), probe.path.name) if wide.cells is None else wide.cells
     present = pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), pa.array(sorted(NO_LABEL))))
     row, column = np.divmod(np.flatnonzero(present.to_numpy(zero_copy_only=False)), len(wide.workers))
     label = cells.filter(present)
     unique = pc.unique(label)
     plain = pa.array([number_key(text.strip()) or text for text in unique.to_pylist()], pa.string())
     label = plain.take(pc.index_in(label, value_set=unique))  # 1.0 and 1.000e+00, as pandas and NumPy write, are 1
-    check_abstentions(label, wanted, shown_file(seen.path.name))
+    check_abstentions(label, wanted, probe.shown)
     if wanted.missing:  # no judgement at all, like an empty cell
         none = pa.array([number_key(text) or text for text in wanted.missing], label.type)
         given = pc.invert(pc.is_in(label, value_set=none))
         kept = given.to_numpy(zero_copy_only=False)
         label, row, column = label.filter(given), row[kept], column[kept]
-    source = seen.path.name
+    source = probe.path.name
     item = pa.array(row).cast(pa.string()) if wide.items is None else text_column(wide.items, source).take(pa.array(row))
     notes = [*wide.notes, *(["Items are numbered by row, from 0."] if wide.items is None else [])]
     columns = {"item": wide.item_name, "worker": "column", "label": "cell"}
     return Import(item, text_column(wide.workers, source).take(pa.array(column)), label, columns, notes=tuple(notes))
 
 
-def read_triples(seen: Look, wanted: ReadOptions) -> Import:
+def read_triples(probe: Probe, wanted: ReadOptions) -> Import:
     """Read nltk's triples, coder, item and label in this order, from JSON or lines without a header."""
-    triples = _lists(seen) if seen.kind == "records" else cells_of(seen)
+    triples = _lists(probe) if probe.kind == "records" else cells_of(probe)
     for number, triple in enumerate(triples, 1):
         if len(triple) != 3:
-            raise DataError(
-                f"Row {number} of {shown_file(seen.path.name)} has {len(triple)} values; each needs coder, item and label."
-            )
-    worker, item, label = (text_column(map(as_name, part), seen.path.name) for part in zip(*triples, strict=True))
-    check_abstentions(label, wanted, shown_file(seen.path.name))
+            raise DataError(f"Row {number} of {probe.shown} has {len(triple)} values; each needs coder, item and label.")
+    worker, item, label = (text_column(map(as_name, part), probe.path.name) for part in zip(*triples, strict=True))
+    check_abstentions(label, wanted, probe.shown)
     note = "Each row was taken as coder, item and label, the order that nltk uses."
     return Import(item, worker, label, {"item": "second", "worker": "first", "label": "third"}, notes=(note,))
 
@@ -126,27 +123,27 @@ def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, so
         )
 
 
-def _array(seen: Look) -> Wide:
+def _array(probe: Probe) -> Wide:
     try:
-        matrix = np.load(seen.path, allow_pickle=False)
+        matrix = np.load(probe.path, allow_pickle=False)
     except (ValueError, OSError, EOFError):
-        raise DataError(f"{shown_file(seen.path.name)} is not a complete array of numbers; save it with numpy.save.") from None
+        raise DataError(f"{probe.shown} is not a complete array of numbers; save it with numpy.save.") from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
-        raise DataError(f"{shown_file(seen.path.name)} must hold a matrix of numbers, items by workers.")
+        raise DataError(f"{probe.shown} must hold a matrix of numbers, items by workers.")
     return Wide(None, [str(n) for n in range(matrix.shape[1])], [], cells=pa.array(matrix.ravel()).cast(pa.string()))
 
 
-def _wide(seen: Look, wanted: ReadOptions) -> Wide:
-    rows, source = cells_of(seen), shown_file(seen.path.name)
+def _wide(probe: Probe, wanted: ReadOptions) -> Wide:
+    rows, source = cells_of(probe), probe.shown
     first, width = [cell.strip() for cell in rows[0]], max(len(row) for row in rows)
     numbers = [str(n) for n in range(width)]
     named = bool(wanted.worker_columns or wanted.item_column)
-    if first == numbers and not (named or wanted.no_header or seen.kind == "records"):
+    if first == numbers and not (named or wanted.no_header or probe.kind == "records"):
         raise DataError(
             f"The first line of {source} ({', '.join(numbers)}) may be a header or the labels of the first item; say "
             "--no-header, name the columns, keep the index column, or save the matrix with numpy.save."
         )
-    named = named or seen.kind == "records"
+    named = named or probe.kind == "records"
     headed = not wanted.no_header and (named or not (_are_labels(first, rows[1:]) or _is_headless(rows)))
     header, body = (first, rows[1:]) if headed else (numbers, rows)
     for number, row in enumerate(body, 1 + headed):
@@ -239,26 +236,26 @@ def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
     return any(len(own) > 1 and not any(own & held[m] for m in range(width) if m != n) for n, own in enumerate(held))
 
 
-def _lists(seen: Look) -> list[Sequence[Any]]:
-    lists = list(values(seen))
+def _lists(probe: Probe) -> list[Sequence[Any]]:
+    lists = list(probe.values())
     if not lists or not all(isinstance(value, list) for value in lists):
-        raise DataError(f"{shown_file(seen.path.name)} must hold a list of lists [coder, item, label].")
+        raise DataError(f"{probe.shown} must hold a list of lists [coder, item, label].")
     return lists
 
 
-def cells_of(seen: Look, limit: int | None = None) -> list[list[str]]:
+def cells_of(probe: Probe, limit: int | None = None) -> list[list[str]]:
     """Read every row of delimited text; without a separator, white space separates. JSON becomes a header and rows."""
-    if seen.kind == "records":
-        return _cells_of_records(seen)
-    raw = b"".join(seen.start.splitlines(keepends=True)[:limit][: -1 if len(seen.start) >= BEGINNING else None])
+    if probe.kind == "records":
+        return _cells_of_records(probe)
+    raw = b"".join(probe.start.splitlines(keepends=True)[:limit][: -1 if len(probe.start) >= SAMPLE_BYTES else None])
     if limit is None:
-        with seen.opened() as stream:
+        with probe.opened() as stream:
             raw = stream.read()
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         if limit is None:
-            refuse_bad_bytes(seen.path, raw)
+            refuse_bad_bytes(probe.path, raw)
         return []
     first = text.lstrip("\r\n").split("\n", 1)[0]
     separator = max((",", ";", "\t", "|"), key=first.count)
@@ -266,21 +263,21 @@ def cells_of(seen: Look, limit: int | None = None) -> list[list[str]]:
         return [line.split() for line in text.splitlines() if line.strip()]
     csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
     try:
-        spaced = seen.dialect is not None and seen.dialect.spaced
+        spaced = probe.dialect is not None and probe.dialect.spaced
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
         return [row for row in reader if row]
     except csv.Error:
-        raise DataError(f"{shown_file(seen.path.name)} is not a table of separated values; export it again.") from None
+        raise DataError(f"{probe.shown} is not a table of separated values; export it again.") from None
 
 
-def _cells_of_records(seen: Look) -> list[list[str]]:
+def _cells_of_records(probe: Probe) -> list[list[str]]:
     """Lay out objects as a table, each a row: those of a list, or those that an object holds, with their names first."""
-    with seen.opened() as stream:
+    with probe.opened() as stream:
         raw = stream.read()
     try:
-        whole = DECODER.decode(raw.decode("utf-8-sig").strip())
+        whole = EXACT_DECODER.decode(raw.decode("utf-8-sig").strip())
     except UnicodeDecodeError:
-        refuse_bad_bytes(seen.path, raw)
+        refuse_bad_bytes(probe.path, raw)
     except (ValueError, RecursionError):  # a record on each line
         whole = None
     if is_map(whole):
@@ -288,10 +285,10 @@ def _cells_of_records(seen: Look) -> list[list[str]]:
             whole = {row: {name: column.get(row) for name, column in whole.items()} for row in next(iter(whole.values()))}
         named = [{"": name, **row} for name, row in whole.items()]
     else:
-        named = [value for value in values(seen) if isinstance(value, dict)]
+        named = [value for value in probe.values() if isinstance(value, dict)]
     names = list(dict.fromkeys(name for row in named for name in row))
     if not names:
-        raise DataError(f"No labels found: {shown_file(seen.path.name)} holds no objects with names and labels.")
+        raise DataError(f"No labels found: {probe.shown} holds no objects with names and labels.")
     return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
 
 

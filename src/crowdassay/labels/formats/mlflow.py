@@ -7,7 +7,7 @@ from typing import Any
 
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 VERSION = re.compile(r"/v\d+$")
@@ -15,15 +15,15 @@ VALUES = {"/score": "/justification", "/value": "/rationale"}  # of MLflow 2 and
 IDS = ("request_id", "trace_id", "client_request_id", "id")
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether rows have scores as MLflow names them, or assessments with a source."""
-    return any(_metric(name, seen.keys) for name in seen.keys) or bool(_assessments(mapping(seen.first)))
+    return any(_metric(name, probe.keys) for name in probe.keys) or bool(_assessments(mapping(probe.first)))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read scores: an item is a row or trace; a worker is a metric, or the source of an assessment."""
     rows = Rows({"item": wanted.item_column or "row", "worker": "metric", "label": "score"})
-    for number, (_, record) in enumerate(records(seen)):
+    for number, record in enumerate(probe.records()):
         name = wanted.item_column or next((key for key in IDS if record.get(key) is not None), None)
         item = record.get(name) if name else mapping(record.get("info")).get("trace_id", str(number))
         assessments = _assessments(record)

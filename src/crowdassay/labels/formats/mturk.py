@@ -12,8 +12,8 @@ from crowdassay.labels.formats import mturk_api
 from crowdassay.labels.formats.answers import answers_in, parsed
 from crowdassay.labels.formats.record import Rows
 from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
-from crowdassay.labels.look import Look
-from crowdassay.labels.values import listed, shown_file
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
 INPUT, ANSWER, JSON = "Input.", "Answer.", "taskAnswers"
@@ -36,29 +36,27 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 ZONES = {"PST": "-08:00", "PDT": "-07:00"}  # whatever else it writes is UTC
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether the header has HITs, workers and answers."""
-    named = {name.lower() for name in seen.header}  # the command line tools wrote them in lower case
-    batch = {"hitid", "workerid"} <= named and any(name.startswith(ANSWER) for name in seen.header)
-    return batch or mturk_api.recognise(seen)
+    named = {name.lower() for name in probe.header}  # the command line tools wrote them in lower case
+    batch = {"hitid", "workerid"} <= named and any(name.startswith(ANSWER) for name in probe.header)
+    return batch or mturk_api.recognise(probe)
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the answers to all questions; rejected assignments are left out."""
-    if mturk_api.recognise(seen):
-        return mturk_api.read(seen, wanted)
-    if seen.kind == "records":
-        raise DataError(
-            f"{shown_file(seen.path.name)} holds no assignments of Mechanical Turk with HITId, WorkerId and Answer."
-        )
-    answer_names = [name for name in seen.header if name.startswith(ANSWER)]
-    input_names = [name for name in seen.header if name.startswith(INPUT)]
-    named = {name.lower(): name for name in reversed(seen.header)}
+    if mturk_api.recognise(probe):
+        return mturk_api.read(probe, wanted)
+    if probe.kind == "records":
+        raise DataError(f"{probe.shown} holds no assignments of Mechanical Turk with HITId, WorkerId and Answer.")
+    answer_names = [name for name in probe.header if name.startswith(ANSWER)]
+    input_names = [name for name in probe.header if name.startswith(INPUT)]
+    named = {name.lower(): name for name in reversed(probe.header)}
     hit, who = named["hitid"], named["workerid"]
     # A wanted item may be the stem of numbered inputs, which is no column.
     stem = None if wanted.item_column is None else wanted.item_column.removeprefix(INPUT)
     numbered = _numbered(name.removeprefix(INPUT) for name in input_names)
-    one_item = None if stem in numbered else item_column(seen, wanted.item_column, INPUT, hit)
+    one_item = None if stem in numbered else item_column(probe, wanted.item_column, INPUT, hit)
     extra = {known: named[name] for known, names in MORE.items() for name in names if name in named}
     rows = Rows({"item": one_item or hit, "worker": who, "label": f"{ANSWER}*"})
     answer_names = _asked(answer_names, wanted.question)
@@ -67,7 +65,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
         name for name in input_names if name.removeprefix(INPUT) in parts and (one_item is None or wanted.item_column is None)
     ]
     names = list(dict.fromkeys([hit, who, *extra.values(), *([one_item] if one_item else []), *several, *answer_names]))
-    columns = read_columns(seen, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
+    columns = read_columns(probe, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
     rows_read = list(each_row(columns))
     if wanted.item_column is None and one_item not in {None, hit} and _is_shared(rows_read, str(one_item), hit, who):
         rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
@@ -80,7 +78,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     unpivoted: dict[str, tuple[str, dict[str, str]]] = {}
     questions = {question for answers in flat for question in answers}
     if stem in numbered or (wanted.item_column is None and (wanted.question or "").removeprefix(ANSWER) not in questions):
-        stem, unpivoted = _unpivot(numbered, _numbered(questions), stem, seen)
+        stem, unpivoted = _unpivot(numbered, _numbered(questions), stem, probe)
     for row, answers in zip(rows_read, flat, strict=True):
         known = {name: row[column] for name, column in extra.items()}
         facts = {"time": _time(known.get("time")), "duration": known.get("duration")}
@@ -203,7 +201,7 @@ def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def _unpivot(
-    inputs: Mapping[str, Mapping[str, str]], answers: Mapping[str, Mapping[str, str]], wanted: str | None, seen: Look
+    inputs: Mapping[str, Mapping[str, str]], answers: Mapping[str, Mapping[str, str]], wanted: str | None, probe: Probe
 ) -> tuple[str | None, dict[str, tuple[str, dict[str, str]]]]:
     """Find inputs ``x1, x2...`` whose numbers are those of answers ``q1, q2...``: several items in one HIT.
 
@@ -218,7 +216,7 @@ def _unpivot(
     stems = [stem for stem, columns in inputs.items() if columns.keys() in numbers and wanted in {None, stem}]
     if len(stems) > 1:
         raise ParameterError(
-            f"The inputs and answers in {shown_file(seen.path.name)} are numbered. If a HIT asks about one item, say "
+            f"The inputs and answers in {probe.shown} are numbered. If a HIT asks about one item, say "
             f"--item-column HITId; if it asks about several, name what tells them with --item-column: {listed(stems)}."
         )
     if not stems:

@@ -10,7 +10,7 @@ from typing import Any
 from crowdassay.labels.formats.answers import answers_in, parsed
 from crowdassay.labels.formats.record import Rows, mapping, objects
 from crowdassay.labels.formats.table import each_row, read_columns
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 HIT, WORKER, ANSWER, STATUS, TIME = "HITId", "WorkerId", "Answer", "AssignmentStatus", "SubmitTime"
@@ -23,18 +23,18 @@ QUESTION = re.compile(r"<QuestionIdentifier>(.*?)</QuestionIdentifier>", re.DOTA
 GIVEN = re.compile(r"<(?:FreeText|SelectionIdentifier|OtherSelectionText)>(.*?)</", re.DOTALL)
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether rows or records are assignments with their answers in XML."""
-    if seen.kind == "delimited":
-        return {HIT, WORKER, ANSWER} <= set(seen.header) and XML.encode() in (seen.start or seen.data or b"")
-    first = next(iter(objects(mapping(seen.first).get(LIST))), mapping(seen.first))
+    if probe.kind == "delimited":
+        return {HIT, WORKER, ANSWER} <= set(probe.header) and XML.encode() in (probe.start or probe.data or b"")
+    first = next(iter(objects(mapping(probe.first).get(LIST))), mapping(probe.first))
     return {HIT, WORKER, ANSWER} <= first.keys() and XML in str(first[ANSWER])
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the answers to all questions; rejected assignments are left out."""
     rows = Rows({"item": wanted.item_column or HIT, "worker": WORKER, "label": f"{ANSWER}.*"})
-    for row in _assignments(seen, rows, rows.columns["item"]):
+    for row in _assignments(probe, rows, rows.columns["item"]):
         if str(row.get(STATUS)).strip().lower() == "rejected":
             rows.drop("rejected")
         else:
@@ -62,12 +62,12 @@ def answers_in_xml(text: str) -> dict[str, list[Any]]:
     return answers
 
 
-def _assignments(seen: Look, rows: Rows, item: str) -> Iterator[dict[str, Any]]:
-    if seen.kind == "delimited":
-        more = [name for name in (STATUS, TIME) if name in seen.header]
+def _assignments(probe: Probe, rows: Rows, item: str) -> Iterator[dict[str, Any]]:
+    if probe.kind == "delimited":
+        more = [name for name in (STATUS, TIME) if name in probe.header]
         yield from each_row(
-            read_columns(seen, list(dict.fromkeys([item, WORKER, ANSWER, *more])), [item, WORKER, ANSWER], rows)
+            read_columns(probe, list(dict.fromkeys([item, WORKER, ANSWER, *more])), [item, WORKER, ANSWER], rows)
         )
         return
-    for _, record in records(seen):
+    for record in probe.records():
         yield from objects(record[LIST]) if LIST in record else [record]

@@ -8,24 +8,24 @@ from typing import Any
 from crowdassay.errors import ColumnError
 from crowdassay.labels.formats.matrices import NUMBERED, is_map
 from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import listed, shown, shown_file
+from crowdassay.labels.values import listed, shown
 from crowdassay.read_options import ReadOptions
 
 KEY = "key"  # what tells items in an object of objects
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether the first object, or the first of an object of objects, holds judgements with their workers."""
-    return seen.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(seen.first)))
+    return probe.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(probe.first)))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read every judgement of every item."""
     told = wanted.format == "nested"
-    pairs = [pair for _, outer in records(seen) for pair in _within(outer)]
-    item = _item(pairs, wanted, seen)
+    pairs = [pair for outer in probe.records() for pair in _within(outer)]
+    item = _item(pairs, wanted, probe)
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (KEY,))
     rows = Rows({"item": item, "worker": where[0], "label": "*"})
     for key, record in pairs:
@@ -128,13 +128,11 @@ def _parts(value: Any) -> list[Any]:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else as_list(value)
 
 
-def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, seen: Look) -> str:
+def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, probe: Probe) -> str:
     keys = list(dict.fromkeys(key for _, record in pairs for key in record))
     if wanted.item_column is not None:
         if wanted.item_column not in keys and wanted.item_column != KEY:
-            raise ColumnError(
-                f"{shown_file(seen.path.name)} has no key {shown(wanted.item_column)} for the item, only {listed(keys)}."
-            )
+            raise ColumnError(f"{probe.shown} has no key {shown(wanted.item_column)} for the item, only {listed(keys)}.")
         return wanted.item_column
     if pairs and pairs[0][0] is not None:
         return KEY
@@ -143,9 +141,7 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
     ids = [key for key in every if key.lower().endswith("id")]
     if named := ids[:1] or ROLES["item"].best(every):
         return named[0]
-    raise ColumnError(
-        f"Nothing among the keys {listed(keys)} of {shown_file(seen.path.name)} tells items apart; name one with --item-column."
-    )
+    raise ColumnError(f"Nothing among the keys {listed(keys)} of {probe.shown} tells items apart; name one with --item-column.")
 
 
 def _told(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 SAMPLED, ERROR = "sampling", "error"
@@ -13,18 +13,18 @@ SAMPLED, ERROR = "sampling", "error"
 FIELDS = {"match": ("correct",), "pick_option": ("picked",), "metrics": None}
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether a log begins with the run's specification, or holds its events."""
-    first = mapping(seen.first)
-    return "eval_name" in mapping(first.get("spec")) or seen.has("run_id", "event_id", "sample_id", "type", "data")
+    first = mapping(probe.first)
+    return "eval_name" in mapping(first.get("spec")) or probe.has("run_id", "event_id", "sample_id", "type", "data")
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the verdicts: an item is a sample, a worker is the model that was evaluated."""
     rows = Rows({"item": "sample_id", "worker": "completion_fns", "label": "*"})
     model: Any = None
     asked, judged, failed = set(), set(), set()
-    for _, record in records(seen):
+    for record in probe.records():
         spec = mapping(record.get("spec"))
         if spec:
             model = _models(spec)

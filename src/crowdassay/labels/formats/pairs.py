@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from crowdassay.errors import ColumnError
 from crowdassay.labels.formats.record import Rows
 from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
-from crowdassay.labels.look import Look
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
-from crowdassay.labels.values import listed, shown_file
+from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
 BETWEEN = r"[\s_\-.]*"
 IDS = frozenset({"", "id", "index", "unnamed: 0"})
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether numbered columns of workers stand beside columns of labels with the same numbers."""
-    return seen.kind == "delimited" and len(_pairs(seen.header)[0]) > 1
+    return probe.kind == "delimited" and len(_pairs(probe.header)[0]) > 1
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read a judgement from each pair of columns that is filled."""
-    workers, labels = _pairs(seen.header)
-    item = _item(seen, wanted)
+    workers, labels = _pairs(probe.header)
+    item = _item(probe, wanted)
     rows = Rows({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
     used = [item, *workers.values(), *(name for columns in labels.values() for name in columns.values())]
-    for row in each_row(read_columns(seen, list(dict.fromkeys(used)), [item], rows)):
+    for row in each_row(read_columns(probe, list(dict.fromkeys(used)), [item], rows)):
         for number, column in workers.items():
             given = {stem: columns[number] for stem, columns in labels.items()}
             answers = {stem: [row[name]] if is_filled(row[name]) else [] for stem, name in given.items()}
@@ -38,14 +38,12 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _item(seen: Look, wanted: ReadOptions) -> str:
-    named = [name for name in seen.header if ROLES["item"].is_named(name)]
-    named += [name for name in seen.header if name.lower() in IDS]
+def _item(probe: Probe, wanted: ReadOptions) -> str:
+    named = [name for name in probe.header if ROLES["item"].is_named(name)]
+    named += [name for name in probe.header if name.lower() in IDS]
     if not named and wanted.item_column is None:
-        raise ColumnError(
-            f"No item column found among {listed(seen.header)} in {shown_file(seen.path.name)}; name it with --item-column."
-        )
-    return item_column(seen, wanted.item_column, "", named[0] if named else "")
+        raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
+    return item_column(probe, wanted.item_column, "", named[0] if named else "")
 
 
 def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:

@@ -8,24 +8,23 @@ from typing import Any
 
 from crowdassay.errors import DataError
 from crowdassay.labels.formats.record import Rows, as_list, as_name, file_stem, mapping, objects
-from crowdassay.labels.look import Look, records
-from crowdassay.labels.values import shown_file
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 UNNAMED = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether a record has Prodigy's hashes and an answer."""
-    return seen.has("answer") and bool({"_task_hash", "_input_hash"} & seen.keys)
+    return probe.has("answer") and bool({"_task_hash", "_input_hash"} & probe.keys)
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the options chosen, or accept and reject in binary tasks; ignored tasks are left out."""
     rows, unnamed = Rows({"item": "_input_hash or _task_hash", "worker": "_annotator_id", "label": "*"}), set()
     if wanted.item_column is not None:
         rows.columns["item"] = wanted.item_column
-    for name, record in ((name, version) for name, outer in records(seen) for version in _versions(outer)):
+    for name, record in ((name, version) for name, outer in probe.named_records() for version in _versions(outer)):
         worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
         if wanted.worker_from_filename:
             worker = file_stem(name)
@@ -50,7 +49,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
             rows.add_text(item, record.get("text"))
     if not rows.has_workers() and not rows.dropped:
         raise DataError(
-            f"{shown_file(seen.path.name)} does not say who gave which answer: no record has _annotator_id or _session_id; "
+            f"{probe.shown} does not say who gave which answer: no record has _annotator_id or _session_id; "
             "annotate in named sessions (add ?session=name to the address) and export with db-out again, or, if every worker "
             "has a file, say --worker-from-filename."
         )

@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.labels.formats.record import Rows, as_name, mapping, objects
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 PASS, FAIL = "pass", "fail"
 ERROR = "2"  # the reason for failing that is none: the provider, or the evaluation, broke down
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether results hold a list of graded outputs."""
-    return any("success" in one and ("gradingResult" in one or "prompt" in one) for one in _results(seen.first)[:1])
+    return any("success" in one and ("gradingResult" in one or "prompt" in one) for one in _results(probe.first)[:1])
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read verdicts: an item is one output, a worker is an assertion that graded it; without assertions, the provider."""
     rows = Rows({"item": "provider, prompt and test", "worker": "assertion", "label": "pass"})
-    for _, record in records(seen):
+    for record in probe.records():
         tests: dict[str | None, int] = {}
         for result in _results(record):
             variables = as_name(result.get("vars"))

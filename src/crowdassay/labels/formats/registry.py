@@ -33,8 +33,8 @@ from crowdassay.labels.formats import (
 )
 from crowdassay.labels.formats.foreign import refuse_foreign
 from crowdassay.labels.formats.record import Import, Rows, file_stem
-from crowdassay.labels.look import Look
-from crowdassay.labels.values import no_such, shown_file
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import no_such
 from crowdassay.read_options import ReadOptions
 
 PLAIN = "plain"
@@ -51,7 +51,7 @@ class Format:
     ----------
     summary : str
     kinds : tuple of str
-        Kinds of file it comes in, as `Look.kind` says.
+        Kinds of file it comes in, as `Probe.kind` says.
     recognise : callable
         Tells by content whether a file is one; None if only the user can.
     read : callable
@@ -60,8 +60,8 @@ class Format:
 
     summary: str
     kinds: tuple[str, ...]
-    recognise: Callable[[Look], bool] | None
-    read: Callable[[Look, ReadOptions], Rows | Import]
+    recognise: Callable[[Probe], bool] | None
+    read: Callable[[Probe, ReadOptions], Rows | Import]
 
 
 JSON, TABLE, ARCHIVES = ("records",), ("delimited",), ("zip", "folder")
@@ -105,41 +105,39 @@ FORMATS = {
 ALIASES = {"cleanlab": "wide", "mace": "wide"}
 
 
-def recognise(seen: Look) -> str:
+def recognise(probe: Probe) -> str:
     """Return the name of the format, 'plain' if none is recognised; refuse what a known tool wrote that is not read."""
     for name, form in FORMATS.items():
-        if form.recognise is not None and seen.kind in form.kinds and form.recognise(seen):
+        if form.recognise is not None and probe.kind in form.kinds and form.recognise(probe):
             return name
-    refuse_foreign(seen)
+    refuse_foreign(probe)
     return PLAIN
 
 
-def read(name: str, seen: Look, wanted: ReadOptions) -> Rows | Import:
+def read(name: str, probe: Probe, wanted: ReadOptions) -> Rows | Import:
     """Read an export of the tool that is named."""
     form = FORMATS[name]
-    if seen.kind not in form.kinds:
-        raise DataError(f"{shown_file(seen.path.name)} cannot come from {name}; what can be read is {form.summary}.")
+    if probe.kind not in form.kinds:
+        raise DataError(f"{probe.shown} cannot come from {name}; what can be read is {form.summary}.")
     if wanted.predictions and name not in PREDICTING:
         raise ParameterError(f"What {name} exports holds no model predictions; leave out --predictions.")
-    if name in HEADED and seen.kind == "delimited" and form.recognise is not None and not form.recognise(seen):
-        raise DataError(f"{shown_file(seen.path.name)} lacks the columns of {name}; what can be read is {form.summary}.")
-    rows_read = form.read(seen, wanted)
+    if name in HEADED and probe.kind == "delimited" and form.recognise is not None and not form.recognise(probe):
+        raise DataError(f"{probe.shown} lacks the columns of {name}; what can be read is {form.summary}.")
+    rows_read = form.read(probe, wanted)
     if wanted.worker_from_filename:
-        _take_file_names(name, seen, rows_read)
+        _take_file_names(name, probe, rows_read)
     if wanted.item_column is not None and wanted.item_column not in rows_read.columns["item"]:
-        raise ParameterError(
-            f"In {shown_file(seen.path.name)} items are told by their {rows_read.columns['item']}; leave out --item-column."
-        )
+        raise ParameterError(f"In {probe.shown} items are told by their {rows_read.columns['item']}; leave out --item-column.")
     return rows_read
 
 
-def _take_file_names(name: str, seen: Look, rows: Rows | Import) -> None:
+def _take_file_names(name: str, probe: Probe, rows: Rows | Import) -> None:
     """Name the worker of every judgement after the file, whoever the export says it was."""
     if name in NAMED_BY_FILE:
         return
-    if not isinstance(rows, Rows) or seen.kind in {"zip", "folder"}:
+    if not isinstance(rows, Rows) or probe.archived:
         raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
-    worker = file_stem(seen.path.name)
+    worker = file_stem(probe.path.name)
     rows.judgements = [judgement._replace(worker=worker) for judgement in rows.judgements]
     rows.columns["worker"] = "file name"
 

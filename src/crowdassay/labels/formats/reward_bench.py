@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.labels.formats.record import Rows, as_list, as_name
-from crowdassay.labels.look import Look, records
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import counted
 from crowdassay.read_options import ReadOptions
 
@@ -15,17 +15,17 @@ HALF = "0.5"
 NAMES = ("model", "judge", "model_name")
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether there are verdicts on chosen and rejected answers by subset."""
-    return seen.has("results", "subset") and (bool({*SCORES, "text_chosen", "chosen"} & seen.keys))
+    return probe.has("results", "subset") and (bool({*SCORES, "text_chosen", "chosen"} & probe.keys))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read verdicts: an item is a pair, a worker is the judge, named in the file or else after it."""
     rows = Rows({"item": "id", "worker": "model", "label": "results"})
-    stem = seen.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    stem = probe.path.name.removesuffix(".gz").rsplit(".", 1)[0]
     halves = 0
-    for _, record in records(seen):
+    for record in probe.records():
         for number, pair in enumerate(_pairs(record)):
             item = pair.get("id")
             worker = next((pair[name] for name in NAMES if pair.get(name) is not None), stem)

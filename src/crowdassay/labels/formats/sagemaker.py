@@ -10,8 +10,7 @@ from typing import Any
 from crowdassay.errors import DataError
 from crowdassay.labels.formats.answers import answers_in, parsed
 from crowdassay.labels.formats.record import Rows, mapping, objects
-from crowdassay.labels.look import Look, records
-from crowdassay.labels.values import shown_file
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 FOLDER, ALL = "worker-response", "annotationsFromAllWorkers"
@@ -19,26 +18,26 @@ ITERATION = re.compile(r"iteration-\d+$")
 TIMED = re.compile(r"\d{4}-\d\d-\d\d[T_ ]")  # what the service names a response after
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether there are workers' responses, or a manifest."""
-    if seen.kind in {"zip", "folder"}:
-        return any(FOLDER in PurePosixPath(name).parts for name in seen.names) or bool(_responses(seen.first))
-    return _is_manifest(seen.first) or (seen.kind == "records" and bool(_responses(seen.first)))
+    if probe.archived:
+        return any(FOLDER in PurePosixPath(name).parts for name in probe.names) or bool(_responses(probe.first))
+    return _is_manifest(probe.first) or (probe.kind == "records" and bool(_responses(probe.first)))
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read what every worker answered; a manifest of consolidated labels is refused."""
-    archived = seen.kind in {"zip", "folder"}
+    archived = probe.archived
     if archived:
-        inside = [name for name in seen.names if FOLDER in PurePosixPath(name).parts]
-        seen = replace(seen, names=inside or seen.names)
-    by_folder = archived and _by_folder(seen.names)
-    where = "folder" if by_folder else "file name" if archived or _responses(seen.first) else "source-ref or source"
+        inside = [name for name in probe.names if FOLDER in PurePosixPath(name).parts]
+        probe = replace(probe, names=inside or probe.names)
+    by_folder = archived and _by_folder(probe.names)
+    where = "folder" if by_folder else "file name" if archived or _responses(probe.first) else "source-ref or source"
     label = "content.*" if where.startswith("source") else "answerContent.*"
     rows = Rows({"item": where if archived else wanted.item_column or where, "worker": "workerId", "label": label})
-    for name, record in records(seen):
+    for name, record in probe.named_records():
         place = PurePosixPath(name)
-        item = (place.parent.name or seen.path.name) if by_folder else place.stem
+        item = (place.parent.name or probe.path.name) if by_folder else place.stem
         for response in _responses(record):
             times = {"time": response.get("submissionTime"), "duration": response.get("timeSpentInSeconds")}
             rows.add(item, response.get("workerId"), answers_in(parsed(response.get("answerContent"))), **times)
@@ -50,7 +49,7 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
             rows.add(source, response.get("workerId"), answers_in(parsed(content)))
         if answers is None and _is_manifest(record):
             raise DataError(
-                f"{shown_file(seen.path.name)} holds one consolidated label per object and not who gave which; give the folder "
+                f"{probe.shown} holds one consolidated label per object and not who gave which; give the folder "
                 f"annotations/{FOLDER} of the same job instead."
             )
     return rows

@@ -7,22 +7,21 @@ from collections.abc import Iterator, Sequence
 from crowdassay.errors import DataError
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.record import Rows
-from crowdassay.labels.look import Look
+from crowdassay.labels.probe import Probe
 from crowdassay.labels.source import open_columns
-from crowdassay.labels.values import shown_file
 
 TRUE = frozenset({"true", "1", "yes", "x"})
 
 
-def read_columns(seen: Look, names: Sequence[str], required: Sequence[str], rows: Rows) -> dict[str, list[str | None]]:
+def read_columns(probe: Probe, names: Sequence[str], required: Sequence[str], rows: Rows) -> dict[str, list[str | None]]:
     """Read columns by name, as text, in file order; no other column is read.
 
     Rows may end early, once they have reached the columns that are ``required``; blank lines are no rows.
     """
-    source = open_columns(seen, names, required)
+    source = open_columns(probe, names, required)
     table = source.read()
     if not table.num_rows:
-        raise DataError(f"No labels found: {shown_file(seen.path.name)} holds a header only.")
+        raise DataError(f"No labels found: {probe.shown} holds a header only.")
     if source.lenient is not None and source.lenient.short:
         rows.tally("Some rows end before the last column ({}); what they lack is empty.", source.lenient.short, "row")
     if source.lenient is not None and source.lenient.windows:
@@ -31,14 +30,14 @@ def read_columns(seen: Look, names: Sequence[str], required: Sequence[str], rows
     return columns
 
 
-def item_column(seen: Look, wanted: str | None, prefix: str, otherwise: str) -> str:
+def item_column(probe: Probe, wanted: str | None, prefix: str, otherwise: str) -> str:
     """Return the column that names the item: the one asked for, the only one with the prefix, or the tool's id."""
     if wanted is not None:
         for name in (wanted, prefix + wanted):
-            if name in seen.header:
+            if name in probe.header:
                 return name
-        check_given("item", wanted, seen.header)
-    inputs = [name for name in seen.header if prefix and name.startswith(prefix)]
+        check_given("item", wanted, probe.header)
+    inputs = [name for name in probe.header if prefix and name.startswith(prefix)]
     return inputs[0] if len(inputs) == 1 else otherwise
 
 

@@ -6,8 +6,7 @@ from crowdassay.errors import ColumnError
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, choose_question
 from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
-from crowdassay.labels.look import Look
-from crowdassay.labels.values import shown_file
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
@@ -17,22 +16,22 @@ LEFT_OUT = ("rejected", "skipped", "expired")
 BETWEEN = " | "  # inputs that tell an item together
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether the header has workers and outputs."""
-    return seen.has(WORKER) and any(name.startswith(OUTPUT) for name in seen.header)
+    return probe.has(WORKER) and any(name.startswith(OUTPUT) for name in probe.header)
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the outputs; rejected, skipped and expired assignments and training tasks are left out."""
-    outputs = [name.removeprefix(OUTPUT) for name in seen.header if name.startswith(OUTPUT)]
+    outputs = [name.removeprefix(OUTPUT) for name in probe.header if name.startswith(OUTPUT)]
     if wanted.question is not None:
-        outputs = [choose_question(outputs, wanted.question.removeprefix(OUTPUT), seen.path.name)]
-    items = _item_columns(seen, wanted.item_column)
+        outputs = [choose_question(outputs, wanted.question.removeprefix(OUTPUT), probe.path.name)]
+    items = _item_columns(probe, wanted.item_column)
     rows = Rows({"item": ", ".join(items), "worker": WORKER, "label": f"{OUTPUT}*"})
-    golden = [GOLDEN + name for name in outputs if GOLDEN + name in seen.header]
-    optional = [name for name in (STATUS, HINT, SUBMITTED, *golden) if name in seen.header]
+    golden = [GOLDEN + name for name in outputs if GOLDEN + name in probe.header]
+    optional = [name for name in (STATUS, HINT, SUBMITTED, *golden) if name in probe.header]
     names = [*items, WORKER, *(OUTPUT + name for name in outputs), *optional]
-    columns = read_columns(seen, names, [*items, WORKER, OUTPUT + outputs[0]], rows)
+    columns = read_columns(probe, names, [*items, WORKER, OUTPUT + outputs[0]], rows)
     for row in each_row(columns):
         cells = [row[name] for name in items]
         item = BETWEEN.join(cell or "" for cell in cells) if any(map(is_filled, cells)) else None
@@ -49,16 +48,14 @@ def read(seen: Look, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _item_columns(seen: Look, wanted: str | None) -> list[str]:
+def _item_columns(probe: Probe, wanted: str | None) -> list[str]:
     """Return what tells an item: the only input, else the task's id, else all inputs together."""
-    item = item_column(seen, wanted, INPUT, TASK)
-    if item in seen.header:
+    item = item_column(probe, wanted, INPUT, TASK)
+    if item in probe.header:
         return [item]
-    inputs = [name for name in seen.header if name.startswith(INPUT)]
+    inputs = [name for name in probe.header if name.startswith(INPUT)]
     if not inputs:
-        raise ColumnError(
-            f"{shown_file(seen.path.name)} has neither {TASK} nor {INPUT} columns; name the item's with --item-column."
-        )
+        raise ColumnError(f"{probe.shown} has neither {TASK} nor {INPUT} columns; name the item's with --item-column.")
     return inputs
 
 

@@ -7,24 +7,24 @@ from typing import Any
 from crowdassay.labels.formats.answers import parsed
 from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
 from crowdassay.labels.formats.table import each_row, item_column, read_columns
-from crowdassay.labels.look import Look
+from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
 NAMES = ("user_name", "user_id")
 
 
-def recognise(seen: Look) -> bool:
+def recognise(probe: Probe) -> bool:
     """Tell whether the header has classifications with annotations of subjects."""
-    return seen.has("classification_id", "annotations") and bool({"subject_ids", "subject_data"} & seen.keys)
+    return probe.has("classification_id", "annotations") and bool({"subject_ids", "subject_data"} & probe.keys)
 
 
-def read(seen: Look, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Rows:
     """Read the answers to all question tasks; drawings and texts are left out."""
-    item = item_column(seen, wanted.item_column, "", "subject_ids" if "subject_ids" in seen.header else "subject_data")
-    worker = next((name for name in NAMES if name in seen.header), "user_name")
+    item = item_column(probe, wanted.item_column, "", "subject_ids" if "subject_ids" in probe.header else "subject_data")
+    worker = next((name for name in NAMES if name in probe.header), "user_name")
     rows = Rows({"item": item, "worker": worker, "label": "annotations.*"})
-    more = [name for name in ("created_at", "workflow_id") if name in seen.header]
-    rows_read = list(each_row(read_columns(seen, [item, worker, "annotations", *more], [item, worker, "annotations"], rows)))
+    more = [name for name in ("created_at", "workflow_id") if name in probe.header]
+    rows_read = list(each_row(read_columns(probe, [item, worker, "annotations", *more], [item, worker, "annotations"], rows)))
     several = len({row.get("workflow_id") for row in rows_read}) > 1  # tasks are numbered in each workflow anew
     for row in rows_read:
         before = f"{row['workflow_id']}." if several else ""
