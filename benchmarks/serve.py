@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from crowdassay.service.store.labels import count_labels
-from crowdassay.service.store.store import open_store
+from crowdassay.service.store.open import open_store
 
 ITEMS_EACH = 5  # labels of an item
 
@@ -215,7 +215,7 @@ def reads(port: int, items: int, writes: float) -> dict[str, float]:
 
 WRITER = """
 import sys
-from crowdassay.service.store.store import open_store
+from crowdassay.service.store.open import open_store
 store = open_store(sys.argv[1])
 for turn in range(int(sys.argv[3])):
     rows = [{"item": f"i{turn}", "worker": f"{sys.argv[2]}-{n}", "label": "yes"} for n in range(500)]

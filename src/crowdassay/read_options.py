@@ -16,6 +16,7 @@ TOOLS = "reads plain tables; turn an export into one first: crowdassay convert"
 MEMORY = "needs all labels in memory; leave it out, or take --engine local"
 ORDER = "is not for --engine spark, whose labels have no order; do that in Spark first"
 FILE = "goes with files, and these labels are in memory already"
+REPEAT_POLICIES = ("keep", "first", "last", "error")  # which labels to keep when a worker labelled an item again
 # Where labels may be read to, and what is refused there.
 PLACES = {"files": "The files engine", "spark": "The Spark engine", "frame": "A frame"}
 
@@ -73,7 +74,7 @@ class ReadOptions:
         commas=True, without=HELD,
     )  # fmt: skip
     repeats: str = _option(
-        "keep", "What to do when a worker judged an item more than once.", choices=("keep", "first", "last", "error"),
+        "keep", "What to do when a worker judged an item more than once.", choices=REPEAT_POLICIES,
         without={"spark": ORDER},
     )  # fmt: skip
     time_column: str | None = _option(

@@ -124,7 +124,7 @@ def test_a_bad_price_list_is_refused(job, run, text, word):
 
 
 def test_labels_a_model_and_a_store_are_planned_alike(job, run):
-    from crowdassay.service.store.store import open_store
+    from crowdassay.service.store.open import open_store
 
     run("aggregate", job / "labels.csv", "--save-model", job / "model", "--quiet")
     store = open_store(job / "job.db")
@@ -140,15 +140,16 @@ def test_labels_a_model_and_a_store_are_planned_alike(job, run):
 
 
 def test_a_store_knows_items_without_labels_and_classes_itself(job, run):
-    from crowdassay.service.store.known import Item, add_items, add_truths
-    from crowdassay.service.store.store import open_store
+    from crowdassay.service.store.open import open_store
+    from crowdassay.service.store.records import NewItem, Truth
+    from crowdassay.service.store.truths import add_items, add_truths
 
     store = open_store(job / "job.db")
     store.add(rows(job / "labels.csv"))
     truth = rows(job / "truth.csv")[:4]
     with store.home.write() as session:
-        add_items(session, [(0, Item("nobody's"))])
-        add_truths(session, [(n, row["item"], row["label"]) for n, row in enumerate(truth)], source="test")
+        add_items(session, [(0, NewItem("nobody's"))])
+        add_truths(session, [(n, Truth(row["item"], row["label"])) for n, row in enumerate(truth)], source="test")
     store.close()
     before = (job / "job.db").read_bytes()
     _, out, _ = run("plan", job / "job.db", "--budget", 30, "--json", "--out", job / "a.csv")

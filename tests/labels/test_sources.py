@@ -122,7 +122,7 @@ def test_python_reads_what_the_command_reads(run, sqlite, tmp_path, monkeypatch)
 
 
 def test_a_store_is_read_and_nothing_in_it_changed(run, tmp_path):
-    from crowdassay.service.store.store import open_store
+    from crowdassay.service.store.open import open_store
 
     store = open_store(tmp_path / "job.db")
     store.add({"item": item, "worker": worker, "label": label} for item, worker, label in ROWS)

@@ -9,4 +9,4 @@ def one(item="i1", worker="ann", label="yes", **more):
 
 def stored(store):
     with store.home.read() as session:
-        return [(row.key, row.item, row.worker, row.label) for row in list_labels(session, "", 10_000)]
+        return [(row.key, row.item, row.worker, row.label) for row in list_labels(session, 0, 10_000)]

@@ -53,7 +53,7 @@ def refuse(names: list[str] | tuple[str, ...], options: dict[str, Any], who: str
 
 def is_store(place: str) -> bool:
     """Tell whether a path or URL is a job that `crowdassay serve` keeps; other databases are read as labels."""
-    from crowdassay.service.store.store import find_home
+    from crowdassay.service.store.open import find_home
 
     if any(part in place for part in OF_A_FILE):
         return False
@@ -78,10 +78,10 @@ def is_store(place: str) -> bool:
 
 def read_job(place: str) -> Labels:
     """Return a store's labels with its known classes; items that nobody has labelled yet are among the items."""
-    from crowdassay.service.store.known import item_names
+    from crowdassay.service.fits.process import encode, read_store
     from crowdassay.service.store.labels import last_seq
-    from crowdassay.service.store.store import find_home
-    from crowdassay.service.web.fitter import encode, read_store
+    from crowdassay.service.store.open import find_home
+    from crowdassay.service.store.truths import item_names
 
     home = find_home(place)
     try:

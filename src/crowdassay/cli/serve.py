@@ -14,7 +14,7 @@ import click
 from crowdassay.cli.running import Ending
 
 if TYPE_CHECKING:
-    from crowdassay.service.web.service import Service
+    from crowdassay.service.http.service import Service
 
 SWITCH = 0.0005  # seconds after which a busy thread lets others in: requests should not wait for the writer
 SELDOM = (10_000, 20, 100)  # new objects, and rounds, after which Python looks for garbage; all of a large job takes 0.1 s
@@ -57,13 +57,11 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         import uvicorn
     except ImportError:
         raise MissingExtraError("Serving needs the extra 'web': pip install 'crowdassay[web]'.") from None
-    from crowdassay.service.store.store import open_store
-    from crowdassay.service.web.alone import serving_alone
-    from crowdassay.service.web.app import make_app
-    from crowdassay.service.web.connection import connection_for
-    from crowdassay.service.web.guard import Limits
-    from crowdassay.service.web.listen import listen
-    from crowdassay.service.web.service import Service
+    from crowdassay.service.http.app import make_app
+    from crowdassay.service.http.guard import Limits
+    from crowdassay.service.http.server import connection_for, listen, serving_alone
+    from crowdassay.service.http.service import Service
+    from crowdassay.service.store.open import open_store
 
     secret = find_token(token)
     opened = open_store(store, repeats=options["repeats"])

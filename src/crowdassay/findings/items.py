@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray, IntArray, largest, row_sum
+from crowdassay.arrays import BoolArray, FloatArray, IntArray, largest, row_sum
 from crowdassay.findings.connection import Connection
 from crowdassay.findings.intervals import difficulty_interval
 from crowdassay.findings.verdicts import ANSWERS_TO_JUDGE
@@ -43,12 +43,10 @@ class ItemInsight:
     def standing(self) -> NDArray[np.int8]:
         """For each item the number, among `STANDINGS`, of how it stands, shape (n_items,)."""
         record, group = self.record, self.connection.of_items(self.record.labels)
-        standing = np.zeros(len(group), np.int8)
-        standing[record.probability >= record.settled] = SETTLED
-        standing[record.tied] = TIED
-        standing[(group < 0) | ~self.connection.identified[group]] = UNIDENTIFIABLE
-        standing[record.labels.gold >= 0] = KNOWN
-        return standing
+        unidentifiable = (group < 0) | ~self.connection.identified[group]
+        return standing_of(
+            record.probability, record.settled, tied=record.tied, unidentifiable=unidentifiable, known=record.labels.gold >= 0
+        )
 
     @cached_property
     def standings(self) -> list[str]:
@@ -88,6 +86,27 @@ class ItemInsight:
         if record.phi is not None and labels.n_classes**2 <= WIDEST_ITEM_TABLE and record.tau is not None:
             columns |= confusion_columns(labels, "tau", record.tau)
         return pa.table(columns)
+
+
+def standing_of(
+    probability: FloatArray, settled: float, *, tied: BoolArray, unidentifiable: BoolArray, known: BoolArray | None = None
+) -> NDArray[np.int8]:
+    """Return for each item the number, among `STANDINGS`, of how it stands, shape (n_items,).
+
+    An item is settled from the probability ``settled`` on, unless it is tied, unidentifiable or known; the last that is true
+    counts.
+
+    >>> yes = np.array([False, True])
+    >>> standing_of(np.array([0.99, 0.5]), 0.95, tied=yes, unidentifiable=~yes & yes).tolist()
+    [1, 2]
+    """
+    standing = np.zeros(len(probability), np.int8)
+    standing[probability >= settled] = SETTLED
+    standing[tied] = TIED
+    standing[unidentifiable] = UNIDENTIFIABLE
+    if known is not None:
+        standing[known] = KNOWN
+    return standing
 
 
 def _named(numbers: NDArray[np.int8], names: tuple[str, ...]) -> pa.Array:

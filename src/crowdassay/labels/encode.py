@@ -16,10 +16,11 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.classes import arrange_classes, check_classes, many_classes
 from crowdassay.labels.coding import Codes, code_column, recode
 from crowdassay.labels.labels import COMPILED_LABELS, ImportReport, Labels
-from crowdassay.labels.repeats import POLICIES, Repeats, any_repeats, find_repeats, repeat_notes
+from crowdassay.labels.repeats import Repeats, any_repeats, find_repeats, repeat_notes
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.similar import similar_workers
 from crowdassay.labels.values import counted, is_text, listed, shown
+from crowdassay.read_options import REPEAT_POLICIES
 
 
 def encode(
@@ -164,8 +165,8 @@ def _first_texts(text: pa.Array | pa.ChunkedArray, item_codes: Codes, n_items: i
 
 def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
     """Refuse options that make no sense before any file is read."""
-    if repeats not in POLICIES:
-        raise ParameterError(f"repeats must be one of {listed(POLICIES)}, not {shown(repeats)}.")
+    if repeats not in REPEAT_POLICIES:
+        raise ParameterError(f"repeats must be one of {listed(REPEAT_POLICIES)}, not {shown(repeats)}.")
     if classes is not None:
         check_classes(classes)
 

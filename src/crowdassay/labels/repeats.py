@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 
-POLICIES = ("keep", "first", "last", "error")
 Codes = NDArray[np.integer[Any]]
 LONGEST_COMPARED = 64  # labels of an item up to which comparing all pairs is quicker than sorting
 

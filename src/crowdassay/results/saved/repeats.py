@@ -10,8 +10,8 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.repeats import POLICIES
 from crowdassay.labels.values import shown
+from crowdassay.read_options import REPEAT_POLICIES
 from crowdassay.results.saved.names import join_names
 
 
@@ -42,8 +42,8 @@ def sift(old: Labels, new: Labels, repeats: str = "keep") -> Sifted:
     A label is known if the model has it: same item, worker and class, as many times. Other labels of a worker on an item that
     the worker has labelled before follow ``repeats``: keep all, keep the first, keep the last (the new one), or refuse.
     """
-    if repeats not in POLICIES:
-        raise ParameterError(f"repeats must be one of {', '.join(POLICIES)}, not {shown(repeats)}.")
+    if repeats not in REPEAT_POLICIES:
+        raise ParameterError(f"repeats must be one of {', '.join(REPEAT_POLICIES)}, not {shown(repeats)}.")
     _, item_of = join_names(old.items, new.items)
     workers, worker_of = join_names(old.workers, new.workers)
     pair = item_of[new.label_item] * len(workers) + worker_of[new.worker]

@@ -5,53 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from crowdassay.labels.databases.home import Session, now, shortened
-from crowdassay.service.store.decide import Plan, Shelf, Stored, plan
-from crowdassay.service.store.records import Given, made_key
+from crowdassay.labels.databases.home import Row, Session, now, shortened
+from crowdassay.service.store.records import SentLabel, StoredLabel, insert_many, newest, select
+from crowdassay.service.store.repeats import BatchOutcome, EarlierLabels, decide, made_key
 
-COLUMNS = "seq, key, item, worker, round, label, time"
-AT_ONCE = 500  # values in one query
-ROWS_AT_A_TIME = 20_000
+VALUES_IN_A_QUERY = 500
+LABELS_READ_AT_A_TIME = 20_000
+INSERTED = ("key_short", "key", "item", "worker", "round", "label", "time", "added", "source")
 
 
-def add_labels(session: Session, given: Sequence[tuple[int, Given]], *, repeats: str, source: str, shelf: Shelf) -> Plan:
-    """Add labels in a transaction of the writer; ``shelf`` holds the stored labels they may meet, see `find_met`."""
-    done = plan(given, shelf, repeats)
+def add_labels(
+    session: Session, sent: Sequence[tuple[int, SentLabel]], *, repeats: str, source: str, earlier: EarlierLabels
+) -> BatchOutcome:
+    """Add labels in a transaction of the writer; ``earlier`` holds the stored labels they may meet, see `find_earlier`."""
+    outcome = decide(sent, earlier, repeats)
     stamp = now()
-    session.run_many(
-        "INSERT INTO labels (key_short, key, item, worker, round, label, time, added, source) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (shortened(one.key), one.key, one.item, one.worker, one.round, one.label, one.time, stamp, source)
-            for one in done.insert
-        ],
-    )
-    for new, _ in done.change:
+    rows = [
+        (shortened(one.key), one.key, one.item, one.worker, one.round, one.label, one.time, stamp, source)
+        for one in outcome.insert
+    ]
+    insert_many(session, StoredLabel, INSERTED, rows)
+    for new, _ in outcome.change:
         session.run("UPDATE labels SET label = ?, time = ? WHERE seq = ?", (new.label, new.time, new.seq))
-    return done
+    return outcome
 
 
-def find_met(session: Session, given: Iterable[Given]) -> Shelf:
-    """Return the stored labels that have a key, or an item and worker, of those given."""
-    pairs = {(one.item, one.worker) for one in given}
-    keys = {one.key for one in given if one.key is not None}
-    keys |= {made_key(one.item, one.worker, one.round) for one in given if one.round is not None}
+def find_earlier(session: Session, sent: Iterable[SentLabel]) -> EarlierLabels:
+    """Return the stored labels that have a key, or an item and worker, of those sent."""
+    pairs = {(one.item, one.worker) for one in sent}
+    keys = {one.key for one in sent if one.key is not None}
+    keys |= {made_key(one.item, one.worker, one.round) for one in sent if one.round is not None}
     # A key that would be made may have been given to another label before.
-    keys |= {made_key(one.item, one.worker, 1) for one in given if one.key is None}
-    stored = {one.seq: one for one in by_items(session, {item for item, _ in pairs}) if (one.item, one.worker) in pairs}
+    keys |= {made_key(one.item, one.worker, 1) for one in sent if one.key is None}
+    stored = {one.seq: one for one in labels_of(session, {item for item, _ in pairs}) if (one.item, one.worker) in pairs}
     for part in _parts(sorted(map(shortened, keys))):
-        for row in session.rows(f"SELECT {COLUMNS} FROM labels WHERE key_short IN ({_marks(part)})", part):  # noqa: S608
-            one = Stored(*row)
+        for one in select(session, StoredLabel, f"WHERE key_short IN ({_marks(part)})", part):
             stored.setdefault(one.seq, one)
-    return Shelf(stored[seq] for seq in sorted(stored))
+    return EarlierLabels(stored[seq] for seq in sorted(stored))
 
 
-def by_items(session: Session, items: Iterable[str]) -> list[Stored]:
+def labels_of(session: Session, items: Iterable[str]) -> list[StoredLabel]:
     """Return the labels of some items, in the order in which they came."""
-    stored: list[Stored] = []
+    stored: list[StoredLabel] = []
     for part in _parts(sorted(set(items))):
-        sql = f"SELECT {COLUMNS} FROM labels WHERE item IN ({_marks(part)})"  # noqa: S608
-        stored += [Stored(*row) for row in session.rows(sql, part)]
+        stored += select(session, StoredLabel, f"WHERE item IN ({_marks(part)})", part)
     return sorted(stored, key=lambda one: one.seq)
 
 
@@ -62,11 +59,6 @@ def labelled_by(session: Session, worker: str, items: Iterable[str]) -> set[str]
         sql = f"SELECT item FROM labels WHERE item IN ({_marks(part)}) AND worker = ?"  # noqa: S608
         labelled.update(str(row[0]) for row in session.rows(sql, (*part, worker)))
     return labelled
-
-
-def list_labels(session: Session, after: str, limit: int) -> list[Stored]:
-    """Return labels in the order in which they came, those after the one with this key; all from the start for ``''``."""
-    return list_from(session, find_place(session, after), limit)
 
 
 def find_place(session: Session, after: str) -> int:
@@ -81,18 +73,17 @@ def find_place(session: Session, after: str) -> int:
     raise KeyError(after)
 
 
-def list_from(session: Session, seq: int, limit: int) -> list[Stored]:
-    """Return labels with a greater number, in order."""
-    sql = f"SELECT {COLUMNS} FROM labels WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-    return [Stored(*row) for row in session.rows(sql, (seq, limit))]
+def list_labels(session: Session, seq: int, limit: int) -> list[StoredLabel]:
+    """Return labels with a greater number, in the order in which they came."""
+    return select(session, StoredLabel, "WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit))
 
 
-def since(session: Session, seq: int, upto: int | None = None) -> Iterator[list[Any]]:
+def labels_since(session: Session, seq: int, upto: int | None = None) -> Iterator[list[Row]]:
     """Yield blocks of (seq, item, worker, label) with a greater number, in order; none beyond ``upto``."""
     while True:
         block = session.rows(
             "SELECT seq, item, worker, label FROM labels WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-            (seq, (1 << 62) if upto is None else upto, ROWS_AT_A_TIME),
+            (seq, (1 << 62) if upto is None else upto, LABELS_READ_AT_A_TIME),
         )
         if not block:
             return
@@ -109,9 +100,7 @@ def count_labels(session: Session) -> tuple[int, int]:
 
 def last_seq(session: Session) -> int:
     """Return the number of the last label, 0 without any."""
-    newest = session.one("SELECT COALESCE(MAX(seq), 0) FROM labels")
-    assert newest is not None
-    return int(newest[0])
+    return newest(session, StoredLabel)
 
 
 def count_by_worker(session: Session) -> dict[str, int]:
@@ -120,8 +109,8 @@ def count_by_worker(session: Session) -> dict[str, int]:
 
 
 def _parts(values: list[Any]) -> Iterator[list[Any]]:
-    for first in range(0, len(values), AT_ONCE):
-        yield values[first : first + AT_ONCE]
+    for first in range(0, len(values), VALUES_IN_A_QUERY):
+        yield values[first : first + VALUES_IN_A_QUERY]
 
 
 def _marks(values: Sequence[Any]) -> str:

@@ -1,17 +1,16 @@
-"""Tokens that were handed out, by what their holders may do; only digests are stored."""
+"""Tokens that were handed out, by what their bearers may do; only digests are stored."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
 
-from crowdassay.labels.databases.home import Row, Session, digest, now
-
-LABEL, READ, MANAGE = ROLES = ("label", "read", "manage")
+from crowdassay.labels.databases.home import Session, digest, now
+from crowdassay.service.store.records import HandedOutToken, NewToken, insert, newest, select
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class Identity:
     """Who a request is from: a role, for ``label`` perhaps one worker only, and a name for the records."""
 
     role: str
@@ -19,29 +18,27 @@ class Holder:
     name: str
 
 
-def hand_out(session: Session, role: str, worker: str | None, note: str) -> tuple[int, str]:
+def hand_out(session: Session, wanted: NewToken) -> tuple[int, str]:
     """Make a token; return its number and the token itself, which cannot be shown again."""
     token = secrets.token_urlsafe(24)
-    session.run(
-        "INSERT INTO tokens (token_hash, role, worker, note, added) VALUES (?, ?, ?, ?, ?)",
-        (digest(token), role, worker, note, now()),
-    )
-    newest = session.one("SELECT MAX(seq) FROM tokens")
-    assert newest is not None
-    return int(newest[0]), token
+    insert(
+        session, HandedOutToken, token_hash=digest(token), role=wanted.role, worker=wanted.worker, note=wanted.note or "",
+        added=now(),
+    )  # fmt: skip
+    return newest(session, HandedOutToken), token
 
 
-def find_holder(session: Session, token: str) -> Holder | None:
-    """Return who holds a token, None if nobody does (any more)."""
-    holder = session.one("SELECT seq, role, worker FROM tokens WHERE token_hash = ? AND revoked IS NULL", (digest(token),))
-    return None if holder is None else Holder(holder[1], holder[2], f"token {holder[0]}")
+def find_identity(session: Session, token: str) -> Identity | None:
+    """Return whose token this is, None if it is nobody's (any more)."""
+    found = select(session, HandedOutToken, "WHERE token_hash = ? AND revoked IS NULL", (digest(token),))
+    return Identity(found[0].role, found[0].worker, f"token {found[0].id}") if found else None
 
 
 def revoke(session: Session, number: int) -> bool:
-    """Take a token back; False where there is none."""
+    """Take a token back; return whether there was one."""
     return session.run("UPDATE tokens SET revoked = ? WHERE seq = ? AND revoked IS NULL", (now(), number)) > 0
 
 
-def list_tokens(session: Session) -> list[Row]:
-    """Return (number, role, worker, note, when handed out, when revoked)."""
-    return session.rows("SELECT seq, role, worker, note, added, revoked FROM tokens ORDER BY seq")
+def list_tokens(session: Session) -> list[HandedOutToken]:
+    """Return the tokens that were handed out, in order."""
+    return select(session, HandedOutToken, "ORDER BY seq")

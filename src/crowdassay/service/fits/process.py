@@ -1,0 +1,169 @@
+"""One fit of a store, in a process of its own: `python -m crowdassay.service.fits.process UPTO FOLDER PARENT`, store on stdin.
+
+It reads what is stored, writes the fitted model and what is said of workers into FOLDER, and ends; it writes nothing to the
+store. A process can be cancelled at any moment, and the server answers while it computes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crowdassay.errors import CrowdassayError, DataError
+from crowdassay.service.fits.snapshot import FACTS_FILE, PLANNING_FILE, STANDINGS_FILE
+from crowdassay.service.store.records import WorkerRow
+
+NICENESS = 5  # requests go first, but a fit on a busy machine must end, too
+MOST_PLANNING_CELLS = 4_000_000  # of the tables of all workers
+
+
+def read_store(place: str, upto: int) -> tuple[list[np.ndarray], list[Any], dict[str, str]]:
+    """Return codes of items, workers and classes, their vocabularies, and known classes by item."""
+    from crowdassay.service.store.labels import labels_since  # noqa: PLC0415
+    from crowdassay.service.store.open import find_home  # noqa: PLC0415
+    from crowdassay.service.store.truths import known_classes  # noqa: PLC0415
+
+    books: list[dict[str, int]] = [{}, {}, {}]
+    blocks: list[list[np.ndarray]] = [[], [], []]
+    with find_home(place).read() as session:
+        for block in labels_since(session, 0, upto):
+            _, *columns = zip(*block, strict=True)
+            for book, codes, column in zip(books, blocks, columns, strict=True):
+                codes.append(np.array([book.setdefault(name, len(book)) for name in column], np.int64))
+        known = {item: label for item, (label, _) in known_classes(session).items()}
+    if not blocks[0]:
+        raise DataError("There are no labels yet.")
+    return [np.concatenate(codes) for codes in blocks], [list(book) for book in books], known
+
+
+def fit_store(place: str, upto: int, folder: Path) -> None:
+    """Fit all labels up to a number and write what was found."""
+    from crowdassay.estimators.assay import Assay  # noqa: PLC0415
+    from crowdassay.threads import available_cores  # noqa: PLC0415
+
+    (item, worker, label), names, known = read_store(place, upto)
+    labels, unused = encode(item, worker, label, names, known)
+    estimator = Assay(threads=max(1, available_cores() // 2)).fit(labels)
+    estimator.save(folder)
+    facts, standings = describe(estimator.result_)
+    facts["known"] = known
+    if unused:
+        facts["notes"].append(f"Known classes that no worker ever gave were left out: {', '.join(unused[:5])}.")
+    (folder / STANDINGS_FILE).write_bytes(standings.tobytes())
+    (folder / PLANNING_FILE).write_bytes(planning(estimator.result_))
+    (folder / FACTS_FILE).write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
+
+
+def encode(
+    item: np.ndarray, worker: np.ndarray, label: np.ndarray, names: list[Any], known: dict[str, str]
+) -> tuple[Any, list[str]]:
+    """Return the labels with known classes, and known classes that no worker gave."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    from crowdassay.labels.frames import take_labels  # noqa: PLC0415
+    from crowdassay.read_options import ReadOptions  # noqa: PLC0415
+
+    columns = tuple(
+        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(book, pa.string())).dictionary_decode()
+        for codes, book in zip((item, worker, label), names, strict=True)
+    )
+    labels = take_labels(columns, ReadOptions())
+    places = {name: place for place, name in enumerate(map(str, labels.items.to_pylist()))}
+    codes = {name: code for code, name in enumerate(labels.class_names)}
+    gold = np.full(labels.n_items, -1, np.int64)
+    unused = sorted({given for given in known.values() if given not in codes})
+    for name, given in known.items():
+        if name in places and given in codes:
+            gold[places[name]] = codes[given]
+    return labels.with_gold(gold) if (gold >= 0).any() else labels, unused
+
+
+def describe(result: Any) -> tuple[dict[str, Any], np.ndarray]:
+    """Return what the page says of workers and the whole job, and the standing of every item as a code."""
+    from crowdassay.findings.items import STANDINGS  # noqa: PLC0415
+
+    insight, labels = result.insight, result.labels
+    names = [str(name) for name in labels.workers.to_pylist()]
+    workers = [
+        WorkerRow(
+            worker=name,
+            labels=int(insight.n_labels[i]),
+            verdict=insight.verdicts[i],
+            accuracy=round(float(insight.accuracy[i]), 4) if insight.estimable[i] else None,
+            low=round(float(insight.low[i]), 4),
+            high=round(float(insight.high[i]), 4),
+            action=insight.actions[i],
+            evidence=insight.evidence[i],
+            looks_like=insight.looks_like[i],
+        )._asdict()
+        for i, name in enumerate(names)
+    ]
+    codes = {name: code for code, name in enumerate(STANDINGS)}
+    standings = np.array([codes.get(name, 0) for name in insight.standings], np.uint8)
+    needed = [worth.labels for worth in insight.worth]
+    reachable = [count for count in needed if count is not None]
+    facts = {
+        "workers": workers,
+        "notes": [*result.notes, *insight.notes],
+        "method": result.method,
+        "seconds": round(float(result.seconds), 2),
+        "converged": bool(result.converged),
+        "n_labels": int(labels.n_labels),
+        # The least sure items were looked at; more labels would settle these, with this many on average.
+        "looked_at": len(needed),
+        "settled_by_labels": len(reachable),
+        "labels_each": float(np.mean(reachable)) if reachable else None,
+    }
+    return facts, standings
+
+
+def planning(result: Any) -> bytes:
+    """Return what a plan needs of workers and classes: tables, the crowd's table and the class prior."""
+    from crowdassay.planning.state import State  # noqa: PLC0415
+
+    state = State.of(result, crowd=result.insight.crowd)
+    stream = io.BytesIO()
+    tables = state.tables if state.tables.size <= MOST_PLANNING_CELLS else state.tables[:0]  # all are then taken for typical
+    np.savez(stream, tables=tables, crowd=state.crowd, log_prior=state.log_prior)
+    return stream.getvalue()
+
+
+def die_with_parent(parent: int) -> None:
+    """End when the server has ended, even by kill -9: nobody would read what is found."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(3)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main(arguments: list[str]) -> int:
+    """Fit, and say on standard error what went wrong; the exit code is 0 when the folder is complete."""
+    upto, folder, parent = arguments
+    die_with_parent(int(parent))
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    place = sys.stdin.readline().rstrip("\n")  # not an argument: a URL may hold a password, and arguments are public
+    try:
+        fit_store(place, int(upto), Path(folder))
+    except CrowdassayError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except MemoryError:
+        sys.stderr.write("There was not enough memory for the fit.\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

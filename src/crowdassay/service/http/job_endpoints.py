@@ -1,0 +1,262 @@
+"""How the job stands: GET /summary, /events, /download, /health and /metrics; and fits: POST, GET and DELETE /fits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from crowdassay.service.http.guard import TIME_EDGES
+from crowdassay.service.http.item_endpoints import worker_facts
+from crowdassay.service.http.requests import RefusalError, as_json, number_of
+from crowdassay.service.http.service import Service, service_of
+from crowdassay.service.store.history import log
+from crowdassay.service.store.labels import list_labels
+from crowdassay.service.store.records import FitRun, ItemRow, StoredLabel, fields_of
+from crowdassay.service.store.writer import BusyError
+from crowdassay.version import VERSION
+
+MOST_LISTENERS = 200
+EVENT_PAUSE = 0.5  # seconds between two events to one page
+EVENT_BEAT = 15.0  # seconds after which a silent stream shows that it is alive
+CSV_ROWS_AT_A_TIME = 1000
+CSV_COLUMNS = {
+    "items": tuple(fields_of(ItemRow)),
+    "workers": ("worker", "labels", "accuracy", "low", "high", "verdict", "action", "evidence"),
+    "labels": tuple(name for name in fields_of(StoredLabel) if name != "seq"),
+}
+
+
+def summarise(service: Service) -> dict[str, Any]:
+    """Return how the job stands."""
+    job, price = service.job, service.price
+    totals, snapshot = job.totals(), job.snapshot
+    standings = totals["standings"]
+    open_items = sum(standings[name] for name in ("open", "tied", "unidentifiable"))
+    by_labels, to_come = _labels_to_come(service, open_items)
+    return {
+        "title": service.title,
+        "labels": job.n_labels,
+        "items": totals["items"],
+        "workers": len(job.workers),
+        "classes": list(snapshot.classes) if snapshot is not None else [],
+        "settled": standings["settled"] + standings["known"],
+        "open": open_items,
+        "standings": standings,
+        "expected_errors": totals["expected_errors"],
+        "cost": {
+            "labels_so_far": job.n_labels,
+            "labels_to_come": to_come,
+            "items_by_labels": by_labels,
+            "price": price,
+            "so_far": None if price is None else round(price * job.n_labels, 2),
+            "to_come": None if price is None or to_come is None else round(price * to_come, 2),
+        },
+        "fit": _summarise_fits(service),
+        "notes": [] if snapshot is None else snapshot.facts.get("notes", []),
+        "repeats": service.store.repeats,
+        "version": job.version,
+    }
+
+
+def _labels_to_come(service: Service, open_items: int) -> tuple[int | None, int | None]:
+    """Return how many open items further labels by typical workers would settle, and with how many labels.
+
+    The others need a person. None where no fit has looked at any item.
+    """
+    snapshot = service.job.snapshot
+    if snapshot is None:
+        return None, None
+    facts = snapshot.facts
+    if not facts.get("looked_at"):
+        return (None, None) if open_items else (0, 0)
+    share = facts["settled_by_labels"] / facts["looked_at"]
+    return round(open_items * share), round(open_items * share * (facts["labels_each"] or 0))
+
+
+def _summarise_fits(service: Service) -> dict[str, Any]:
+    snapshot, fits = service.job.snapshot, service.fits
+    facts = {} if snapshot is None else snapshot.facts
+    fitted = 0 if snapshot is None else int(snapshot.n_labels.sum())
+
+    def shown(fit: FitRun | None) -> dict[str, Any] | None:
+        return None if fit is None else fit._asdict()
+
+    return {
+        "id": None if snapshot is None else snapshot.fit,
+        "labels": fitted,
+        "labels_since": service.job.n_labels - fitted,
+        "method": facts.get("method"),
+        "seconds": facts.get("seconds"),
+        "running": shown(fits.running),
+        "waiting": shown(fits.waiting),
+        "last": shown(fits.last),
+    }
+
+
+async def get_summary(request: Request) -> Response:
+    """Return how the job stands."""
+    service = service_of(request)
+    return await service.answer(lambda: summarise(service))
+
+
+async def get_events(request: Request) -> Response:
+    """Stream how the job stands, and the latest labels, whenever something has changed (server-sent events)."""
+    service = service_of(request)
+    if service.listeners >= MOST_LISTENERS:
+        raise RefusalError(429, "Too many pages are open; close one.", {"retry-after": "60"})
+
+    async def stream() -> AsyncIterator[bytes]:
+        service.listeners += 1
+        seen, quiet = None, 0.0
+        try:
+            yield b"retry: 2000\n\n"
+            while not service.ending():
+                mark = (service.job.version, service.fits.running, service.fits.last)
+                if mark != seen:
+                    seen, quiet = mark, 0.0
+                    state = await service.run(lambda: summarise(service))
+                    state["feed"] = list(service.job.feed)
+                    text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+                    yield f"event: state\ndata: {text}\n\n".encode()
+                elif quiet >= EVENT_BEAT:
+                    quiet = 0.0
+                    yield b": alive\n\n"
+                await asyncio.sleep(EVENT_PAUSE)
+                quiet += EVENT_PAUSE
+        finally:
+            service.listeners -= 1
+
+    return StreamingResponse(stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+async def get_download(request: Request) -> Response:
+    """Stream a table as CSV."""
+    name = request.path_params["table"]
+    if name not in CSV_COLUMNS:
+        raise RefusalError(404, f"There is no such table; there are {', '.join(CSV_COLUMNS)}.")
+    lines = _csv(service_of(request), name)
+    headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _csv(service: Service, name: str) -> Iterator[bytes]:
+    import pyarrow as pa  # noqa: PLC0415 - slow to load
+
+    from crowdassay.labels.write import csv_lines  # noqa: PLC0415
+
+    columns = CSV_COLUMNS[name]
+    yield csv_lines([pa.array([column]) for column in columns], raw=True)
+    rows = CSV_ROWS[name](service)
+    while block := list(islice(rows, CSV_ROWS_AT_A_TIME)):
+        arrays = [pa.array([row.get(column) for row in block]) for column in columns]
+        yield csv_lines(arrays, raw=False)
+
+
+def _item_rows(service: Service) -> Iterator[dict[str, Any]]:
+    for item in service.job.names():
+        state = service.job.current(item)
+        if state is not None:
+            yield state.as_dict(item)
+
+
+def _worker_rows(service: Service) -> Iterator[dict[str, Any]]:
+    facts = worker_facts(service.job)
+    for name, count in list(service.job.workers.items()):
+        yield {**(facts[name]._asdict() if name in facts else {}), "worker": name, "labels": count}
+
+
+def _label_rows(service: Service) -> Iterator[dict[str, Any]]:
+    seq = 0
+    while True:
+        with service.store.home.read() as session:
+            page = list_labels(session, seq, CSV_ROWS_AT_A_TIME)
+        yield from (one.as_dict() for one in page)
+        if len(page) < CSV_ROWS_AT_A_TIME:
+            return
+        seq = page[-1].seq
+
+
+CSV_ROWS = {"items": _item_rows, "workers": _worker_rows, "labels": _label_rows}
+
+
+async def post_fit(request: Request) -> Response:
+    """Ask for a fit; one runs at a time and one may wait."""
+    service, who = service_of(request), request.state.identity.name
+    if not service.job.n_labels:
+        raise RefusalError(409, "There are no labels yet.")
+    try:
+        fit = await service.run(service.fits.ask)
+    except BusyError as error:
+        raise RefusalError(429, error.message, {"retry-after": "5"}) from None
+    await service.write(lambda session: log(session, who, "fit asked for", fit=fit.id))
+    return as_json(fit._asdict(), 202, location=f"/fits/{fit.id}")
+
+
+async def get_fits(request: Request) -> Response:
+    """List fits, the last first."""
+    limit = number_of(request, "limit", 20, 1, 1000)
+    service = service_of(request)
+    fits = await service.run(lambda: service.fits.listed(limit))
+    return as_json({"fits": [fit._asdict() for fit in fits]})
+
+
+async def get_fit(request: Request) -> Response:
+    """Return how a fit stands."""
+    service = service_of(request)
+    fit = await service.run(lambda: service.fits.find(request.path_params["id"]))
+    if fit is None:
+        raise RefusalError(404, "There is no such fit.")
+    return as_json(fit._asdict())
+
+
+async def delete_fit(request: Request) -> Response:
+    """Cancel a fit that runs or waits."""
+    service, number, who = service_of(request), request.path_params["id"], request.state.identity.name
+    if await service.run(lambda: service.fits.find(number)) is None:
+        raise RefusalError(404, "There is no such fit.")
+    if not await service.run(lambda: service.fits.cancel(number)):
+        raise RefusalError(409, "This fit has ended, or is about to.")
+    await service.write(lambda session: log(session, who, "fit cancelled", fit=number))
+    return as_json({"id": number, "state": "cancelled"})
+
+
+async def get_health(request: Request) -> Response:
+    """Return whether the service works: the writer lives."""
+    alive = service_of(request).writer.alive
+    return as_json({"status": "ok" if alive else "failing", "version": VERSION}, 200 if alive else 503)
+
+
+async def get_metrics(request: Request) -> Response:
+    """Return counters in the form that Prometheus reads."""
+    service = service_of(request)
+    meter, job, fits = service.meter, service.job, service.fits
+    lines = [
+        *_metric("labels", "gauge", "Labels stored.", [("", job.n_labels)]),
+        *_metric("workers", "gauge", "Workers who gave labels.", [("", len(job.workers))]),
+        *_metric("labels_waiting", "gauge", "Labels that wait to be stored.", [("", service.writer.waiting)]),
+        *_metric("commits_total", "counter", "Transactions written.", [("", service.writer.commits)]),
+        *_metric("fit_running", "gauge", "Whether a fit runs.", [("", int(fits.running is not None))]),
+        *_metric("pages_open", "gauge", "Pages that listen.", [("", service.listeners)]),
+        *_metric(
+            "http_requests_total", "counter", "Requests answered.",
+            [(f'{{method="{method}",status="{status}"}}', count) for (method, status), count in sorted(meter.answers.items())],
+        ),
+    ]  # fmt: skip
+    total, rows = 0, []
+    for edge, count in zip(TIME_EDGES, meter.buckets, strict=True):
+        total += count
+        rows.append(f'crowdassay_http_seconds_bucket{{le="{"+Inf" if edge == TIME_EDGES[-1] else edge}"}} {total}')
+    lines += ["# HELP crowdassay_http_seconds Time to answer.", "# TYPE crowdassay_http_seconds histogram", *rows]
+    lines += [f"crowdassay_http_seconds_sum {meter.seconds:.6f}", f"crowdassay_http_seconds_count {total}"]
+    return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+
+def _metric(name: str, kind: str, about: str, rows: list[tuple[str, int]]) -> list[str]:
+    name = f"crowdassay_{name}"
+    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", *(f"{name}{marks} {value}" for marks, value in rows)]

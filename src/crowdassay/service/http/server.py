@@ -1,0 +1,105 @@
+"""What a server takes before it serves: the store for itself, an address, and connections that end if a head is too slow."""
+
+from __future__ import annotations
+
+import os
+import socket
+from asyncio import Transport
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from crowdassay.errors import FileError
+from crowdassay.labels.databases.home import Home
+from crowdassay.labels.databases.postgres import LOCK, PostgresHome
+from crowdassay.labels.databases.sqlite import SqliteHome
+from crowdassay.labels.lock import locked
+
+MOST_HEAD_BYTES = 1 << 16
+
+
+@contextmanager
+def serving_alone(home: Home) -> Iterator[None]:
+    """Hold the place of the one server of a store, since two would fit the same labels twice; other programs may add labels.
+
+    The system lets go of it even after a kill -9.
+    """
+    busy = FileError(f"Another server runs on {home.name}; use that one, or stop it first.")
+    held: AbstractContextManager[None] = nullcontext()
+    if isinstance(home, SqliteHome):
+        held = locked(home.path.with_name(home.path.name + ".serving"), busy=busy)
+    elif isinstance(home, PostgresHome):
+        held = _locked_schema(home, busy)
+    with held:
+        yield
+
+
+@contextmanager
+def _locked_schema(home: PostgresHome, busy: FileError) -> Iterator[None]:
+    connection = home.connect()
+    try:
+        number = (LOCK + 1) & 0x7FFFFFFF
+        row = connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(current_schema()))", (number,)).fetchone()
+        if not row[0]:
+            raise busy
+        yield
+    finally:
+        connection.close()
+
+
+@contextmanager
+def listen(host: str, port: int) -> Iterator[socket.socket]:
+    """Yield a socket bound to an address, before anything else is done, so that one in use is a sentence."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind((host, port))
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else "no such host"
+            raise FileError(f"{host}:{port} cannot be listened at ({reason}); choose another with --port or --host.") from None
+        yield taken
+    finally:
+        taken.close()
+
+
+def connection_for(seconds: float) -> type[HttpToolsProtocol]:
+    """Return a kind of connection on which the head of a request must be complete after so many seconds.
+
+    Heads that are too long end it, too. Bodies are checked by `crowdassay.service.http.guard`.
+    """
+
+    class TimedConnection(HttpToolsProtocol):
+        head = 0  # bytes of a head that is not complete
+        seen: RequestResponseCycle | None = None  # the last request when the clock was last looked at
+
+        def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+            """Start the clock."""
+            super().connection_made(transport)
+            self.loop.call_later(seconds, self.look)
+
+        def data_received(self, data: bytes) -> None:
+            """Pass on what came, and count it while it is part of a head."""
+            super().data_received(data)
+            self.head = self.head + len(data) if self.between() else 0
+            if self.head > MOST_HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The head of the request is too long.")
+
+        def between(self) -> bool:
+            """Return whether no request is being answered."""
+            return self.cycle is None or self.cycle.response_complete
+
+        def look(self) -> None:
+            """End the connection if nothing but part of a head has come since the last look; look again later."""
+            if self.transport.is_closing():
+                return
+            waiting = self.between() and self.timeout_keep_alive_task is None  # that ends those between two requests
+            if waiting and self.seen is self.cycle:
+                self.transport.close()
+                return
+            self.seen = self.cycle
+            self.loop.call_later(seconds, self.look)
+
+    return TimedConnection

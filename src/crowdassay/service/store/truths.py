@@ -1,0 +1,101 @@
+"""What people know: items with their text and link, truths, and decisions on disputed items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crowdassay.labels.databases.home import Session, digest, now
+from crowdassay.service.store.records import ItemDecision, NewItem, Received, Refused, Truth, insert, newest, select
+
+
+def add_items(session: Session, sent: Sequence[tuple[int, NewItem]]) -> Received:
+    """Add items; text or link that differ from what is stored replace it."""
+    done = Received()
+    for _, one in sent:
+        key, old = digest(one.item), find_item(session, one.item)
+        if old is None:
+            insert(session, NewItem, item_hash=key, item=one.item, text=one.text, link=one.link, added=now())
+        elif old == one or (one.text is None and one.link is None):
+            done.known += 1
+            continue
+        else:
+            new = (old.text if one.text is None else one.text, old.link if one.link is None else one.link)
+            session.run("UPDATE items SET text = ?, link = ? WHERE item_hash = ?", (*new, key))
+        done.added += 1
+        done.changed.append(one.item)
+    return done
+
+
+def find_item(session: Session, item: str) -> NewItem | None:
+    """Return an item that was added by itself, None for one that is known by its labels only."""
+    found = select(session, NewItem, "WHERE item_hash = ?", (digest(item),))
+    return found[0] if found else None
+
+
+def item_names(session: Session) -> list[str]:
+    """Return the names of the items that were added, in order."""
+    return [str(row[0]) for row in session.rows("SELECT item FROM items ORDER BY seq")]
+
+
+def add_truths(session: Session, sent: Sequence[tuple[int, Truth]], *, source: str, replace: bool = False) -> Received:
+    """Add known classes; one that contradicts a stored truth is refused, unless it may replace it."""
+    done = Received()
+    for index, (item, label) in sent:
+        key, old = digest(item), find_truth(session, item)
+        if old is None:
+            insert(session, Truth, item_hash=key, item=item, label=label, added=now(), source=source)
+        elif old.label == label:
+            done.known += 1
+            continue
+        elif replace:
+            session.run("UPDATE truths SET label = ?, added = ?, source = ? WHERE item_hash = ?", (label, now(), source, key))
+        else:
+            reason = f"The truth of this item is stored as '{old.label[:80]}'; send replace=1 to change it."
+            done.refused.append(Refused(index, reason))
+            continue
+        done.added += 1
+        done.changed.append(item)
+    return done
+
+
+def find_truth(session: Session, item: str) -> Truth | None:
+    """Return the truth of an item, None where nobody knows it."""
+    found = select(session, Truth, "WHERE item_hash = ?", (digest(item),))
+    return found[0] if found else None
+
+
+def decide_item(session: Session, item: str, label: str, *, source: str) -> int:
+    """Store what a person decided on an item; return the number of the decision."""
+    insert(session, ItemDecision, item=item, label=label, added=now(), source=source)
+    return newest(session, ItemDecision)
+
+
+def undo_decision(session: Session, number: int) -> str | None:
+    """Take a decision back; return its item, None where there is no such decision that stands."""
+    standing = select(session, ItemDecision, "WHERE seq = ? AND undone IS NULL", (number,))
+    if not standing:
+        return None
+    session.run("UPDATE decisions SET undone = ? WHERE seq = ?", (now(), number))
+    return standing[0].item
+
+
+def list_decisions(session: Session, limit: int) -> list[ItemDecision]:
+    """Return decisions, the last first."""
+    return select(session, ItemDecision, "ORDER BY seq DESC LIMIT ?", (limit,))
+
+
+def known_classes(session: Session) -> dict[str, tuple[str, str]]:
+    """Return item: (label, 'decision' or 'truth'); the last decision that stands goes before a truth."""
+    classes = {truth.item: (truth.label, "truth") for truth in select(session, Truth, "")}
+    for decision in select(session, ItemDecision, "WHERE undone IS NULL ORDER BY seq"):
+        classes[decision.item] = (decision.label, "decision")
+    return classes
+
+
+def known_class(session: Session, item: str) -> tuple[str, str] | None:
+    """Return the label of one item and where it is from, None where nobody knows."""
+    decided = select(session, ItemDecision, "WHERE item = ? AND undone IS NULL ORDER BY seq DESC LIMIT 1", (item,))
+    if decided:
+        return decided[0].label, "decision"
+    truth = find_truth(session, item)
+    return None if truth is None else (truth.label, "truth")
