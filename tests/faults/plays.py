@@ -17,8 +17,7 @@ from crowdassay.labels.formats.record import Rows, finish
 from crowdassay.labels.formats.registry import FORMATS, PLAIN, read, recognise
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.probe import probe
-from crowdassay.labels.repeats import POLICIES
-from crowdassay.read_options import ReadOptions
+from crowdassay.read_options import REPEAT_POLICIES, ReadOptions
 from faults import tables
 from support import exports
 
@@ -52,7 +51,7 @@ def play_export(data: bytes, folder: Path) -> Labels | None:
     path = folder / NAMES[first % len(NAMES)]
     path.write_bytes(data[3:])
     tool = TOOLS[second % len(TOOLS)]
-    question, missing, policy = "tone" if third & 4 else None, "-1" if third & 8 else None, POLICIES[third >> 6]
+    question, missing, policy = "tone" if third & 4 else None, "-1" if third & 8 else None, REPEAT_POLICIES[third >> 6]
     seen = probe(path)
     name = recognise(seen) if tool in {None, PLAIN} else tool
     if name == PLAIN:
@@ -67,7 +66,7 @@ def play_table(data: bytes, folder: Path) -> Labels | None:
     """Make a table of the bytes, write it to a file and read it: by the slow reader, by DuckDB, or by both, who must agree."""
     choices = tables.Choices(data)
     readers = choices.rarely(("slow", "both", "duckdb"))  # DuckDB is slow to start
-    as_truth, policy = choices.number(8) == 1, choices.rarely(POLICIES)
+    as_truth, policy = choices.number(8) == 1, choices.rarely(REPEAT_POLICIES)
     missing, tool = choices.rarely((None, "-1")), choices.rarely((None, PLAIN, *FORMATS))
     name, body = tables.table(choices)
     path = folder / name
@@ -100,7 +99,7 @@ def play_labels(data: bytes, _: Path) -> Labels:
     length = min(map(len, thirds))
     columns = [column(third[:length], (kind >> shift) & 7) for third, shift in zip(thirds, (0, 3, 5), strict=True)]
     classes = ["0", "1", "yes", "no"] if policy & 4 else None
-    return encode(*columns, repeats=POLICIES[policy & 3], classes=classes)
+    return encode(*columns, repeats=REPEAT_POLICIES[policy & 3], classes=classes)
 
 
 def column(cells: list[bytes], kind: int) -> pa.Array:

@@ -63,7 +63,7 @@ def test_most_tables_made_of_bytes_are_read(tmp_path):
         st.tuples(*[st.one_of(st.none(), st.text(max_size=3), st.sampled_from(["1", "1.0", "nan", " ", "\0"]))] * 3),
         max_size=12,
     ),
-    policy=st.sampled_from(plays.POLICIES),
+    policy=st.sampled_from(plays.REPEAT_POLICIES),
 )
 def test_any_three_columns_make_labels_or_a_sentence(rows, policy):
     from crowdassay.errors import CrowdassayError
