@@ -1,4 +1,4 @@
-"""Intervals of shares, false discoveries and softmax: the statistics that several packages need, once."""
+"""Intervals of shares, false discoveries, softmax and connected parts: what several packages need, once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
 
 
 def q_values(p: FloatArray, *, dependent: bool = False) -> FloatArray:
@@ -75,3 +75,20 @@ def log_softmax(logits: FloatArray) -> FloatArray:
     """
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+def connected_parts(one: IntArray, other: IntArray, size: int, *, both_ways: bool = False) -> IntArray:
+    """Return the part, 0 or more, to which each of ``size`` nodes belongs, given the two ends of every link.
+
+    With ``both_ways`` a link leads from one to the other only, and two nodes are of one part if each can be reached from the
+    other.
+
+    >>> connected_parts(np.array([0, 1]), np.array([1, 0]), 3).tolist()
+    [0, 0, 1]
+    """
+    from scipy import sparse  # noqa: PLC0415  slow to load
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    graph = sparse.coo_array((np.ones(len(one), np.int8), (one, other)), shape=(size, size))
+    part = connected_components(graph, directed=both_ways, connection="strong" if both_ways else "weak")[1]
+    return np.asarray(part, dtype=np.int64)

@@ -27,6 +27,8 @@ def undefined(value: object) -> bool:
 FORMATS: dict[str, Callable[[Any], str]] = {
     "text": str,
     "name": short,
+    "figure": str,  # one that is a text already
+    "digits": lambda value: f"{value:.3g}",
     "count": lambda value: f"{value:,}",
     "plain": lambda value: f"{value:g}",
     "number": lambda value: f"{value:.2f}",

@@ -10,9 +10,8 @@ import pytest
 
 from crowdassay import BradleyTerry
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.ranking.likelihood import PairsLikelihood, make_rows
 from crowdassay.ranking.pairs import Pairs
-from crowdassay.ranking.problem import Problem
-from crowdassay.ranking.rows import make_rows
 
 
 def draw(rng, n=2000, items=6, workers=20, tie=-0.7, position=0.2, reliability=0.5, bias=0.5):
@@ -65,8 +64,8 @@ def test_scores_with_ties_as_half_wins_equal_evalica():
 def test_derivatives_and_probabilities(ties):
     pairs, _ = draw(np.random.default_rng(2), n=300)
     rows = make_rows(pairs, ties=ties, by_worker=False)
-    problem = Problem(rows, ties=ties, position=True)
-    point = problem.opening() + 0.3 * np.random.default_rng(3).normal(size=problem.size)
+    problem = PairsLikelihood(rows, ties=ties, position=True)
+    point = problem.initial_point() + 0.3 * np.random.default_rng(3).normal(size=problem.size)
     variances = {"scores": 1.0, "reliability": 0.1, "bias": 0.1}
     _, gradient, matrix, _ = problem.evaluate(point, variances)
     for k in range(problem.size - (ties == "half")):
@@ -84,9 +83,9 @@ def test_derivatives_and_probabilities(ties):
 
 def test_profiled_gradient_with_workers():
     pairs, _ = draw(np.random.default_rng(4), n=400, workers=8)
-    problem = Problem(make_rows(pairs, ties="davidson", by_worker=True), ties="davidson", position=True)
+    problem = PairsLikelihood(make_rows(pairs, ties="davidson", by_worker=True), ties="davidson", position=True)
     variances = {"scores": 1.0, "reliability": 0.2, "bias": 0.2}
-    point = problem.opening() + 0.3 * np.random.default_rng(5).normal(size=problem.size)
+    point = problem.initial_point() + 0.3 * np.random.default_rng(5).normal(size=problem.size)
     _, gradient, _, _ = problem.evaluate(point, variances)
     for k in range(problem.size):
         shift = np.zeros(problem.size)
@@ -109,9 +108,9 @@ def test_intervals_cover(intervals, reliability):
 
 def test_profiled_curvature_is_exact_near_the_mode():
     pairs, _ = draw(np.random.default_rng(16), n=600, workers=6)
-    problem = Problem(make_rows(pairs, ties="davidson", by_worker=True), ties="davidson", position=True)
+    problem = PairsLikelihood(make_rows(pairs, ties="davidson", by_worker=True), ties="davidson", position=True)
     variances = {"scores": 1.0, "reliability": 0.3, "bias": 0.3}
-    point = problem.opening() + 0.3 * np.random.default_rng(5).normal(size=problem.size)
+    point = problem.initial_point() + 0.3 * np.random.default_rng(5).normal(size=problem.size)
 
     def gradient_at(where):
         for _ in range(4):

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.ranking.outcomes import BOTH_BAD
-from crowdassay.ranking.pairs import read_pairs
+from crowdassay.ranking.pairs import BOTH_BAD, read_pairs
 
 
 def names(pairs):

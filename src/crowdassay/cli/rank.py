@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.options import Grouped
-from crowdassay.cli.tables import check_outputs, print_json, split, table_options, write_tables
+from crowdassay.cli.study import StudyCommand, split
 
 if TYPE_CHECKING:
-    from crowdassay.ranking.bradley_terry import BradleyTerry
+    from collections.abc import Callable
 
-FILES = ("ranking.csv", "workers.csv", "wins.csv", "groups.csv", "style.csv", "next.csv", "summary.json")
-MOST_IN_MATRIX = 1000
-MARK = "n_comparisons"  # by which a summary is known to be of this command
+    from crowdassay.results.study import StudyView
+
+RANK = StudyCommand(
+    tables=("ranking", "workers", "wins", "groups", "style", "next"),
+    mark="n_comparisons",
+    page="the ranking and who beats whom",
+    picture="the ranking",
+    condition="model-x.worst_rank > 3",
+    only_written=("wins",),
+)
+RANK_SETTINGS = ("ties", "intervals", "confidence", "resamples", "seed", "max_iter")
+PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops")
 
 
 @click.command(cls=Grouped)
@@ -60,54 +69,30 @@ MARK = "n_comparisons"  # by which a summary is known to be of this command
     help="Whether winners are sides (left, model_a) or names of what was compared.",
 )
 @click.option("--max-iter", default=200, show_default=True, help="Steps of Newton's method.")
-@table_options(page="the ranking and who beats whom", picture="The ranking", condition="model-x.worst_rank > 3")
-def rank(pairs: Path, as_json: bool, **options: Any) -> int:
+@RANK.options
+def rank(pairs: Path, **options: Any) -> int:
     """Rank what was compared two at a time in PAIRS: scores with intervals, ties, and how reliable each worker is."""
-    from crowdassay.cli.gates import check_conditions, read_conditions, tell_failures
-    from crowdassay.cli.rank_show import show
-    from crowdassay.cli.running import working
+    return RANK.run(pairs, options, lambda: prepare(pairs, options))
+
+
+def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], StudyView]]:
+    """Check the options and read the comparisons; return what fits them."""
     from crowdassay.errors import ParameterError
     from crowdassay.ranking.bradley_terry import BradleyTerry
-    from crowdassay.ranking.groups import rankings_by_group
+    from crowdassay.ranking.page import RankingView
     from crowdassay.ranking.pairs import read_pairs
 
-    conditions = read_conditions(options["fail_if"], "model-x.worst_rank > 3")
-    check_outputs(pairs, FILES, MARK, options)
     if options["next_pairs"] is not None and options["next_pairs"] < 1:
         raise ParameterError("--next needs a number of at least 1.")
     model = BradleyTerry(
-        ties=options["ties"],
         position=not options["no_position"],
         reliability=not options["no_reliability"],
         prior=_prior(options["prior"]),
-        **{name: options[name] for name in ("intervals", "confidence", "resamples", "seed", "max_iter")},
+        **{name: options[name] for name in RANK_SETTINGS},
     )
-    names = ("left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops")
-    data = read_pairs(
-        pairs, group_column=options["group"], style=split(options["style"]), **{name: options[name] for name in names}
-    )
-    with working(f"Ranking {data.n_pairs:,} comparisons ...", quiet=as_json):
-        model.fit(data)
-        grouped = rankings_by_group(model)
-        tables = gather(model, grouped, options["next_pairs"])
-    gates = check_conditions(conditions, figures(model, tables["ranking"]))
-    summary = summarise(model) | ({"gate": [gate.as_dict() for gate in gates]} if gates else {})
-    write_tables(options["out"], FILES, MARK, tables, summary)
-    if options["chart"] is not None:
-        from crowdassay.ranking.page import interval_chart
-
-        interval_chart(tables["ranking"], model.confidence).save(options["chart"])
-    if options["report"] is not None:
-        from crowdassay.ranking.page import ranking_page
-        from crowdassay.results.report.findings import write_findings
-
-        page = ranking_page(model, options["report_title"], grouped, tables.get("next"))
-        write_findings(page, options["report"])
-    if as_json:
-        print_json(summary, {name: table for name, table in tables.items() if name != "wins"})
-    else:
-        show(model, tables, grouped, options)
-    return tell_failures(gate for gate in gates if gate.failed)
+    reading = {name: options[name] for name in PAIR_READING}
+    pairs = read_pairs(path, group_column=options["group"], style=split(options["style"]), **reading)
+    return f"Ranking {pairs.n_pairs:,} comparisons ...", lambda: RankingView(model.fit(pairs), options["next_pairs"])
 
 
 def _prior(given: str | None) -> float | str | None:
@@ -121,64 +106,3 @@ def _prior(given: str | None) -> float | str | None:
         return float(given)
     except ValueError:
         raise ParameterError(f"--prior needs a number, none or estimated, not '{given}'.") from None
-
-
-def gather(model: BradleyTerry, grouped: list[tuple[str, Any]], count: int | None) -> dict[str, Any]:
-    """Return all tables that were asked for."""
-    import pyarrow as pa
-
-    from crowdassay.ranking.tables import ranking_table
-
-    tables = {"ranking": ranking_table(model)}
-    if len(model._pairs.workers):
-        tables["workers"] = model.workers_
-    if model._pairs.n_items <= MOST_IN_MATRIX:
-        names = tables["ranking"]["item"].to_pylist()
-        beats = model.win_matrix()
-        tables["wins"] = pa.table({"item": names, **{name: beats[:, n] for n, name in enumerate(names) if name != "item"}})
-    if grouped:
-        tables["groups"] = pa.concat_tables(
-            [table.add_column(0, "group_name", pa.array([name] * table.num_rows, pa.string())) for name, table in grouped]
-        )
-    if model._pairs.styles:
-        tables["style"] = model.style_
-    if count is not None:
-        tables["next"] = model.next_pairs(count)
-    return tables
-
-
-def figures(model: BradleyTerry, ranking: Any) -> dict[str, float | None]:
-    """Return what conditions may ask about: the whole, then each item's figures."""
-    names = ("rank", "best_rank", "worst_rank", "score", "low", "high", "win_rate")
-    whole: dict[str, float | None] = {
-        "not_converged": float(not model.converged_),
-        "n_parts": float(len(set(ranking["part"].to_pylist()))),
-        "position_bias": model.position_bias_,
-    }
-    return whole | {f"{row['item']}.{name}": float(row[name]) for row in ranking.to_pylist() for name in names}
-
-
-def summarise(model: BradleyTerry) -> dict[str, Any]:
-    """Return what ``summary.json`` holds."""
-    from crowdassay.version import VERSION
-
-    pairs = model._fitted()
-    return {
-        "version": VERSION,
-        "columns": pairs.columns,
-        "n_comparisons": pairs.n_pairs,
-        "n_items": pairs.n_items,
-        "n_workers": len(pairs.workers),
-        "n_ties": int((pairs.outcome == 2).sum()),
-        "ties": model.ties,
-        "intervals": model.intervals,
-        "confidence": model.confidence,
-        "position_bias": model.position_bias_,
-        "tie": model.tie_,
-        "spread": model.spread_,
-        "log_likelihood": model.log_likelihood_,
-        "converged": model.converged_,
-        "n_iter": model.n_iter_,
-        "dropped": pairs.dropped,
-        "notes": model.notes_,
-    }

@@ -9,8 +9,9 @@ from scipy import sparse
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.measurement.ratings import Ratings
+from crowdassay.statistics import connected_parts
 
-SAME = 1e-6  # differences up to which two rows of a null space are one
+SAME_DIRECTION = 1e-6  # differences up to which two rows of a null space are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,44 +118,6 @@ def some_objects(design: Design) -> Design | None:
     )  # fmt: skip
 
 
-def set_aside(
-    ratings: Ratings, steps: int | None, facets: tuple[int, ...]
-) -> tuple[BoolArray, list[list[tuple[int, IntArray]]]]:
-    """Leave out the ratings of elements that only have the lowest or only the highest scores: their measure is infinite.
-
-    Leaving some out may leave others with the lowest or highest scores only, so this goes on until none are left.
-
-    Returns
-    -------
-    kept : ndarray of bool, shape (n_ratings,)
-    rounds : list of list of (facet, elements)
-        What was left out, in order.
-    """
-    kept = np.ones(ratings.n_ratings, bool)
-    rounds: list[list[tuple[int, IntArray]]] = []
-    n_scores = len(ratings.values)
-    while kept.any():
-        step = np.zeros(ratings.n_ratings, np.int64) if steps is None else ratings.code[:, steps]
-        low, high = np.full(step.max() + 1, n_scores), np.full(step.max() + 1, -1)
-        np.minimum.at(low, step[kept], ratings.score[kept])
-        np.maximum.at(high, step[kept], ratings.score[kept])
-        inside = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
-        out: list[tuple[int, IntArray]] = []
-        for f in facets:
-            size = len(ratings.names[f])
-            there = np.bincount(ratings.code[kept, f], minlength=size) > 0
-            up, down = (np.bincount(ratings.code[part, f], minlength=size) > 0 for part in inside)
-            extreme = np.flatnonzero(there & ~(up & down))
-            if len(extreme):
-                out.append((f, extreme))
-        if not out:
-            break
-        for f, extreme in out:
-            kept &= ~np.isin(ratings.code[:, f], extreme)
-        rounds.append(out)
-    return kept, rounds
-
-
 def null_space(design: Design, *, joint: bool) -> FloatArray:
     """Return orthonormal directions in which the other facets' parameters can move without a change of any probability.
 
@@ -203,10 +166,22 @@ def find_subsets(design: Design, directions: FloatArray) -> tuple[IntArray, IntA
     part = np.zeros(design.n_beta, np.int64)
     for f in range(len(design.sign)):
         span = slice(design.first[f], design.first[f + 1])
-        rows = np.round(directions[span] / SAME).astype(np.int64)
+        rows = np.round(directions[span] / SAME_DIRECTION).astype(np.int64)
         part[span] = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
     filled = np.diff(design.starts) > 0
     moved = np.einsum("nfd,f->nd", directions[design.code[design.starts[:-1][filled]]], design.sign)
     group = np.full(design.n_objects, -1, np.int64)
-    group[filled] = np.unique(np.round(moved / SAME).astype(np.int64), axis=0, return_inverse=True)[1].ravel()
+    group[filled] = np.unique(np.round(moved / SAME_DIRECTION).astype(np.int64), axis=0, return_inverse=True)[1].ravel()
+    return part, group
+
+
+def graph_subsets(design: Design) -> tuple[IntArray, IntArray]:
+    """Return subsets of parameters and objects by the graph of objects and the largest facet, for large designs."""
+    widest = int(np.argmax(np.diff(design.first)))
+    size = design.n_beta + design.n_objects
+    label = connected_parts(design.code[:, widest], design.n_beta + design.owner, size)
+    part = np.zeros(design.n_beta, np.int64)
+    span = slice(design.first[widest], design.first[widest + 1])
+    part[span] = label[: design.n_beta][span]
+    group = np.where(np.diff(design.starts) > 0, label[design.n_beta :], -1)
     return part, group

@@ -1,15 +1,54 @@
-"""Elements that were only given the lowest, or only the highest, scores."""
+"""Elements that were only given the lowest, or only the highest, scores: set aside, and estimated at the end."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.measurement.design import Design
 from crowdassay.measurement.ratings import Ratings
+from crowdassay.statistics import softmax
 
-SHORT = 0.3  # points by which an extreme total is taken to fall short of the extreme, as in Facets and Winsteps
-FARTHEST = 30.0
+INSIDE_BY = 0.3  # points by which an extreme total is taken to fall short of the extreme, as in Facets and Winsteps
+FARTHEST_MEASURE = 30.0  # in logits
+
+
+def set_aside(
+    ratings: Ratings, steps: int | None, facets: tuple[int, ...]
+) -> tuple[BoolArray, list[list[tuple[int, IntArray]]]]:
+    """Leave out the ratings of elements that only have the lowest or only the highest scores: their measure is infinite.
+
+    Leaving some out may leave others with the lowest or highest scores only, so this goes on until none are left.
+
+    Returns
+    -------
+    kept : ndarray of bool, shape (n_ratings,)
+    rounds : list of list of (facet, elements)
+        What was left out, in order.
+    """
+    kept = np.ones(ratings.n_ratings, bool)
+    rounds: list[list[tuple[int, IntArray]]] = []
+    n_scores = len(ratings.values)
+    while kept.any():
+        step = np.zeros(ratings.n_ratings, np.int64) if steps is None else ratings.code[:, steps]
+        low, high = np.full(step.max() + 1, n_scores), np.full(step.max() + 1, -1)
+        np.minimum.at(low, step[kept], ratings.score[kept])
+        np.maximum.at(high, step[kept], ratings.score[kept])
+        inside = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
+        out: list[tuple[int, IntArray]] = []
+        for f in facets:
+            size = len(ratings.names[f])
+            there = np.bincount(ratings.code[kept, f], minlength=size) > 0
+            up, down = (np.bincount(ratings.code[part, f], minlength=size) > 0 for part in inside)
+            extreme = np.flatnonzero(there & ~(up & down))
+            if len(extreme):
+                out.append((f, extreme))
+        if not out:
+            break
+        for f, extreme in out:
+            kept &= ~np.isin(ratings.code[:, f], extreme)
+        rounds.append(out)
+    return kept, rounds
 
 
 def estimate_extremes(
@@ -44,16 +83,15 @@ def estimate_extremes(
             size = len(elements)
             total = np.bincount(place, ratings.score[rows].clip(low[rows], high[rows]), size)
             bottom, top = np.bincount(place, low[rows], size), np.bincount(place, high[rows], size)
-            total = np.clip(total, bottom + SHORT, top - SHORT)
+            total = np.clip(total, bottom + INSIDE_BY, top - INSIDE_BY)
             value, information = np.zeros(size), np.ones(size)
             for _ in range(100):
                 logit = scores * (rest[rows] + sign[facet] * value[place])[:, None] - table[step[rows]]
-                chance = np.exp(logit - logit.max(axis=1, keepdims=True))
-                chance /= chance.sum(axis=1, keepdims=True)
+                chance = softmax(logit)
                 mean = chance @ scores
                 information = np.asarray(np.bincount(place, chance @ scores**2 - mean**2, size), float)
                 move = sign[facet] * (total - np.bincount(place, mean, size)) / np.maximum(information, 1e-8)
-                value = np.clip(value + np.clip(move, -1.0, 1.0), -FARTHEST, FARTHEST)
+                value = np.clip(value + np.clip(move, -1.0, 1.0), -FARTHEST_MEASURE, FARTHEST_MEASURE)
                 if np.abs(move).max() < 1e-8:
                     break
             there = top > bottom

@@ -5,30 +5,38 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.estimators.fittable import Fittable
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown
-from crowdassay.measurement import facets_notes as say
-from crowdassay.measurement import facets_tables as lay
-from crowdassay.measurement.design import Design, find_subsets, make_design, null_space, set_aside
-from crowdassay.measurement.extremes import estimate_extremes
+from crowdassay.measurement.design import Design, find_subsets, graph_subsets, make_design, null_space
+from crowdassay.measurement.extremes import estimate_extremes, set_aside
 from crowdassay.measurement.fit import MOST_DENSE, fit_facets
-from crowdassay.measurement.fit_statistics import Residuals
 from crowdassay.measurement.interactions import drift, group_differences, interactions
 from crowdassay.measurement.ratings import Ratings, check_facets, object_facet, read_ratings
+from crowdassay.measurement.residuals import Residuals, find_residuals, object_errors
+from crowdassay.measurement.tables import (
+    FACETS,
+    FACETS_SHOWN,
+    categories_table,
+    facets_table,
+    measures_table,
+    notes,
+    thresholds_table,
+)
 
 ESTIMATIONS = ("marginal", "joint")
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
-class ManyFacet:
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class ManyFacet(Fittable):
     r"""Place raters, tasks and any other facets of ratings on one scale, in logits (Linacre 1989).
 
     .. math::  \log \frac{P(x_n = k)}{P(x_n = k - 1)} = \theta_{i(n)} - \sum_f \beta_{f, e_f(n)} - \tau_k
@@ -83,6 +91,9 @@ class ManyFacet:
     correct: bool = False
     max_iter: int = 100
     tol: float = 1e-6
+
+    fit_leaves: ClassVar[str] = "_ratings"
+    fitted_to: ClassVar[str] = "ratings"
 
     def fit(
         self,
@@ -143,7 +154,7 @@ class ManyFacet:
         if joint:
             known = self._measures[item][np.isfinite(self._measures[item])]
             self.centre_, self.spread_ = float(known.mean()), float(known.std(ddof=1)) if len(known) > 1 else 0.0
-        self.notes_ = list(say.notes(self))
+        self.notes_ = notes(self)
         return self
 
     def _check(self) -> None:
@@ -177,7 +188,7 @@ class ManyFacet:
             errors[other] = np.where(used[span], np.sqrt(np.maximum(variance[span], 0.0)), np.nan)
         filled = np.diff(design.starts) > 0
         if self.estimation == "joint":
-            theta, error = lay.object_errors(design, fit, refit=factor < 1.0)
+            theta, error = object_errors(design, fit, refit=factor < 1.0)
         else:
             theta, error = fit.moments[:, 0], np.sqrt(np.maximum(fit.moments[:, 1], 0.0))
         measures[self._item] = np.where(filled, theta, np.nan)
@@ -189,14 +200,14 @@ class ManyFacet:
     @cached_property
     def _residuals(self) -> Residuals:
         """What the model expects of the ratings of objects that are not extreme, at their most likely measures."""
-        return lay.residuals(self._ratings, self._design, self._fit, joint=self.estimation == "joint")
+        return find_residuals(self._design, self._fit, joint=self.estimation == "joint")
 
     @cached_property
     def _joint_design(self) -> tuple[BoolArray, IntArray, IntArray]:
         """Whether each facet is connected by ratings alone, and the subsets of parameters and objects."""
         design = self._design
         if design.n_beta > MOST_DENSE:
-            part, group = lay.graph_subsets(design)
+            part, group = graph_subsets(design)
         else:
             part, group = find_subsets(design, null_space(design, joint=True))
         used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
@@ -216,22 +227,22 @@ class ManyFacet:
     @property
     def measures_(self) -> Any:
         """Frame of facet, element, ratings, mean_rating, measure, standard_error, infit, outfit ..., facet by facet."""
-        return self._frame(lay.measures_table(self))
+        return self._frame(measures_table(self))
 
     @property
     def facets_(self) -> Any:
         """Frame with a row for each facet: how far its elements lie apart (separation, reliability) and whether they differ."""
-        return self._frame(lay.facets_table(self))
+        return self._frame(facets_table(self))
 
     @property
     def categories_(self) -> Any:
         """Frame with a row for each score: how often it was given, the mean logit where it was, outfit."""
-        return self._frame(lay.categories_table(self))
+        return self._frame(categories_table(self))
 
     @property
     def thresholds_(self) -> Any:
         """Frame of thresholds between neighbouring scores, those in disorder marked."""
-        return self._frame(lay.thresholds_table(self))
+        return self._frame(thresholds_table(self))
 
     @property
     def differences_(self) -> Any:
@@ -254,26 +265,36 @@ class ManyFacet:
     @property
     def drift_(self) -> Any:
         """Frame of how the raters' severity moves with time, the most telling first. `fit` needs time_column."""
-        fitted = self._fitted()
-        facet = self._rater_facet()
-        return self._frame(drift(fitted, self._residuals, facet, 1.0 if facet in self._positive else -1.0))
+        return self._frame(self._drift_table())
+
+    def _drift_table(self) -> pa.Table:
+        fitted, facet = self._fitted(), self._rater_facet()
+        return drift(fitted, self._residuals, facet, 1.0 if facet in self._positive else -1.0)
 
     def _rater_facet(self) -> int:
+        """Return the facet that is called like a rater, or else the first that is not measured."""
         others = self._design.others
         return next((f for f in others if ROLES["worker"].is_named(self._ratings.facets[f])), others[0])
 
     def interactions(self, one: str, two: str) -> Any:
         """Return the bias of each pair of elements of two facets, the most telling first."""
+        table = self._bias_table(one, two).drop_columns(["facet", "other_facet"])
+        names = {"element": one, "other_element": two}
+        return self._frame(table.rename_columns([names.get(name, name) for name in table.column_names]))
+
+    def _bias_table(self, one: str, two: str) -> pa.Table:
         fitted = self._fitted()
         places = fitted.facet(one), fitted.facet(two)
         if places[0] == places[1]:
             raise ParameterError("An interaction is between two facets.")
-        return self._frame(interactions(fitted, self._design, self._fit.covariance, self._residuals, *places))
+        return interactions(fitted, self._design, self._fit.covariance, self._residuals, *places)
 
     def _frame(self, table: pa.Table) -> Any:
         return to_frame(table, self._fitted().frame)
 
     def _fitted(self) -> Ratings:
-        if "_ratings" not in self.__dict__:
-            raise NotFittedError("This ManyFacet has not been fitted; call fit(ratings) first.")
-        return self._ratings
+        ratings: Ratings = super()._fitted()
+        return ratings
+
+    def _card(self) -> str:
+        return FACETS.html(facets_table(self), FACETS_SHOWN, title="Facets")

@@ -15,17 +15,72 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 from scipy.special import chdtrc, ndtr
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.measurement.design import Design
-from crowdassay.measurement.fit_statistics import Residuals
 from crowdassay.measurement.ratings import Ratings
+from crowdassay.measurement.residuals import Residuals
 from crowdassay.statistics import q_values
+from crowdassay.tables import Column, TableOf
 
 LEAST_RATINGS = 2  # ratings below which nothing is said about a cell
-EXACT = 20_000_000  # cells times parameters up to which the other facets' share is taken off as well
+MOST_EXACT_CELLS = 20_000_000  # cells times parameters up to which the other facets' share is taken off as well
+
+P = (Column("p", format="p"), Column("q", format="p", about="the false discovery rate at which the row would be reported"))
+ELEMENT = (Column("facet", format="name"), Column("element", format="name"))
+BIASES = TableOf(
+    "interactions",
+    (
+        Column("facet", format="name"),
+        Column("other_facet", format="name"),
+        Column("element", format="name"),
+        Column("other_element", "with", "name"),
+        Column("ratings", format="count"),
+        Column("surplus", format="number", about="mean rating above what is expected"),
+        Column("bias", format="number", about="logits by which two elements together are rated higher than apart"),
+        Column("standard_error", "error", "number"),
+        Column("z", format="number"),
+        *P,
+    ),
+)
+DIFFERENCES = TableOf(
+    "differences",
+    (
+        *ELEMENT,
+        Column("rated_higher_in", "higher in", "name"),
+        Column("rated_lower_in", "lower in", "name"),
+        Column("difference", format="number", about="logits between these two groups, beyond what groups have in common"),
+        Column("standard_error", "error", "number"),
+        Column("chi_square", format="number"),
+        Column("df", format="count"),
+        *P,
+    ),
+)
+GROUP_SHIFTS = TableOf(
+    "group_shifts",
+    (
+        *ELEMENT,
+        Column("group", format="name"),
+        Column("ratings", format="count"),
+        Column("shift", format="number", about="logits by which the element is rated higher in the group than elsewhere"),
+        Column("standard_error", "error", "number"),
+    ),
+)
+DRIFT = TableOf(
+    "drift",
+    (
+        *ELEMENT,
+        Column("ratings", format="count"),
+        Column("drift", format="digits", about="logits of severity gained per unit of time"),
+        Column("standard_error", "error", "digits"),
+        Column("over_all_its_time", format="number"),
+        Column("z", format="number"),
+        *P,
+    ),
+)
 
 
 def cell_sums(residuals: Residuals, codes: IntArray, size: int, u: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -48,7 +103,7 @@ def interactions(
     width = len(ratings.names[two])
     cells, codes = np.unique(ratings.code[residuals.rows, one] * width + ratings.code[residuals.rows, two], return_inverse=True)
     total, information = cell_sums(residuals, codes, len(cells))
-    if covariance.ndim == 2 and len(cells) * design.n_beta <= EXACT:
+    if covariance.ndim == 2 and len(cells) * design.n_beta <= MOST_EXACT_CELLS:
         information -= _taken_by_facets(design, covariance, residuals, codes, len(cells))
     count = np.bincount(codes, minlength=len(cells))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -57,18 +112,20 @@ def interactions(
         error = np.where(good, 1.0 / np.sqrt(information), np.nan)
     p = 2 * ndtr(-np.abs(bias / error))
     score = np.bincount(codes, residuals.residual, len(cells)) / count
-    table: dict[str, Any] = {
-        ratings.facets[one]: ratings.names[one].take(pa.array(cells // width)),
-        ratings.facets[two]: ratings.names[two].take(pa.array(cells % width)),
-        "ratings": count,
-        "surplus": score,
-        "bias": bias,
-        "standard_error": error,
-        "z": bias / error,
-        "p": p,
-        "q": q_values(p),
-    }
-    return _most_telling(table)
+    return _most_telling(
+        BIASES,
+        facet=[ratings.facets[one]] * len(cells),
+        other_facet=[ratings.facets[two]] * len(cells),
+        element=ratings.names[one].take(pa.array(cells // width)),
+        other_element=ratings.names[two].take(pa.array(cells % width)),
+        ratings=count,
+        surplus=score,
+        bias=bias,
+        standard_error=error,
+        z=bias / error,
+        p=p,
+        q=q_values(p),
+    )
 
 
 def _taken_by_facets(design: Design, covariance: FloatArray, residuals: Residuals, codes: IntArray, size: int) -> FloatArray:
@@ -78,8 +135,6 @@ def _taken_by_facets(design: Design, covariance: FloatArray, residuals: Residual
     code = design.code[place[residuals.rows]]
     n_beta = design.n_beta
     objects = np.maximum(np.bincount(residuals.owner, residuals.variance), 1e-300)
-    from scipy import sparse  # noqa: PLC0415  slow to load, seldom needed
-
     rows = np.arange(len(codes))
     owner = sparse.csr_array((residuals.variance, (residuals.owner, rows)), shape=(len(objects), len(rows)))
     inside = sparse.csr_array((np.ones(len(rows)), (rows, codes)), shape=(len(rows), size))
@@ -134,31 +189,29 @@ def group_differences(ratings: Ratings, residuals: Residuals, facet: int) -> tup
     contrast = shift[every, high] - shift[every, low]
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(1 / information[every, high] + 1 / information[every, low])
-    known = df > 0
-    elements = {
-        "facet": [ratings.facets[facet]] * size,
-        "element": ratings.names[facet],
-        "rated_higher_in": pa.array(
-            [ratings.groups[int(g)].as_py() if ok else None for g, ok in zip(high, known, strict=True)]
-        ),
-        "rated_lower_in": pa.array([ratings.groups[int(g)].as_py() if ok else None for g, ok in zip(low, known, strict=True)]),
-        "difference": np.where(known, contrast, np.nan),
-        "standard_error": np.where(known, error, np.nan),
-        "chi_square": np.where(known, chi, np.nan),
-        "df": df,
-        "p": p,
-        "q": q_values(p),
-    }
+    known, groups = df > 0, np.array(ratings.groups.to_pylist(), dtype=object)
+    elements = _most_telling(
+        DIFFERENCES,
+        facet=[ratings.facets[facet]] * size,
+        element=ratings.names[facet],
+        rated_higher_in=pa.array(np.where(known, groups[high], None), pa.string()),
+        rated_lower_in=pa.array(np.where(known, groups[low], None), pa.string()),
+        difference=np.where(known, contrast, np.nan),
+        standard_error=np.where(known, error, np.nan),
+        chi_square=np.where(known, chi, np.nan),
+        df=df,
+        p=p,
+        q=q_values(p),
+    )
     place = np.flatnonzero(good.ravel())
-    cells = {
-        "facet": [ratings.facets[facet]] * len(place),
-        "element": ratings.names[facet].take(pa.array(place // n_groups)),
-        "group": ratings.groups.take(pa.array(place % n_groups)),
-        "ratings": count.ravel()[place],
-        "shift": shift.ravel()[place],
-        "standard_error": 1 / np.sqrt(information.ravel()[place]),
-    }
-    return _most_telling(elements), pa.table(cells)
+    return elements, GROUP_SHIFTS.fill(
+        facet=[ratings.facets[facet]] * len(place),
+        element=ratings.names[facet].take(pa.array(place // n_groups)),
+        group=ratings.groups.take(pa.array(place % n_groups)),
+        ratings=count.ravel()[place],
+        shift=shift.ravel()[place],
+        standard_error=1 / np.sqrt(information.ravel()[place]),
+    )
 
 
 def drift(ratings: Ratings, residuals: Residuals, facet: int, sign: float) -> pa.Table:
@@ -183,21 +236,20 @@ def drift(ratings: Ratings, residuals: Residuals, facet: int, sign: float) -> pa
         error = np.where(good, 1.0 / np.sqrt(information), np.nan)
     p = 2 * ndtr(-np.abs(slope / error))
     return _most_telling(
-        {
-            "facet": [ratings.facets[facet]] * size,
-            "element": ratings.names[facet],
-            "ratings": count,
-            "drift": slope,
-            "standard_error": error,
-            "over_all_its_time": slope * length,
-            "z": slope / error,
-            "p": p,
-            "q": q_values(p),
-        }
+        DRIFT,
+        facet=[ratings.facets[facet]] * size,
+        element=ratings.names[facet],
+        ratings=count,
+        drift=slope,
+        standard_error=error,
+        over_all_its_time=slope * length,
+        z=slope / error,
+        p=p,
+        q=q_values(p),
     )
 
 
-def _most_telling(table: dict[str, Any]) -> pa.Table:
+def _most_telling(table: TableOf, **columns: Any) -> pa.Table:
     """Return a table with the smallest p first, what could not be tested last."""
-    order = np.argsort(np.nan_to_num(np.asarray(table["p"], dtype=float), nan=2.0), kind="stable")
-    return pa.table(table).take(pa.array(order))
+    order = np.argsort(np.nan_to_num(np.asarray(columns["p"], dtype=float), nan=2.0), kind="stable")
+    return table.fill(**columns).take(pa.array(order))

@@ -24,10 +24,11 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.labels import Labels
-from crowdassay.measurement.design import Design, make_design, set_aside
-from crowdassay.measurement.facets_tables import residuals
+from crowdassay.measurement.design import Design, make_design
+from crowdassay.measurement.extremes import set_aside
 from crowdassay.measurement.fit import FacetsFit, fit_facets
 from crowdassay.measurement.ratings import Ratings
+from crowdassay.measurement.residuals import find_residuals
 
 LEAST_ITEMS = 10
 
@@ -108,7 +109,7 @@ def _statistic(
         return None
     design = make_design(ratings, kept, 0, frozenset([0, 1]), None)
     fit = fit_facets(design, joint=False, max_iter=50, tol=1e-4, errors=False)
-    residual = residuals(ratings, design, fit, joint=False)
+    residual = find_residuals(design, fit, joint=False)
     if len(residual.rows) == 0:
         return None
     if half is None:  # the better and the worse, as many labels in each

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.estimators.fittable import Fittable
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.values import listed
-from crowdassay.ranking.fit import TIES, Settings, fit_pairs
+from crowdassay.ranking.design import MOST_ITEMS_PAIRED, choose_pairs, refuse_infinite
+from crowdassay.ranking.fit import TIE_MODELS, Settings, fit_pairs
 from crowdassay.ranking.intervals import ENOUGH_WORKERS, bootstrap, model_covariance, sandwich
-from crowdassay.ranking.linked import refuse_infinite
-from crowdassay.ranking.next_pairs import MOST_ITEMS_PAIRED as MOST_TO_CHOOSE
-from crowdassay.ranking.next_pairs import choose_pairs
-from crowdassay.ranking.notes import notes
+from crowdassay.ranking.likelihood import make_rows
 from crowdassay.ranking.pairs import Pairs, read_pairs
-from crowdassay.ranking.rows import make_rows
-from crowdassay.ranking.tables import ranking_table, workers_table
+from crowdassay.ranking.tables import NEXT_PAIRS, RANKING, RANKING_SHOWN, STYLES, notes, ranking_table, workers_table
 
-INTERVALS = ("sandwich", "bootstrap", "model")
+INTERVAL_KINDS = ("sandwich", "bootstrap", "model")
+CARD_ROWS = 10  # of the ranking that a notebook shows
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
-class BradleyTerry:
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class BradleyTerry(Fittable):
     r"""Rank things from comparisons of two (Bradley and Terry 1952).
 
     .. math::  \eta = e^{\rho_w} (s_l - s_r + x \cdot b) + g + g_w, \qquad
@@ -89,6 +88,9 @@ class BradleyTerry:
     max_iter: int = 200
     tol: float = 1e-6
 
+    fit_leaves: ClassVar[str] = "_pairs"
+    fitted_to: ClassVar[str] = "pairs"
+
     def fit(self, data: Any, **reading: Any) -> Self:
         """Fit comparisons.
 
@@ -121,7 +123,7 @@ class BradleyTerry:
         return self
 
     def _check(self) -> None:
-        for name, allowed in (("ties", TIES), ("intervals", INTERVALS)):
+        for name, allowed in (("ties", TIE_MODELS), ("intervals", INTERVAL_KINDS)):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(map(repr, allowed))
                 raise ParameterError(f"{name} must be one of {choices}, not {getattr(self, name)!r}.")
@@ -187,11 +189,14 @@ class BradleyTerry:
     @property
     def style_(self) -> Any:
         """Frame of style and its effect in logits for one standard deviation more on the left, with its error."""
-        pairs, first = self._fitted(), self._fitted().n_items + 2
+        return to_frame(self._style_table(), self._fitted().frame)
+
+    def _style_table(self) -> pa.Table:
+        pairs = self._fitted()
+        first = pairs.n_items + 2
         covariance = model_covariance(self._fit) if self.intervals == "model" or self._few else self._sandwich()
         error = np.sqrt(np.maximum(np.diag(covariance)[first:], 0.0))
-        table = pa.table({"style": list(pairs.styles), "effect": self._fit.point[first:], "standard_error": error})
-        return to_frame(table, pairs.frame)
+        return STYLES.fill(style=list(pairs.styles), effect=self._fit.point[first:], standard_error=error)
 
     def win_matrix(self) -> FloatArray:
         """Return the chance that the row beats the column, a tie counting half, shape (n_items, n_items); best first."""
@@ -212,7 +217,7 @@ class BradleyTerry:
 
         Workers of the fit are taken as they are, others as average ones.
         """
-        from crowdassay.ranking import chance  # noqa: PLC0415  numba loads on first use
+        from crowdassay.ranking import kernel  # noqa: PLC0415  numba loads on first use
 
         fitted = self._fitted()
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
@@ -225,30 +230,32 @@ class BradleyTerry:
         known = np.array([who.get(name, -1) for name in pairs.workers.to_pylist()] + [-1])
         worker = known[pairs.worker] if self._effects else np.full(pairs.n_pairs, -1)
         table = np.empty((pairs.n_pairs, 3))
-        ties = chance.RAO_KUPPER if self.ties == "rao-kupper" else chance.DAVIDSON
+        ties = kernel.RAO_KUPPER if self.ties == "rao-kupper" else kernel.DAVIDSON
         effects = self._fit.effects if self._effects else np.zeros((1, 2))
-        chance.probabilities(
+        kernel.probabilities(
             item[pairs.left], item[pairs.right], worker, pairs.style, self._fit.point, fitted.n_items, effects, ties, table
         )
         return table
 
     def next_pairs(self, count: int = 10) -> Any:
         """Return a frame of the pairs most worth comparing next."""
+        return to_frame(self._next_table(count), self._fitted().frame)
+
+    def _next_table(self, count: int) -> pa.Table:
         pairs = self._fitted()
         if count < 1:
             raise ParameterError(f"The number of pairs must be at least 1, not {count}.")
-        if self._covariance.ndim == 1 or pairs.n_items > MOST_TO_CHOOSE:
+        if self._covariance.ndim == 1 or pairs.n_items > MOST_ITEMS_PAIRED:
             raise ParameterError(
-                f"The next pairs are chosen among up to {MOST_TO_CHOOSE:,} items; there are {pairs.n_items:,}."
+                f"The next pairs are chosen among up to {MOST_ITEMS_PAIRED:,} items; there are {pairs.n_items:,}."
             )
-        names = pairs.items.to_pylist()
-        rows = [
-            {"left": names[i], "right": names[j], "order_may_be_wrong": wrong, "worth": worth}
-            for i, j, wrong, worth in choose_pairs(self.scores_, self._covariance, count)
-        ]
-        return to_frame(pa.Table.from_pylist(rows), pairs.frame)
+        one, two, wrong, worth = zip(*choose_pairs(self.scores_, self._covariance, count), strict=True)
+        left, right = (pairs.items.take(pa.array(side)) for side in (one, two))
+        return NEXT_PAIRS.fill(left=left, right=right, order_may_be_wrong=wrong, worth=worth)
 
     def _fitted(self) -> Pairs:
-        if "_pairs" not in self.__dict__:
-            raise NotFittedError("This BradleyTerry has not been fitted; call fit(pairs) first.")
-        return self._pairs
+        pairs: Pairs = super()._fitted()
+        return pairs
+
+    def _card(self) -> str:
+        return RANKING.html(ranking_table(self).slice(0, CARD_ROWS), RANKING_SHOWN, title="Ranking")

@@ -12,32 +12,39 @@ import numpy as np
 from scipy.optimize import minimize
 
 from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.ranking.linear import newton_step
+from crowdassay.ranking.likelihood import (
+    LEAST_VARIANCE,
+    MOST_PAIR_PARAMETERS,
+    PairRows,
+    PairsLikelihood,
+    some_workers,
+    used_workers,
+    worker_precision,
+)
 from crowdassay.ranking.populations import (
     LARGEST_VARIANCE,
-    LEAST_VARIANCE,
     PRIOR_VARIANCE,
+    lock_matrix,
     log_evidence,
     recentre,
     scores_precision,
     squared_effects,
     update_variances,
-    worker_precision,
 )
-from crowdassay.ranking.problem import MOST_PARAMETERS, Problem
-from crowdassay.ranking.rows import Rows, some_workers, used_workers
+from crowdassay.solvers.newton import MOST_HALVINGS, shorten, solve_ridge
 from crowdassay.threads import one_blas_thread
 
 SPREADS_TRIED = (0.05, 0.25, 0.5, 0.8)  # of log reliability
 TRIED_UP_TO = 100_000  # comparisons up to which these are tried
-SMALL_STEP = 0.05  # of scores, from which on workers' effects follow with one step each
+LONGEST_SCORE_STEP = 3.0  # in logits
+NEAR_STEP = 0.05  # of scores, from which on workers' effects follow with one step each
 ROUGHLY = 1e-3  # largest change of a score at which a fit stops that is only to begin with
 SETTLED_CHANGE = 1e-3  # relative change of a variance at which to stop
-TIES = ("davidson", "rao-kupper", "half")
+TIE_MODELS = ("davidson", "rao-kupper", "half")
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class PairsFit:
     """Estimates of scores and of everything else.
 
     Attributes
@@ -104,7 +111,7 @@ class Settings:
         return {**PRIOR_VARIANCE, "scores": scores}
 
 
-def fit_pairs(rows: Rows, settings: Settings, start: Fit | None = None) -> Fit:
+def fit_pairs(rows: PairRows, settings: Settings, start: PairsFit | None = None) -> PairsFit:
     """Estimate scores and everything else.
 
     With few comparisons, workers' reliability and the scores explain the same answers, and a population that is only looked at
@@ -114,34 +121,34 @@ def fit_pairs(rows: Rows, settings: Settings, start: Fit | None = None) -> Fit:
 
     Parameters
     ----------
-    rows : Rows
+    rows : PairRows
     settings : Settings
-    start : Fit, optional
+    start : PairsFit, optional
         Where to begin; its populations are kept.
     """
     with one_blas_thread():
-        if rows.n_items + 2 + rows.style.shape[1] > MOST_PARAMETERS:
+        if rows.n_items + 2 + rows.style.shape[1] > MOST_PAIR_PARAMETERS:
             return _fit_large(rows, settings, start)
         if start is not None:
-            return _climb(rows, settings, start, learn=False)
+            return _maximise(rows, settings, start, learn=False)
         rough = replace(settings, tol=ROUGHLY)
         if rows.known and len(rows.left) <= TRIED_UP_TO:
             best = tried = None
             for spread in SPREADS_TRIED:
-                tried = _climb(rows, rough, tried, reliability=spread**2)
+                tried = _maximise(rows, rough, tried, reliability=spread**2)
                 best = tried if best is None or tried.evidence > best.evidence else best
             assert best is not None
-            return _climb(rows, settings, best, reliability=best.variances["reliability"])
+            return _maximise(rows, settings, best, reliability=best.variances["reliability"])
         some = some_workers(rows)  # most of the way on some of the workers, the last steps with all
-        return _climb(rows, settings, None if some is None else _climb(some, rough))
+        return _maximise(rows, settings, None if some is None else _maximise(some, rough))
 
 
-def _climb(
-    rows: Rows, settings: Settings, begin: Fit | None = None, *, learn: bool = True, reliability: float | None = None
-) -> Fit:
-    """Climb by Newton's method from where another fit ended; the populations are learned on the way, or kept."""
-    problem = Problem(rows, ties=settings.ties, position=settings.position)
-    point, variances, estimated = problem.opening(), settings.first_variances(), settings.prior == "estimated"
+def _maximise(
+    rows: PairRows, settings: Settings, begin: PairsFit | None = None, *, learn: bool = True, reliability: float | None = None
+) -> PairsFit:
+    """Maximise by Newton's method from where another fit ended; the populations are estimated on the way, or kept."""
+    problem = PairsLikelihood(rows, ties=settings.ties, position=settings.position)
+    point, variances, estimated = problem.initial_point(), settings.first_variances(), settings.prior == "estimated"
     if begin is not None:
         point, variances = np.where(problem.locked, point, begin.point), dict(begin.variances)
         if len(begin.effects) == rows.known:
@@ -154,10 +161,10 @@ def _climb(
         prior_now = scores_precision(problem, variances)
         penalised = value - 0.5 * float(prior_now @ point**2)
         whole, slope = matrix + np.diag(prior_now), gradient - prior_now * point
-        step = newton_step(whole, slope, problem.locked, rows.n_items, shared=variances["scores"] == 0)
-        step *= min(1.0, 3.0 / max(np.abs(step).max(), 1e-300))
-        for _ in range(30):
-            near = bool(np.abs(step).max() < SMALL_STEP)
+        held = lock_matrix(whole, problem.locked, rows.n_items, shared=variances["scores"] == 0)
+        step = shorten(solve_ridge(held, np.where(problem.locked, 0.0, slope)), LONGEST_SCORE_STEP)
+        for _ in range(MOST_HALVINGS):
+            near = bool(np.abs(step).max() < NEAR_STEP)
             before = problem.effects.copy()
             ahead = problem.evaluate(point + step, variances, near=near)
             if learn and near:
@@ -191,21 +198,21 @@ def _climb(
     mean = point[: rows.n_items][~problem.locked[: rows.n_items]].mean()
     point[: rows.n_items] = np.where(problem.locked[: rows.n_items], 0.0, point[: rows.n_items] - mean)
     known = slice(0, rows.known)
-    return Fit(
+    return PairsFit(
         point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
         converged, rows.n_items, scores_precision(problem, variances), evidence, problem.centre,
     )  # fmt: skip
 
 
-def _fit_large(rows: Rows, settings: Settings, start: Fit | None) -> Fit:
+def _fit_large(rows: PairRows, settings: Settings, start: PairsFit | None) -> PairsFit:
     """Fit with more items than second derivatives can be kept of: L-BFGS, every parameter scaled by its own."""
-    problem = Problem(rows, ties=settings.ties, position=settings.position)
-    point, variances = problem.opening(), settings.first_variances()
+    problem = PairsLikelihood(rows, ties=settings.ties, position=settings.position)
+    point, variances = problem.initial_point(), settings.first_variances()
     learn = start is None and settings.prior == "estimated"
     if start is not None:
         point, variances = np.where(problem.locked, point, start.point), dict(start.variances)
     value, n_iter, converged = 0.0, 0, False
-    free, opening = ~problem.locked, point.copy()
+    free, initial = ~problem.locked, point.copy()
     for _ in range(8 if learn else 1):
         added = scores_precision(problem, variances)
         diagonal = problem.evaluate(point, variances)[2] + added
@@ -213,7 +220,7 @@ def _fit_large(rows: Rows, settings: Settings, start: Fit | None) -> Fit:
 
         def negative(scaled: FloatArray, added: FloatArray = added, scale: FloatArray = scale) -> tuple[float, FloatArray]:
             whole = np.zeros(problem.size)
-            whole[~free] = opening[~free]
+            whole[~free] = initial[~free]
             whole[free] = scaled / scale
             got, gradient, _, _ = problem.evaluate(whole, variances)
             return -(got - 0.5 * float(added @ whole**2)), -(gradient - added * whole)[free] / scale
@@ -234,7 +241,7 @@ def _fit_large(rows: Rows, settings: Settings, start: Fit | None) -> Fit:
     information = problem.evaluate(point, variances)[2]
     point[: rows.n_items] -= np.where(free[: rows.n_items], point[: rows.n_items][free[: rows.n_items]].mean(), 0.0)
     known = slice(0, rows.known)
-    return Fit(
+    return PairsFit(
         point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
         converged, rows.n_items, scores_precision(problem, variances),
     )  # fmt: skip

@@ -1,24 +1,227 @@
-"""Charts and page of a ranking."""
+"""The view of a ranking: charts, the page, and what the terminal prints."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.labels.values import counted
 from crowdassay.ranking.bradley_terry import BradleyTerry
-from crowdassay.ranking.tables import agreement, ranking_table
+from crowdassay.ranking.tables import (
+    GROUP_RANKINGS,
+    NEXT_PAIRS,
+    RANKED_WORKERS,
+    RANKING,
+    RANKING_SHOWN,
+    STYLES,
+    WINS,
+    ranking_table,
+    rankings_by_group,
+    workers_table,
+)
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.charts import _chart, _names, _tooltip
-from crowdassay.results.report.findings import Findings, number
+from crowdassay.results.report.findings import Findings
 from crowdassay.results.report.theme import BLUE, INK
-from crowdassay.results.show import Section
+from crowdassay.results.show import Section, print_table, table_section
 from crowdassay.text import short
+from crowdassay.version import VERSION
 
-MOST_RANKED, MOST_IN_MATRIX, NUMBERED = 80, 40, 20
-ROWS_SHOWN = 15
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_RANKED, MOST_CELLS, MOST_NUMBERED = 80, 40, 20  # items in charts: of the ranking, of the matrix, with numbers in it
+MOST_IN_WINS = 1000  # items up to which the table of wins is written
+WORKERS_ON_PAGE, WORKERS_PRINTED, ITEMS_PRINTED = 15, 5, 30
+NEXT_SHOWN = ("left", "right", "order_may_be_wrong")
+RANKING_FIGURES = ("rank", "best_rank", "worst_rank", "score", "low", "high", "win_rate")
+
+
+class RankingView:
+    """What a fitted ranking shows.
+
+    Parameters
+    ----------
+    model : BradleyTerry
+    n_next : int, optional
+        How many pairs to compare next to name.
+    """
+
+    def __init__(self, model: BradleyTerry, n_next: int | None = None) -> None:
+        self.model, self.pairs, self.n_next = model, model._fitted(), n_next
+        self.ranking = ranking_table(model)
+        self.by_group = rankings_by_group(model)
+
+    @cached_property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables that were asked for, by the names of their files."""
+        model, pairs = self.model, self.pairs
+        tables = {RANKING.name: self.ranking}
+        if len(pairs.workers):
+            tables[RANKED_WORKERS.name] = workers_table(model)
+        if pairs.n_items <= MOST_IN_WINS:
+            names, beats = self.ranking["item"].to_pylist(), model.win_matrix()
+            tables[WINS.name] = pa.table(
+                {"item": names, **{name: beats[:, n] for n, name in enumerate(names) if name != "item"}}
+            )
+        if self.by_group:
+            named = (one.add_column(0, "group_name", pa.array([name] * len(one), pa.string())) for name, one in self.by_group)
+            tables[GROUP_RANKINGS.name] = pa.concat_tables(named)
+        if pairs.styles:
+            tables[STYLES.name] = model._style_table()
+        if self.n_next is not None:
+            tables[NEXT_PAIRS.name] = model._next_table(self.n_next)
+        return tables
+
+    @property
+    def least_reliable(self) -> pa.Table:
+        """The workers, the least reliable first; none where workers are taken to be alike."""
+        if not self.model._effects:
+            return workers_table(self.model).slice(0, 0)
+        workers = self.tables[RANKED_WORKERS.name]
+        return workers.take(pa.array(np.argsort(np.asarray(workers["reliability"]), kind="stable")))
+
+    def summary(self) -> dict[str, Any]:
+        """Return what ``summary.json`` holds."""
+        model, pairs = self.model, self.pairs
+        return {
+            "version": VERSION,
+            "columns": pairs.columns,
+            "n_comparisons": pairs.n_pairs,
+            "n_items": pairs.n_items,
+            "n_workers": len(pairs.workers),
+            "n_ties": pairs.n_ties,
+            "ties": model.ties,
+            "intervals": model.intervals,
+            "confidence": model.confidence,
+            "position_bias": model.position_bias_,
+            "tie": model.tie_,
+            "spread": model.spread_,
+            "log_likelihood": model.log_likelihood_,
+            "converged": model.converged_,
+            "n_iter": model.n_iter_,
+            "dropped": pairs.dropped,
+            "notes": model.notes_,
+        }
+
+    def figures(self) -> dict[str, float | None]:
+        """Return what conditions may ask about: the whole, then each item's figures."""
+        whole: dict[str, float | None] = {
+            "not_converged": float(not self.model.converged_),
+            "n_parts": float(len(set(self.ranking["part"].to_pylist()))),
+            "position_bias": self.model.position_bias_,
+        }
+        rows = self.ranking.to_pylist()
+        return whole | {f"{row['item']}.{name}": float(row[name]) for row in rows for name in RANKING_FIGURES}
+
+    def chart(self) -> Chart:
+        """Return the ranking with its intervals."""
+        return interval_chart(self.ranking, self.model.confidence)
+
+    def page(self, title: str | None) -> Findings:
+        """Return the page."""
+        model, pairs, ranking = self.model, self.pairs, self.ranking
+        sections, charts = self._sections(), {"ranking": self.chart(), "matrix": matrix_chart(model, ranking)}
+        charts |= {f"group-{n}": interval_chart(one, model.confidence) for n, (_, one) in enumerate(self.by_group)}
+        first = sum(rank == 1 for rank in ranking["best_rank"].to_pylist())
+        size = counted(pairs.n_items, "item")
+        cards = [
+            {
+                "title": "Comparisons",
+                "value": f"{pairs.n_pairs:,}",
+                "text": f"of {size}; {pairs.n_ties / pairs.n_pairs:.0%} tied",
+            },
+            {
+                "title": "Best",
+                "value": short(ranking["item"][0].as_py(), 18),
+                "text": "surely above all others" if first == 1 else f"{first} could be first",
+            },
+            {"title": "Left side", "value": f"{model.position_bias_:+.2f}", "text": "logits in its favour"},
+        ]
+        return Findings(
+            title or f"Ranking from {pairs.source}",
+            f"{counted(pairs.n_pairs, 'comparison')} of {size}; "
+            f"ties: {model.ties}; intervals: {'model' if model._few else model.intervals}.",
+            sections,
+            model.notes_,
+            cards,
+            charts,
+        )
+
+    def _sections(self) -> list[Section]:
+        tables, workers = self.tables, self.least_reliable
+        sections = [
+            table_section(
+                "ranking", "Ranking", RANKING, self.ranking.slice(0, MOST_RANKED), RANKING_SHOWN,
+                text="Scores are logits: 1 more wins 73% of decided comparisons. Items that share a letter cannot be told "
+                "apart.",
+            ),
+            Section(
+                "matrix",
+                "Who beats whom",
+                "The chance that the row beats the column, neither side favoured; a tie counts half.",
+            ),
+            *(Section(f"group-{n}", f"Ranking in {short(name)}") for n, (name, _) in enumerate(self.by_group)),
+        ]  # fmt: skip
+        if len(workers):
+            shown = ("worker", "comparisons", "reliability", "left_bias", "left_bias_error", "agreement")
+            more = len(workers) - WORKERS_ON_PAGE
+            sections.append(
+                table_section(
+                    "workers", "Workers", RANKED_WORKERS, workers.slice(0, WORKERS_ON_PAGE), shown,
+                    text="Reliability 1 is average, 0 answers at random; bias is in logits for the left side. The least "
+                    "reliable first.",
+                    note=f"{more:,} more are in the table workers." if more > 0 else "",
+                )
+            )  # fmt: skip
+        if STYLES.name in tables:
+            text = "Logits that one standard deviation more on the left is worth, whatever is compared."
+            sections.append(table_section("style", "Style", STYLES, tables[STYLES.name], text=text))
+        if NEXT_PAIRS.name in tables:
+            text = "Where the order is most in doubt and a comparison tells most."
+            sections.append(
+                table_section("next", "What to compare next", NEXT_PAIRS, tables[NEXT_PAIRS.name], NEXT_SHOWN, text=text)
+            )
+        return sections
+
+    def show(self, console: Console) -> None:
+        """Print the ranking, the least reliable workers, and what to compare next."""
+        model, pairs, tables, workers = self.model, self.pairs, self.tables, self.least_reliable
+        columns = ", ".join(f"{role} = {short(name)}" for role, name in pairs.columns.items())
+        people = f" by {len(pairs.workers):,} workers" if len(pairs.workers) else ""
+        console.print(
+            f"Read {pairs.n_pairs:,} comparisons of {pairs.n_items:,} items{people} from {pairs.source} ({columns}); "
+            f"{pairs.n_ties:,} are ties."
+        )
+        factor = math.exp(model.spread_["reliability"])
+        differ = f"; workers' reliability varies by a factor of {factor:.2f}" if model._effects else ""
+        side = "left" if model.position_bias_ >= 0 else "right"
+        favoured = f"; the {side} side is favoured by {abs(model.position_bias_):.2f}" if model.position else ""
+        console.print(f"Scores vary by {model.spread_['scores']:.2f} logits{favoured}{differ}.")
+        for note in model.notes_:
+            console.print(f"Note: {note}")
+        console.print()
+        for title, table in [("Ranking", self.ranking), *((f"Ranking in {short(name)}", one) for name, one in self.by_group)]:
+            interval = RANKING.column("low", title=f"{model.confidence:.0%} interval")
+            shown = ("rank", "best_rank", "item", "score", interval, "group", RANKING.column("comparisons", title="pairs"))
+            print_table(console, RANKING, table.slice(0, ITEMS_PRINTED), shown, title=title)
+            if len(table) > ITEMS_PRINTED:
+                console.print(f"{len(table) - ITEMS_PRINTED:,} more are not shown.")
+        console.print("Items that share a letter in the column group cannot be told apart.")
+        if len(workers):
+            least = workers.slice(0, WORKERS_PRINTED)
+            heads = ("worker", "comparisons", "reliability", "left_bias", "agreement")
+            print_table(console, RANKED_WORKERS, least, heads, title="Least reliable workers")
+        for row in tables[STYLES.name].to_pylist() if STYLES.name in tables else ():
+            console.print(
+                f"One SD more {short(row['style'])} is worth {row['effect']:+.2f} ± {row['standard_error']:.2f} logits."
+            )
+        if NEXT_PAIRS.name in tables:
+            print_table(console, NEXT_PAIRS, tables[NEXT_PAIRS.name], NEXT_SHOWN, title="Compare next")
 
 
 def interval_chart(table: pa.Table, confidence: float, title: str = "Ranking") -> Chart:
@@ -72,8 +275,8 @@ def interval_chart(table: pa.Table, confidence: float, title: str = "Ranking") -
 
 def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
     """Return the chance that each beats each other, best first."""
-    beats = model.win_matrix()[:MOST_IN_MATRIX, :MOST_IN_MATRIX]
-    names = [short(name, 16) for name in table["item"].to_pylist()[:MOST_IN_MATRIX]]
+    beats = model.win_matrix()[:MOST_CELLS, :MOST_CELLS]
+    names = [short(name, 16) for name in table["item"].to_pylist()[:MOST_CELLS]]
     records = [
         {"row": i, "column": j, "one": names[i], "other": names[j], "chance": round(float(beats[i, j]), 4)}
         for i in range(len(names))
@@ -101,7 +304,7 @@ def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
         },
     }
     layers = [cells]
-    if len(names) <= NUMBERED:
+    if len(names) <= MOST_NUMBERED:
         text = {"field": "chance", "type": "quantitative", "format": ".0%"}
         layers.append(
             {
@@ -109,128 +312,7 @@ def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
                 "encoding": {"x": x, "y": y, "text": text, "tooltip": hover},
             }
         )
-    note = "" if table.num_rows <= MOST_IN_MATRIX else f"The best {MOST_IN_MATRIX} of {table.num_rows:,} are shown."
+    note = "" if table.num_rows <= MOST_CELLS else f"The best {MOST_CELLS} of {table.num_rows:,} are shown."
     return Chart(
         _chart("Who beats whom", "Heat map: chance that the row beats the column", records, size, size, layer=layers), note
     )
-
-
-def ranking_page(
-    model: BradleyTerry, title: str | None, grouped: list[tuple[str, pa.Table]], pairs_next: pa.Table | None
-) -> Findings:
-    """Return the page of a ranking."""
-    pairs, table = model._fitted(), ranking_table(model)
-    sections = [
-        Section(
-            "ranking",
-            "Ranking",
-            "Scores are logits: 1 more wins 73% of decided comparisons. Items that share a letter cannot be told apart.",
-            ("item", "rank", "may be", "score", "interval", "group", "beats average", "comparisons"),
-            [
-                (
-                    short(row["item"], 40),
-                    f"{row['rank']}",
-                    f"{row['best_rank']} to {row['worst_rank']}",
-                    number(row["score"]),
-                    f"{row['low']:.2f} to {row['high']:.2f}",
-                    row["group"],
-                    f"{row['win_rate']:.0%}",
-                    f"{row['comparisons']:,}",
-                )
-                for row in table.slice(0, MOST_RANKED).to_pylist()
-            ],
-        ),
-        Section(
-            "matrix", "Who beats whom", "The chance that the row beats the column, neither side favoured; a tie counts half."
-        ),
-    ]
-    charts = {"ranking": interval_chart(table, model.confidence), "matrix": matrix_chart(model, table)}
-    for n, (name, one) in enumerate(grouped):
-        sections.append(Section(f"group-{n}", f"Ranking in {short(name)}"))
-        charts[f"group-{n}"] = interval_chart(one, model.confidence)
-    sections += _workers(model)
-    if pairs.styles:
-        rows = _style_rows(model)
-        sections.append(
-            Section(
-                "style",
-                "Style",
-                "Logits that one standard deviation more on the left is worth, whatever is compared.",
-                ("style", "effect", "error"),
-                [(str(row["style"]), number(row["effect"]), number(row["standard_error"])) for row in rows],
-            )
-        )
-    if pairs_next is not None:
-        sections.append(
-            Section(
-                "next",
-                "What to compare next",
-                "Where the order is most in doubt and a comparison tells most.",
-                ("one", "other", "order may be wrong"),
-                [
-                    (short(row["left"], 40), short(row["right"], 40), f"{row['order_may_be_wrong']:.0%}")
-                    for row in pairs_next.to_pylist()
-                ],
-            )
-        )
-    tied = float((pairs.outcome == 2).mean())
-    cards = [
-        {
-            "title": "Comparisons",
-            "value": f"{pairs.n_pairs:,}",
-            "text": f"of {counted(pairs.n_items, 'item')}; {tied:.0%} tied",
-        },
-        {"title": "Best", "value": short(table["item"][0].as_py(), 18), "text": _told_best(table)},
-        {"title": "Left side", "value": f"{model.position_bias_:+.2f}", "text": "logits in its favour"},
-    ]
-    return Findings(
-        title or f"Ranking from {pairs.source}",
-        f"{counted(pairs.n_pairs, 'comparison')} of {counted(pairs.n_items, 'item')}; "
-        f"ties: {model.ties}; intervals: {'model' if model._few else model.intervals}.",
-        sections,
-        model.notes_,
-        cards,
-        charts,
-    )
-
-
-def _told_best(table: pa.Table) -> str:
-    alike = sum(1 for row in table.to_pylist() if row["best_rank"] == 1)
-    return "surely above all others" if alike == 1 else f"{alike} could be first"
-
-
-def _style_rows(model: BradleyTerry) -> list[dict[str, Any]]:
-    style = model.style_
-    table = style if isinstance(style, pa.Table) else pa.table({name: list(style[name]) for name in style.columns})
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
-
-
-def _workers(model: BradleyTerry) -> list[Section]:
-    if not model._effects:
-        return []
-    pairs, fit = model._fitted(), model._fit
-    count = np.bincount(pairs.worker[pairs.worker >= 0], minlength=len(pairs.workers))
-    used = np.flatnonzero(count)
-    order = used[np.argsort(fit.effects[used, 0], kind="stable")]
-    agrees = agreement(model)
-    return [
-        Section(
-            "workers",
-            "Workers",
-            "Reliability 1 is average, 0 answers at random; bias is in logits for the left side. The least reliable first.",
-            ("worker", "comparisons", "reliability", "left bias", "error", "agrees with ranking"),
-            [
-                (
-                    short(pairs.workers[int(w)].as_py(), 30),
-                    f"{count[w]:,}",
-                    number(float(np.exp(fit.effects[w, 0]))),
-                    f"{fit.effects[w, 1]:+.2f}",
-                    number(float(np.sqrt(fit.spread[w, 1]))),
-                    "–" if np.isnan(agrees[w]) else f"{agrees[w]:.0%}",
-                )
-                for w in order[:ROWS_SHOWN]
-            ],
-            f"{len(order) - ROWS_SHOWN:,} more are in the table workers." if len(order) > ROWS_SHOWN else "",
-        )
-    ]

@@ -5,30 +5,28 @@ r"""The populations of scores, reliabilities and biases: their spreads by EM, an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from crowdassay.arrays import FloatArray
-from crowdassay.ranking.linear import lock_matrix
-from crowdassay.ranking.rows import used_workers
+from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.ranking.likelihood import LEAST_VARIANCE, PairsLikelihood, used_workers, worker_precision
+from crowdassay.solvers.newton import hold
 
-if TYPE_CHECKING:
-    from crowdassay.ranking.problem import Problem
-
-LEAST_VARIANCE = 1e-4
-LENGTHENED = 40  # steps of EM that are lengthened
+LENGTHENED_STEPS = 40  # steps of EM that are lengthened
 LARGEST_VARIANCE = {"scores": 36.0, "reliability": 1.0, "bias": 9.0}
 WIDE_PRIOR = 5.0  # standard deviation, in logits, of the advantage of a side and of the propensity of ties
 PRIOR_VARIANCE = {"scores": 1.0, "reliability": 0.1, "bias": 0.1}  # what two more members of each population would have
 
 
-def worker_precision(variances: dict[str, float]) -> FloatArray:
-    """Return the precision of log reliability and of bias, shape (2,)."""
-    return np.array([1.0 / max(variances[name], LEAST_VARIANCE) for name in ("reliability", "bias")])
+def lock_matrix(matrix: FloatArray, locked: BoolArray, n_items: int, *, shared: bool) -> FloatArray:
+    """Return the matrix with locked parameters out of the way and, with ``shared``, the mean of the scores held."""
+    held = hold(matrix, locked)
+    if shared:
+        free = (~locked[:n_items]).astype(float)
+        held[:n_items, :n_items] += max(float(np.diag(matrix).max()), 1e-12) * np.outer(free, free) / max(free.sum(), 1.0)
+    return held
 
 
-def scores_precision(problem: Problem, variances: dict[str, float]) -> FloatArray:
+def scores_precision(problem: PairsLikelihood, variances: dict[str, float]) -> FloatArray:
     """Return what is known beforehand adds to the information, shape (n_parameters,).
 
     Scores come from their population. The advantage of a side and the propensity of ties lie within a few times `WIDE_PRIOR` of
@@ -42,14 +40,14 @@ def scores_precision(problem: Problem, variances: dict[str, float]) -> FloatArra
     return added
 
 
-def squared_effects(problem: Problem) -> FloatArray:
+def squared_effects(problem: PairsLikelihood) -> FloatArray:
     """Return the squares of the workers' effects about their population's centre, shape (n_workers, 2)."""
     used = used_workers(problem.rows)
     return np.asarray(((problem.effects[: problem.rows.known] - [problem.centre, 0.0]) ** 2)[used])
 
 
 def update_variances(
-    problem: Problem,
+    problem: PairsLikelihood,
     point: FloatArray,
     matrix: FloatArray,
     variances: dict[str, float],
@@ -61,7 +59,7 @@ def update_variances(
     """Move the variances to what scores and effects show: a step of EM, lengthened at first; return the largest change."""
     n_items, rows = problem.rows.n_items, problem.rows
     moves = [0.0]
-    stretch = 1.5 if n_iter <= LENGTHENED else 0.5  # what goes round in circles by then goes more slowly
+    stretch = 1.5 if n_iter <= LENGTHENED_STEPS else 0.5  # what goes round in circles by then goes more slowly
     wanted: dict[str, float] = {}
     if rows.known:
         used = np.diff(rows.starts[: rows.known + 1]) > 0
@@ -85,7 +83,7 @@ def update_variances(
 
 
 def recentre(
-    problem: Problem, point: FloatArray, gradient: FloatArray, matrix: FloatArray, variances: dict[str, float]
+    problem: PairsLikelihood, point: FloatArray, gradient: FloatArray, matrix: FloatArray, variances: dict[str, float]
 ) -> tuple[float, float]:
     r"""Give workers a mean log reliability of zero, and the scores the scale that goes with it; all arrays change in place.
 
@@ -120,7 +118,7 @@ def recentre(
 
 
 def log_evidence(
-    problem: Problem, value: float, point: FloatArray, matrix: FloatArray, variances: dict[str, float]
+    problem: PairsLikelihood, value: float, point: FloatArray, matrix: FloatArray, variances: dict[str, float]
 ) -> float:  # fmt: skip
     """Return the log probability of the comparisons, scores and effects integrated out by Laplace's approximation."""
     rows = problem.rows

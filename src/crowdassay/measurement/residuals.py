@@ -1,13 +1,18 @@
-r"""How well ratings fit the model: mean squares of residuals, by element or by score, and their standardised forms."""
+"""How well ratings fit the model: residuals, their mean squares by element, and how far elements lie apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from scipy.special import chdtrc
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.measurement.design import Design
+from crowdassay.measurement.fit import FacetsFit
+
+MOST_EXACT_ERRORS = 50_000_000  # objects times parameters up to which the other facets' errors enter those of objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,3 +110,62 @@ def separation(measure: FloatArray, error: FloatArray) -> dict[str, float]:
         "df": float(len(value) - 1),
         "p": float(chdtrc(len(value) - 1, max(chi, 0.0))),
     }
+
+
+def likeliest(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return each object's most likely measure and the information about it, both (n_objects,)."""
+    from crowdassay.measurement import kernel  # noqa: PLC0415  numba loads on first use
+
+    theta, information = np.zeros(design.n_objects), np.zeros(design.n_objects)
+    ease = np.exp(-np.clip(design.tables(parameters), -300.0, np.inf))
+    kernel.likeliest(
+        design.starts, design.offsets(parameters), design.score, design.step, ease, theta, information
+    )  # fmt: skip
+    return theta, information
+
+
+def object_errors(design: Design, fit: FacetsFit, *, refit: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the objects' measures and standard errors in a joint fit, the other facets' errors among them."""
+    theta, variance = fit.theta, fit.moments[:, 1].copy()
+    filled = np.diff(design.starts) > 0
+    if refit:
+        theta, information = likeliest(design, fit.parameters)
+        variance = 1.0 / np.maximum(information, 1e-12)
+    variance = np.where(filled, variance, 1.0)
+    if fit.covariance.ndim == 2 and design.n_objects * design.n_beta <= MOST_EXACT_ERRORS:
+        rows = residuals_at(design, fit.parameters, theta)
+        values = (rows.variance[:, None] * design.sign).ravel()
+        cells = (np.repeat(rows.owner, design.code.shape[1]), design.code.ravel())
+        pull = sparse.csr_array((values, cells), shape=(design.n_objects, design.n_beta))
+        inner = np.nan_to_num(fit.covariance[: design.n_beta, : design.n_beta])
+        variance += np.asarray((pull @ inner * pull.toarray()).sum(axis=1)).ravel() * variance**2
+    return theta, np.sqrt(variance)
+
+
+def residuals_at(design: Design, parameters: FloatArray, theta: FloatArray) -> Residuals:
+    """Return what the model expects of every rating at given measures of objects (n_objects,)."""
+    from crowdassay.measurement import kernel  # noqa: PLC0415
+
+    offset = design.offsets(parameters)
+    ease = np.exp(-np.clip(design.tables(parameters), -300.0, np.inf))
+    mean, variance, fourth, own = (np.empty(len(design.rows)) for _ in range(4))
+    kernel.describe(design.starts, offset, design.score, design.step, ease, theta, mean, variance, fourth, own)
+    owner = design.owner
+    return Residuals(design.rows, design.score - mean, variance, fourth, theta[owner] + offset, owner)
+
+
+def find_residuals(design: Design, fit: FacetsFit, *, joint: bool) -> Residuals:
+    """Return residuals at the objects' most likely measures; objects with the lowest or highest scores only are left out."""
+    theta = fit.theta if joint else likeliest(design, fit.parameters)[0]
+    every = residuals_at(design, fit.parameters, theta)
+    scores = np.arange(design.seen.shape[1])
+    high = np.where(design.seen, scores, -1).max(axis=1)[design.step]
+    low = np.where(design.seen, scores, len(scores)).min(axis=1)[design.step]
+    owner = every.owner
+    up = np.bincount(owner[design.score > low], minlength=design.n_objects) > 0
+    down = np.bincount(owner[design.score < high], minlength=design.n_objects) > 0
+    rows = (up & down)[owner]
+    return Residuals(
+        every.rows[rows], every.residual[rows], every.variance[rows], every.fourth[rows], every.logit[rows], owner[rows],
+        fitted=not joint,
+    )  # fmt: skip

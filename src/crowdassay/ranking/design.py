@@ -1,4 +1,4 @@
-r"""Which two to compare next.
+r"""What comparisons link, which scores they leave infinite, and which two to compare next.
 
 A comparison of i and j is worth most where their order is in doubt and the comparison would tell much:
 
@@ -11,11 +11,39 @@ comparison had been made; a pair is named once.
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 from scipy.special import ndtr
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.errors import DataError
+from crowdassay.labels.values import listed
+from crowdassay.ranking.pairs import LEFT, RIGHT, Pairs
+from crowdassay.statistics import connected_parts
 
 MOST_ITEMS_PAIRED = 2000  # items up to which all pairs are looked at
+
+
+def find_parts(pairs: Pairs) -> IntArray:
+    """Return which connected part each item belongs to, the largest 0; shape (n_items,)."""
+    label = connected_parts(pairs.left, pairs.right, pairs.n_items)
+    order = np.argsort(-np.bincount(label), kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return np.asarray(place[label])
+
+
+def refuse_infinite(pairs: Pairs) -> None:
+    """Refuse comparisons in which some items were never beaten by the rest: their maximum likelihood scores are infinite."""
+    winner = np.concatenate([pairs.left[pairs.outcome != RIGHT], pairs.right[pairs.outcome != LEFT]])
+    loser = np.concatenate([pairs.right[pairs.outcome != RIGHT], pairs.left[pairs.outcome != LEFT]])
+    label = connected_parts(winner, loser, pairs.n_items, both_ways=True)
+    if label.any():
+        small = np.argsort(np.bincount(label), kind="stable")[0]
+        names = listed(pairs.items.filter(pa.array(label == small)).to_pylist(), limit=3)
+        raise DataError(
+            f"Without a prior some scores are infinite: {names} always won against the rest, or always lost, or never met "
+            "them. Leave --prior out, and it is estimated, or give it as a number."
+        )
 
 
 def choose_pairs(score: FloatArray, covariance: FloatArray, count: int) -> list[tuple[int, int, float, float]]:

@@ -1,0 +1,193 @@
+"""Comparisons sorted and counted, and their likelihood, evaluated in two parts at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.ranking.pairs import LEFT, RIGHT, TIE, Pairs
+from crowdassay.threads import available_cores
+
+BLOCK_PAIRS = 65_536  # comparisons by nobody in particular that are gone over together
+SAMPLE_PAIRS = 200_000  # comparisons to begin with where there are many more
+MOST_PAIR_PARAMETERS = 3000  # up to which all second derivatives are kept
+SPLIT_PAIRS = 50_000  # comparisons from which the pass is made in two parts, always the same two
+LEAST_VARIANCE = 1e-4  # of a population
+NO_TIES = -40.0  # log propensity of ties where there are none
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """Comparisons sorted by worker, equal ones counted together where nothing tells them apart.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_groups + 1,)
+        Groups are workers, then blocks of comparisons by nobody in particular.
+    free : ndarray of bool, shape (n_groups,)
+        Whether a group is a worker with effects of their own.
+    known : int
+        How many of the groups are workers.
+    """
+
+    left: IntArray
+    right: IntArray
+    outcome: IntArray
+    weight: FloatArray
+    style: FloatArray
+    starts: IntArray
+    free: BoolArray
+    known: int
+    n_items: int
+
+
+def make_rows(pairs: Pairs, *, ties: str, by_worker: bool, weight: FloatArray | None = None) -> PairRows:
+    """Sort and count comparisons."""
+    left, right, outcome, style = pairs.left, pairs.right, pairs.outcome, pairs.style
+    worker = pairs.worker if by_worker else np.full(pairs.n_pairs, -1, np.int64)
+    count: Any = np.ones(pairs.n_pairs) if weight is None else weight
+    if ties == "half" and (outcome == TIE).any():
+        tied = np.flatnonzero(outcome == TIE)
+        first = np.where(outcome == TIE, LEFT, outcome)
+        half = np.where(outcome == TIE, 0.5, 1.0) * count
+        left, right, worker = (np.concatenate([part, part[tied]]) for part in (left, right, worker))
+        style = np.concatenate([style, style[tied]])
+        outcome = np.concatenate([first, np.full(len(tied), RIGHT)])
+        count = np.concatenate([half, 0.5 * count[tied]])
+    n_items, known = pairs.n_items, len(pairs.workers) if by_worker else 0
+    place = np.where(worker < 0, known, worker)
+    if style.shape[1] == 0:  # equal comparisons can be counted together
+        key = ((place * n_items + left) * n_items + right) * 3 + outcome
+        top = (known + 1) * n_items * n_items * 3
+        if top <= max(4 * len(key), 1 << 20):
+            counts = np.bincount(key, count, top)
+            key = np.flatnonzero(counts)
+            count = counts[key]
+        elif weight is None and ties != "half":  # each counts once: sorting will do
+            key = np.sort(key)
+            first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+            count = np.diff(np.append(first, len(key))).astype(float)
+            key = key[first]
+        else:
+            order = np.argsort(key, kind="stable")
+            fresh = np.concatenate([[True], np.diff(key[order]) != 0])
+            count = np.add.reduceat(count[order], np.flatnonzero(fresh))
+            key = key[order][fresh]
+        key, outcome = np.divmod(key, 3)
+        key, right = np.divmod(key, n_items)
+        place, left = np.divmod(key, n_items)
+        style = np.zeros((len(key), 0))
+    else:
+        order = np.argsort(place, kind="stable")
+        left, right, outcome, place = left[order], right[order], outcome[order], place[order]
+        count, style = count[order], style[order]
+    starts = np.searchsorted(place, np.arange(known + 1))
+    blocks = np.arange(starts[-1], len(place), BLOCK_PAIRS)
+    starts = np.concatenate([starts, blocks[1:], [len(place)]] if len(blocks) else [starts]).astype(np.int64)
+    free = np.arange(len(starts) - 1) < known
+    return PairRows(
+        left.astype(np.int64), right.astype(np.int64), outcome.astype(np.int64), count, np.ascontiguousarray(style), starts,
+        free, known, n_items,
+    )  # fmt: skip
+
+
+def used_workers(rows: PairRows) -> BoolArray:
+    """Mark the workers who have compared anything, shape (n_workers,)."""
+    return np.diff(rows.starts[: rows.known + 1]) > 0
+
+
+def some_workers(rows: PairRows) -> PairRows | None:
+    """Return the comparisons of every few workers, about `SAMPLE_PAIRS`; None where these are not far fewer, or nobody's."""
+    every = len(rows.left) // SAMPLE_PAIRS
+    if every < 4 or rows.known < 20 * every or rows.starts[rows.known] < len(rows.left) // 2:
+        return None
+    chosen = np.arange(0, rows.known, every)
+    place = np.concatenate([np.arange(rows.starts[w], rows.starts[w + 1]) for w in chosen])
+    starts = np.concatenate([[0], np.cumsum(np.diff(rows.starts)[chosen])]).astype(np.int64)
+    if len(np.unique(np.concatenate([rows.left[place], rows.right[place]]))) < rows.n_items:
+        return None
+    return PairRows(
+        rows.left[place], rows.right[place], rows.outcome[place], rows.weight[place], rows.style[place], starts,
+        np.ones(len(chosen), bool), len(chosen), rows.n_items,
+    )  # fmt: skip
+
+
+def worker_precision(variances: dict[str, float]) -> FloatArray:
+    """Return the precision of log reliability and of bias, shape (2,)."""
+    return np.array([1.0 / max(variances[name], LEAST_VARIANCE) for name in ("reliability", "bias")])
+
+
+class PairsLikelihood:
+    """The likelihood of comparisons as a function of scores, position bias, tie propensity and styles."""
+
+    def __init__(self, rows: PairRows, *, ties: str, position: bool, effects: FloatArray | None = None) -> None:
+        from crowdassay.ranking import kernel  # noqa: PLC0415  numba loads on first use
+
+        self.rows, self.kernel = rows, kernel
+        self.ties = kernel.RAO_KUPPER if ties == "rao-kupper" else kernel.DAVIDSON
+        self.size = rows.n_items + 2 + rows.style.shape[1]
+        self.dense = self.size <= MOST_PAIR_PARAMETERS
+        self.effects = np.zeros((len(rows.starts) - 1, 2)) if effects is None else effects
+        self.spread = np.zeros((len(self.effects), 3))
+        self.centre = 0.0  # of the population of log reliability; see `recentre`
+        has_ties = bool((rows.outcome == TIE).any())
+        self.locked = np.zeros(self.size, bool)
+        self.locked[rows.n_items] = not position
+        self.locked[rows.n_items + 1] = not has_ties
+        self.locked[: rows.n_items] = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items) == 0
+        groups = len(rows.starts) - 1
+        cuts = [0, groups]
+        if len(rows.left) >= SPLIT_PAIRS and groups > 1:
+            cuts.insert(1, int(np.searchsorted(rows.starts, len(rows.left) // 2)))
+        self.parts = [(a, b) for a, b in pairwise(cuts) if b > a]
+
+    def initial_point(self) -> FloatArray:
+        """Return a point to begin with."""
+        point = np.zeros(self.size)
+        tied = float(self.rows.weight[self.rows.outcome == TIE].sum() / self.rows.weight.sum())
+        point[self.rows.n_items + 1] = (
+            NO_TIES if tied == 0 else np.log(tied / max(1 - tied, 1e-3) * 2) if self.ties == 0 else -1.0
+        )
+        return point
+
+    def evaluate(
+        self, point: FloatArray, variances: dict[str, float], clusters: int = 0, *, near: bool = False
+    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        """Return the log-likelihood, its gradient, the information and, with ``clusters``, the sum of squared scores.
+
+        ``clusters`` is 1 for scores summed by worker (comparisons by nobody in particular each on their own), 2 for each
+        comparison on its own. ``near`` says that the workers' effects hardly move any more.
+        """
+        rows = self.rows
+        width = self.size if self.dense else 1
+        precision = np.append(worker_precision(variances), self.centre)
+        jobs = []
+        for begin, end in self.parts:
+            jobs += [(begin, min(end, rows.known), clusters), (max(begin, rows.known), end, 2 if clusters else 0)]
+        jobs = [job for job in jobs if job[0] < job[1]]
+        gradients = [np.zeros(self.size) for _ in jobs]
+        matrices = [np.zeros((self.size, width)) for _ in jobs]
+        meats = [np.zeros((self.size, self.size) if clusters else (1, 1)) for _ in jobs]
+
+        def work(n: int) -> float:
+            begin, end, how = jobs[n]
+            return float(
+                self.kernel.pass_over(
+                    begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
+                    self.effects, precision, rows.free, self.ties, self.dense, gradients[n], matrices[n], self.spread, how,
+                    meats[n], near,
+                )
+            )  # fmt: skip
+
+        if len(jobs) == 1:
+            value = work(0)
+        else:
+            with ThreadPoolExecutor(min(len(jobs), available_cores())) as pool:
+                value = sum(pool.map(work, range(len(jobs))))
+        matrix = np.sum(matrices, axis=0)
+        return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0], np.sum(meats, axis=0)
