@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
+from crowdassay.threads import on_all_cores
 
 SORTED_LABELS = 1 << 14  # labels up to which sorting takes less time than SciPy takes to load
+SORTED_AT_ONCE = 1 << 16  # labels in which repeats are looked for at a time
 COMPILED_LABELS = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
 FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
@@ -231,6 +234,62 @@ class Labels:
     def label_item(self) -> IntArray:
         """Item code of every label, shape (n_labels,)."""
         return np.repeat(np.arange(self.n_items), np.diff(self.starts))
+
+    @cached_property
+    def repeat_weight(self) -> FloatArray:
+        """1 / (labels by the same worker on the same item), for every label: several share one judgement; (n_labels,)."""
+        again, pair = self._repeats
+        if not len(again):
+            return np.broadcast_to(1.0, self.n_labels)
+        weight = np.ones(self.n_labels)
+        weight[again] = 1.0 / np.bincount(pair)[pair]
+        return weight
+
+    @cached_property
+    def workers_each(self) -> IntArray:
+        """Number of different workers of every item, shape (n_items,)."""
+        again, pair = self._repeats
+        once = again[np.unique(pair, return_index=True)[1]]
+        extra = np.bincount(self.label_item[again], minlength=self.n_items)
+        return np.diff(self.starts) - extra + np.bincount(self.label_item[once], minlength=self.n_items)
+
+    @cached_property
+    def shared_items(self) -> BoolArray:
+        """Marks items that show something about a worker: several workers labelled them, or their class is known."""
+        return np.asarray((self.workers_each > 1) | ((self.gold >= 0) & (np.diff(self.starts) > 0)))
+
+    @cached_property
+    def compared(self) -> BoolArray:
+        """Marks the labels by which workers are compared, no repeats, of `shared_items`; shape (n_labels,)."""
+        return self.first_judgements & np.repeat(self.shared_items, np.diff(self.starts))
+
+    @cached_property
+    def first_judgements(self) -> BoolArray:
+        """Marks the first of the labels that a worker gave an item, shape (n_labels,): the others repeat it."""
+        again, pair = self._repeats
+        first = np.ones(self.n_labels, bool)
+        first[again] = False
+        first[again[np.unique(pair, return_index=True)[1]]] = True
+        return first
+
+    @cached_property
+    def _repeats(self) -> tuple[IntArray, IntArray]:
+        """Labels of workers who labelled an item more than once, in order, and the number of their item and worker."""
+        first = np.searchsorted(self.starts, np.arange(0, self.n_labels, SORTED_AT_ONCE))
+        edges = np.unique(np.append(self.starts[first], self.n_labels))
+        found: dict[int, IntArray] = {}
+
+        def some(edge: tuple[int, int]) -> None:
+            rows = slice(*edge)
+            pair = self.label_item[rows] * self.n_workers + self.worker[rows]
+            order = np.argsort(pair, kind="stable")  # nearly in order already
+            same = np.flatnonzero(np.diff(pair[order]) == 0)
+            if len(same):
+                found[edge[0]] = edge[0] + np.unique(order[np.concatenate([same, same + 1])])
+
+        on_all_cores(some, pairwise(edges.tolist()))
+        again = np.concatenate([np.zeros(0, np.int64), *(found[edge] for edge in sorted(found))])
+        return again, np.unique(self.label_item[again] * self.n_workers + self.worker[again], return_inverse=True)[1]
 
     def votes(self) -> NDArray[np.integer[Any]]:
         """Count the labels of every item and class, shape (n_items, n_classes)."""
