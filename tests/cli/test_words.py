@@ -6,7 +6,7 @@ import pytest
 from crowdassay import Assay
 from crowdassay.cli.main import cli
 from crowdassay.cli.options import HEADINGS
-from crowdassay.findings.notes import ABOUT_WORKERS
+from crowdassay.notes import NoteKind, kind_of
 from crowdassay.results.report.build import build_report
 
 
@@ -71,10 +71,11 @@ def test_a_judges_file_needs_no_options(run, tmp_path):
 
 def test_the_report_speaks_of_workers_once(spammed):
     result = Assay().fit(spammed).result_
-    assert any(note.startswith(ABOUT_WORKERS) for note in result.insight.notes)
+    about_workers = [note for note in result.insight.notes if kind_of(note) is NoteKind.WORKERS]
+    assert about_workers[0].startswith("Workers to look at:")
     page = build_report(result.insight)
     assert "says yes to everything" in page
-    assert not any(start in page for start in ABOUT_WORKERS)
+    assert not any(start in page for start in ("Workers to look at:", "Likely copies:"))
 
 
 @pytest.fixture

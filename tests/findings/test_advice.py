@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import DawidSkene, Labels
-from crowdassay.findings.advice import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN, attention, plain_advice, shown_time
-from crowdassay.findings.behaviour import Behaviour
-from crowdassay.findings.clock import Clock
-from crowdassay.findings.drift import find_drift
-from crowdassay.findings.examine import behave
-from crowdassay.findings.passes import Learned, Measure, Seen, compared
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.findings.drift import Clock, find_drift
+from crowdassay.findings.passes import two_passes
+from crowdassay.findings.reasons import shown_time
+from crowdassay.findings.verdicts import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN, Advice, attention, decide
+from crowdassay.findings.worker_tests import Fault
+from crowdassay.findings.workers import Behaviour
 from crowdassay.labels.join import take_items
 
 PLACE = Path(__file__).parents[2] / "benchmarks" / "verdicts.py"
@@ -76,15 +77,19 @@ def test_attention_goes_to_the_most_urgent_first():
     assert len(actions) >= len(EXPECTED)
 
 
+def measured(labels, result):
+    return two_passes(MemoryPlace(labels), lambda _: (result, None))
+
+
 def test_the_change_is_found_where_it_is():
     labels, names, result = job()
-    seen = Seen.of(labels)
-    measure = Measure.of(seen, Learned.of(result, seen.answers))
-    drift = find_drift(behave(result, compared(labels), measure.comparison, measure.clock).paces)
+    found = measured(labels, result)
+    clock = found.first.clock
+    drift = find_drift(found.expectation.compare(result, labels.compared, clock)[1].paces)
     fallen = names.index("falls from .93 to .50")
     assert drift.before[fallen] > 0.85
     assert drift.after[fallen] < 0.62
-    assert abs(drift.split[fallen] - measure.clock.n_bins / 2) <= 5
+    assert abs(drift.split[fallen] - clock.n_bins / 2) <= 5
 
 
 def test_blocks_add_up_to_the_whole():
@@ -95,13 +100,12 @@ def test_blocks_add_up_to_the_whole():
     clock, whole = reduce(Clock.join, clocks), Clock.of(labels.worker, labels.n_workers, labels.time, labels.duration)
     np.testing.assert_array_equal(clock.first, whole.first)
     np.testing.assert_array_equal(clock.took, whole.took)
-    seen = Seen.of(labels)
-    comparison = Measure.of(seen, Learned.of(result, seen.answers)).comparison
+    expectation = measured(labels, result).expectation
     parts = [
-        behave(replace(result, labels=block, posterior=result.posterior[part]), compared(block), comparison, clock)
+        expectation.compare(replace(result, labels=block, posterior=result.posterior[part]), block.compared, clock)[1]
         for block, part in zip(blocks, rows, strict=True)
     ]
-    joined, alone = reduce(Behaviour.join, parts), behave(result, compared(labels), comparison, whole)
+    joined, alone = reduce(Behaviour.join, parts), expectation.compare(result, labels.compared, whole)[1]
     for name in ("sums", "cells", "answers", "paces"):
         np.testing.assert_allclose(getattr(joined, name), getattr(alone, name), atol=1e-9)
     assert joined.sums[:, 0].sum() == labels.n_labels
@@ -146,7 +150,13 @@ def test_words_for_people():
     assert shown_time(12.5, 100.0) == "12.5"
 
 
-def test_advice_without_tables_goes_by_chance_alone():
-    advice = plain_advice(["spammer", "informative", "too few labels", "weak"])
-    assert advice.actions == [REMOVE, KEEP, UNKNOWN, RETRAIN]
-    assert attention(advice, np.array([1, 2, 3, 4])) == [0, 3]
+def test_what_is_decided_of_the_faults_that_were_found():
+    found = [[Fault.GUESSES, Fault.WEAK], [], [], [Fault.WEAK]]
+    decided = [decide(*worker) for worker in zip(found, ["unclear", "informative", "too few labels", "unclear"], strict=True)]
+    verdicts, actions, held = map(list, zip(*decided, strict=True))
+    assert verdicts == ["spammer", "informative", "too few labels", "weak"]
+    assert actions == [REMOVE, KEEP, UNKNOWN, RETRAIN]
+    assert held == [[Fault.GUESSES], [], [], [Fault.WEAK]]
+    assert attention(Advice(verdicts, actions, [[]] * 4), np.array([1, 2, 3, 4])) == [0, 3]
+    assert decide([Fault.AGAINST, Fault.GUESSES, Fault.PAR], "unclear") == ("adversary", TALK, [Fault.AGAINST])
+    assert decide([Fault.COPY, Fault.PAR], "informative")[1] == TALK

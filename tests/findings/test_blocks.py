@@ -12,7 +12,8 @@ from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.errors import ParameterError
 from crowdassay.findings.connection import Links, connect
-from crowdassay.findings.totals import Against, Totals
+from crowdassay.findings.scores import Against
+from crowdassay.findings.totals import Totals
 from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.spool import spool_labels
 from crowdassay.results.report.build import build_report
@@ -87,7 +88,7 @@ def test_what_stays_elsewhere_is_said(tmp_path):
 
 
 def test_a_sample_is_said_to_be_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("crowdassay.findings.learn.LABELS_SAMPLED", 1200)
+    monkeypatch.setattr("crowdassay.findings.passes.LABELS_SAMPLED", 1200)
     labels, _ = story()
     place = spooled(labels, tmp_path)
     result = fit(DawidSkene(smoothing=0.5), place, gather_below=0)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from crowdassay.findings.calibration import calibration, calibration_error
+from crowdassay.findings.scores import calibration, calibration_error
 from crowdassay.labels.record import find_winners
 from crowdassay.results.result import Result
 from support.problems import random_labels

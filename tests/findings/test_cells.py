@@ -8,7 +8,7 @@ from crowdassay import DawidSkene, MajorityVote, simulate
 from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark.place import SparkPlace
-from crowdassay.findings.cells import EXPECTED_LABELS, MOST_CLASSES
+from crowdassay.findings.insight import CLASSES_WITH_COLUMNS, EXPECTED_LABELS
 from crowdassay.labels.spool import spool_labels
 from crowdassay.results.run import fit
 from crowdassay.results.summary import summarise
@@ -35,10 +35,15 @@ def test_with_many_classes_workers_have_rows_for_their_cells():
 
 
 def test_with_few_classes_they_have_columns():
-    found = MajorityVote().fit(simulate(np.random.default_rng(0), n_items=20, n_workers=5, n_classes=MOST_CLASSES)[0]).result_
+    found = (
+        MajorityVote()
+        .fit(simulate(np.random.default_rng(0), n_items=20, n_workers=5, n_classes=CLASSES_WITH_COLUMNS)[0])
+        .result_
+    )
     assert found.cell_table() is None
     assert (
-        sum(name.startswith("confusion:") for name in found.insight.workers_table(cells=True).column_names) == MOST_CLASSES**2
+        sum(name.startswith("confusion:") for name in found.insight.workers_table(cells=True).column_names)
+        == CLASSES_WITH_COLUMNS**2
     )
     assert not any("confusion" in note for note in found.insight.notes)
 

@@ -38,7 +38,7 @@ def test_known_classes_make_one_worker_estimable():
     found = insight(labels.with_gold(np.array([0, 1, 0, 1, 0, 1, 0, -1])))
     assert found.standings == ["known"] * 7 + ["settled"]
     assert found.accuracy[0] > 0.99
-    assert found.tally.compared[0] == 7
+    assert found.agreement.compared[0] == 7
 
 
 def test_groups_apart_are_reported():
@@ -109,7 +109,7 @@ def test_copies_are_found_and_honest_pairs_left_alone():
 def test_worth_prefers_what_a_label_can_change():
     labels, _, _ = draw_workers(np.random.default_rng(0), low=0.8)
     result = DawidSkene(smoothing=0.5).fit(labels).result_
-    worth = result.insight.worth
+    worth = result.insight.next_items
     assert [one.rate for one in worth] == sorted((one.rate for one in worth), reverse=True)
     unsure = {int(j) for j in np.flatnonzero(result.probability < 0.95)}
     assert {one.item for one in worth} == unsure

@@ -5,16 +5,18 @@ import pytest
 
 from crowdassay import Assay, DawidSkene, MajorityVote, as_labels, simulate
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.findings.tables import crowd_table, first_judgements
-from crowdassay.findings.verdicts import ADVERSARY, SPAMMER, Comparison, count_answers
+from crowdassay.findings.worker_tests import Fault
+from crowdassay.findings.workers import WorkerExpectation, count_answers, crowd_table
 from crowdassay.statistics import discoveries
 from support.crowds import draw_workers
+
+ADVERSARY, SPAMMER = Fault.AGAINST, Fault.GUESSES
 
 
 def tally(labels, counted, tables=None, prior=None):
     logs = () if tables is None else (np.log(tables), np.log(prior))
-    comparison = Comparison(count_answers(labels, counted), np.eye(labels.n_classes), *logs)
-    return comparison.tally(comparison.add_up(labels, counted))
+    expectation = WorkerExpectation(count_answers(labels, counted), np.eye(labels.n_classes), *logs)
+    return expectation.agreement(expectation.agreement_sums(labels, counted))
 
 
 def verdicts(method, seed, **crowd):
@@ -72,7 +74,7 @@ def test_chance_is_the_mean_and_variance_of_permutations():
 
 def test_others_weights_leave_out_all_labels_of_the_worker():
     data = as_labels((list("aaaab"), list("xxyzx"), [0, 0, 1, 0, 1]), classes=[0, 1])
-    first = first_judgements(data)
+    first = data.first_judgements
     assert first.tolist() == [True, False, True, True, True]
     tables = np.tile(np.array([[0.8, 0.2], [0.3, 0.7]]), (3, 1, 1))
     shared = first & (data.label_item == 0)
@@ -108,7 +110,7 @@ def test_the_crowds_table_has_no_zero():
 
 
 def test_too_many_tables_are_done_without(monkeypatch):
-    monkeypatch.setattr("crowdassay.findings.tables.MOST_CELLS", 10)
+    monkeypatch.setattr("crowdassay.findings.workers.MOST_TABLE_CELLS", 10)
     found = verdicts(MajorityVote(), 0, n_items=1000, spammers=4, adversaries=2)
     assert set(found[4:6]) == {ADVERSARY}
     assert set(found[6:]) == {"informative"}

@@ -73,11 +73,11 @@ def test_known_items_may_show_that_the_majority_is_wrong():
 
 def test_what_is_no_number_is_refused():
     plain = fit(MajorityVote(), MemoryPlace(LABELS))
-    from crowdassay.findings.learn import Plain
+    from crowdassay.findings.passes import MajorityCheck
 
-    found = Plain.of(plain)
+    found = MajorityCheck.of(plain)
     assert find_trouble(found, MemoryPlace(LABELS).facts) is None
-    broken = Plain(found.items, float("nan"), found.clear, found.kept, found.strong, found.strong_kept)
+    broken = MajorityCheck(found.items, float("nan"), found.clear, found.kept, found.strong, found.strong_kept)
     with pytest.raises(ParameterError, match="The fit overflowed"):
         find_trouble(broken, MemoryPlace(LABELS).facts)
     for parameters in ({"smoothing": 1e308}, {"smoothing": 1e16}):

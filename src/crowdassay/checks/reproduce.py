@@ -12,8 +12,7 @@ from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.methods import find_method
 from crowdassay.estimators.minimax import PAPER_GAMMAS, MinimaxEntropy
-from crowdassay.findings.calibration import calibration
-from crowdassay.findings.scores import distance_errors, error_rate
+from crowdassay.findings.scores import calibration, distance_errors, error_rate
 from crowdassay.labels.datasets.fetch import cached
 from crowdassay.labels.files import read_files
 from crowdassay.labels.labels import Labels

@@ -11,9 +11,9 @@ import numpy as np
 
 from crowdassay.findings.items import hardness
 from crowdassay.findings.money import KNOWN_ITEMS
-from crowdassay.findings.notes import ABOUT_WORKERS
 from crowdassay.labels.told import told
 from crowdassay.labels.values import counted
+from crowdassay.notes import NoteKind, kind_of
 from crowdassay.results.result import Result
 from crowdassay.results.show import print_table, terminal
 from crowdassay.tables import Column, TableOf
@@ -106,7 +106,7 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     if "cost" in summary:
         console.print(told_cost(summary))
     for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.gold_warning):
-        if not note.startswith(ABOUT_WORKERS):  # they are named below
+        if kind_of(note) is not NoteKind.WORKERS:  # they are named below
             console.print(f"Note: {note}", style="bold red" if note == result.gold_warning else None)
     flagged = summary["flagged_workers"]
     for row in flagged[:MOST_FLAGGED]:

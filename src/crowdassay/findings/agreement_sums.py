@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.engines.kernels import small, small_agreement
+from crowdassay.engines.kernels import small_agreement
 from crowdassay.engines.kernels.columns import MARGIN
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.findings.coefficients import AgreementSums, middle_ranks
@@ -37,13 +37,13 @@ class Judgements:
     @classmethod
     def of(cls, labels: Labels) -> Judgements:
         """Weigh and index the labels."""
+        weight, workers_each = labels.repeat_weight, labels.workers_each
         if small_agreement.is_few(labels):
-            weight, workers_each = small.share_out(labels.starts, labels.worker, labels.n_workers)
             classes = small_agreement.count_classes(labels, weight)
             return cls(labels, weight, workers_each, *classes, small_agreement.Judged(labels, weight))
         from crowdassay.engines.kernels import agreement as kernels  # noqa: PLC0415  numba loads on first use
 
-        weight, workers_each = kernels.share_out(labels.starts, labels.worker, labels.n_workers)
+        weight = weight.copy()
         return cls(labels, weight, workers_each, *kernels.count_classes(labels.starts, labels.label, weight, labels.n_classes))
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from crowdassay.arrays import BoolArray, IntArray
+from crowdassay.findings.sums import BlockSums, joined_by
 from crowdassay.labels.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)
-class Connection:
+class ConnectedGroups:
     """Groups of labels that share no item and no worker, the largest first.
 
     Attributes
@@ -37,64 +38,6 @@ class Connection:
         return group
 
 
-@dataclass(frozen=True, eq=False)
-class Links:
-    """Which workers some labels link; links of several blocks of items can be joined.
-
-    Attributes
-    ----------
-    group : ndarray of int, shape (n_workers,)
-        The same number for workers who are linked.
-    counts : ndarray of int, shape (n_workers, 3)
-        Labels; items, and shared items among them, each counted with the worker who comes first in it.
-    """
-
-    group: IntArray
-    counts: IntArray
-
-    @classmethod
-    def of(cls, labels: Labels) -> Links:
-        """Find the links of some labels: every worker of an item is linked to the item's first."""
-        size, filled = labels.n_workers, np.diff(labels.starts) > 0
-        first = labels.worker[labels.starts[:-1][filled]]
-        others = np.repeat(first, np.diff(labels.starts)[filled])
-        counted = (labels.worker, first, first[shared_items(labels)[filled]])
-        counts = np.column_stack([np.bincount(codes, minlength=size) for codes in counted])
-        return cls(_components(others, labels.worker, size), counts)
-
-    def join(self, other: Links) -> Links:
-        """Return the links of both; the groups of either are further nodes of a graph that has the workers' first."""
-        size = len(self.group)
-        workers, groups = np.arange(size), np.concatenate([size + self.group, 2 * size + other.group])
-        return Links(_components(np.tile(workers, 2), groups, 3 * size)[:size], self.counts + other.counts)
-
-    def connection(self) -> Connection:
-        """Return the groups, the largest first."""
-        sizes, items, shared = (np.bincount(self.group, column).astype(np.int64) for column in self.counts.T)
-        order = np.argsort(-sizes, kind="stable")
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        rank[sizes == 0] = -1  # a worker without labels
-        order = order[: int((sizes > 0).sum())]
-        return Connection(rank[self.group], sizes[order], items[order], shared[order] > 0)
-
-
-def connect(labels: Labels) -> Connection:
-    """Find the connected parts of the graph of workers and items."""
-    return Links.of(labels).connection()
-
-
-def shared_items(labels: Labels) -> BoolArray:
-    """Mark items that show something about a worker: several workers labelled them, or their class is known; (n_items,)."""
-    sizes = np.diff(labels.starts)
-    filled = sizes > 0
-    # An item is shared if its workers are not all the same: compare each with the item's first.
-    first = np.repeat(labels.worker[labels.starts[:-1][filled]], sizes[filled])
-    shared = np.zeros(labels.n_items, bool)
-    shared[labels.label_item[labels.worker != first]] = True
-    return np.asarray(shared | ((labels.gold >= 0) & filled))
-
-
 def _components(one: np.ndarray, other: np.ndarray, size: int) -> IntArray:
     """Return the group of each of ``size`` nodes, the edges given by their ends; groups are numbered by their first node.
 
@@ -113,3 +56,51 @@ def _components(one: np.ndarray, other: np.ndarray, size: int) -> IntArray:
         while not np.array_equal(first, shorter := first[first]):
             first = shorter
     return np.unique(first, return_inverse=True)[1]
+
+
+def _join_groups(one: IntArray, other: IntArray) -> IntArray:
+    """Return the groups of workers that either links; the groups of both are further nodes of a graph of the workers."""
+    size = len(one)
+    workers, groups = np.arange(size), np.concatenate([size + one, 2 * size + other])
+    return _components(np.tile(workers, 2), groups, 3 * size)[:size]
+
+
+@dataclass(frozen=True, eq=False)
+class Links(BlockSums):
+    """Which workers some labels link; links of several blocks of items can be joined.
+
+    Attributes
+    ----------
+    group : ndarray of int, shape (n_workers,)
+        The same number for workers who are linked.
+    counts : ndarray of int, shape (n_workers, 3)
+        Labels; items, and shared items among them, each counted with the worker who comes first in it.
+    """
+
+    group: IntArray = field(metadata=joined_by(_join_groups))
+    counts: IntArray
+
+    @classmethod
+    def of(cls, labels: Labels) -> Links:
+        """Find the links of some labels: every worker of an item is linked to the item's first."""
+        size, filled = labels.n_workers, np.diff(labels.starts) > 0
+        first = labels.worker[labels.starts[:-1][filled]]
+        others = np.repeat(first, np.diff(labels.starts)[filled])
+        counted = (labels.worker, first, first[labels.shared_items[filled]])
+        counts = np.column_stack([np.bincount(codes, minlength=size) for codes in counted])
+        return cls(_components(others, labels.worker, size), counts)
+
+    def connection(self) -> ConnectedGroups:
+        """Return the groups, the largest first."""
+        sizes, items, shared = (np.bincount(self.group, column).astype(np.int64) for column in self.counts.T)
+        order = np.argsort(-sizes, kind="stable")
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        rank[sizes == 0] = -1  # a worker without labels
+        order = order[: int((sizes > 0).sum())]
+        return ConnectedGroups(rank[self.group], sizes[order], items[order], shared[order] > 0)
+
+
+def connect(labels: Labels) -> ConnectedGroups:
+    """Find the connected parts of the graph of workers and items."""
+    return Links.of(labels).connection()

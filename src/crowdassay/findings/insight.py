@@ -1,26 +1,34 @@
-"""`Insight`: what can be said about the workers and items of a fit, and what cannot; and its tables."""
+"""`Insight`: everything a fit says about its workers and items, found once, wherever the labels are; and its tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.findings.advice import Advice, attention
-from crowdassay.findings.cells import cell_columns, cell_notes, cell_table
-from crowdassay.findings.copies import Pair
-from crowdassay.findings.intervals import confusion_interval
-from crowdassay.findings.items import ItemInsight
+from crowdassay.engines.confusion import normalise
+from crowdassay.engines.place import Place
+from crowdassay.findings.copies import Pair, find_copies
+from crowdassay.findings.intervals import accuracy_interval, confusion_interval
+from crowdassay.findings.items import ItemInsight, next_items
 from crowdassay.findings.notes import write_notes
-from crowdassay.findings.passes import CLEAR_DEVIATIONS
-from crowdassay.findings.totals import Against, Totals
-from crowdassay.findings.verdicts import ANSWERS_TO_JUDGE, Agreements
-from crowdassay.findings.worth import Worth, most_worth, worth_table
+from crowdassay.findings.passes import CLEAR_DEVIATIONS, PredictBlock, TwoPasses, third_pass, two_passes
+from crowdassay.findings.scores import Against
+from crowdassay.findings.tables import CONFUSION, NEXT, WORKERS, append_columns
+from crowdassay.findings.totals import Totals
+from crowdassay.findings.verdicts import Advice, advise, attention
+from crowdassay.findings.worker_tests import ANSWERS_TO_JUDGE, MeasuredWorkers
+from crowdassay.findings.workers import WorkerAgreement
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import known_columns
+from crowdassay.labels.record import Record, confusion_columns, known_columns
+from crowdassay.planning.gain import Worth
+
+CLASSES_WITH_COLUMNS = 30  # with more, a table of workers would have too many columns for their cells
+EXPECTED_LABELS = 0.05  # expected labels from which a cell is worth a row of the long table
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +38,7 @@ class Insight(ItemInsight):
     Attributes
     ----------
     n_labels : ndarray of int, shape (n_workers,)
-    tally : Agreements
+    agreement : WorkerAgreement
     beyond_chance : float
         How far all workers agree above chance, in standard deviations.
     estimable : ndarray of bool, shape (n_workers,)
@@ -59,7 +67,7 @@ class Insight(ItemInsight):
     """
 
     n_labels: IntArray
-    tally: Agreements
+    agreement: WorkerAgreement
     beyond_chance: float
     estimable: BoolArray
     accuracy: FloatArray
@@ -95,7 +103,7 @@ class Insight(ItemInsight):
     @cached_property
     def evidence(self) -> list[str]:
         """Why, for each worker: what is held against them, or else how far they agree with the others; empty if unknown."""
-        t = self.tally
+        t = self.agreement
         rows = zip(t.compared.tolist(), t.agreed.tolist(), t.chance.tolist(), t.typical.tolist(), strict=True)
         agrees = [
             f"agrees with the others on {agreed:.1f} of {n:.0f} items; {chance:.1f} by chance, {typical:.1f} if typical"
@@ -116,22 +124,30 @@ class Insight(ItemInsight):
         return names
 
     @cached_property
-    def worth(self) -> list[Worth]:
-        """Unsettled items by what another label gains."""
-        return most_worth(self.record, self.crowd)
+    def next_items(self) -> list[Worth]:
+        """Unsettled items by what another label gains, the most first."""
+        return next_items(self.record, self.crowd)
 
     def next_table(self) -> pa.Table:
         """Return item, label, probability, labels_needed, gain_per_label and gain_by_expert of the items most worth a label."""
-        return worth_table(self.record, self.worth)
+        record, chosen = self.record, pa.array([row.item for row in self.next_items], pa.int64())
+        return NEXT.fill(
+            item=record.labels.items.take(chosen),
+            label=record.labels.classes.take(pa.array(record.code)).take(chosen),
+            probability=pa.array(record.probability).take(chosen),
+            labels_needed=pa.array([row.labels for row in self.next_items], pa.int64()),
+            gain_per_label=pa.array([row.rate for row in self.next_items], pa.float64()),
+            gain_by_expert=pa.array([row.expert for row in self.next_items], pa.float64()),
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
         about = (self.n_labels, self.connection, self.advice, self.copies[0])
         gold_warning = (self.record.gold_warning,) if self.record.gold_warning else ()
-        cells = cell_notes(self.record.labels.n_classes)
         chance = self.chance and self.record.labels.n_classes > 1  # of one class there is nothing to say
-        return (*gold_warning, *write_notes(*about, chance=chance, gold=self.totals.known > 0), *self._sampled(), *cells)
+        written = write_notes(*about, chance=chance, gold=self.totals.known > 0)
+        return (*gold_warning, *written, *self._on_sample(), *self._on_cells())
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
@@ -145,49 +161,130 @@ class Insight(ItemInsight):
         With ``cells``, as in the file, the parameters follow: what the worker answers to what, up to 30 classes.
         """
         record = self.record
-        return pa.table(
-            {
-                "worker": record.labels.workers,
-                "n_labels": self.n_labels,
-                "accuracy": self.accuracy,
-                "accuracy_low": self.low,
-                "accuracy_high": self.high,
-                "verdict": self.verdicts,
-                "action": self.actions,
-                "evidence": self.evidence,
-                "looks_like": self.looks_like,
-                **({} if record.known is None else known_columns(record.known)),
-                **(cell_columns(record) if cells else {}),
-            }
+        table = WORKERS.fill(
+            worker=record.labels.workers,
+            n_labels=self.n_labels,
+            accuracy=self.accuracy,
+            accuracy_low=self.low,
+            accuracy_high=self.high,
+            verdict=self.verdicts,
+            action=self.actions,
+            evidence=self.evidence,
+            looks_like=self.looks_like,
+            **({} if record.known is None else known_columns(record.known)),
         )
+        if not cells or record.labels.n_classes > CLASSES_WITH_COLUMNS:
+            return table
+        sigma = {} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)
+        return append_columns(table, confusion_columns(record.labels, "confusion", record.confusion) | sigma)
 
     def cell_table(self) -> pa.Table | None:
-        """Tabulate the cells of workers' tables in rows where classes are many: `crowdassay.findings.cells.cell_table`."""
-        return cell_table(self.record, self.counts)
+        """Tabulate worker, true, observed, confusion and sigma of the cells with labels; None where workers have columns.
+
+        Cells with less than 0.05 of an expected label are left out.
+        """
+        record = self.record
+        if record.labels.n_classes <= CLASSES_WITH_COLUMNS:
+            return None
+        cells = np.nonzero(self.counts >= EXPECTED_LABELS)
+        sigma = {} if record.sigma is None else {"sigma": record.sigma[cells]}
+        return CONFUSION.fill(**self._names(*cells), confusion=record.confusion[cells], **sigma)
 
     def confusion_table(self) -> pa.Table:
         """Tabulate worker, true and observed class, share with a 95 % interval, the expected labels, and the model's sigma."""
-        labels = self.record.labels
-        columns = ("share", "share_low", "share_high", "labels")
-        values = zip(columns, (table.ravel() for table in self.confusion()), strict=True)
-        worker, true, observed = (pa.array(code.ravel()) for code in np.indices(self.counts.shape))
-        names = {
-            "worker": labels.workers.take(worker),
-            "true": labels.classes.take(true),
-            "observed": labels.classes.take(observed),
-        }
+        share, low, high, labels = (table.ravel() for table in self.confusion())
+        names = self._names(*(code.ravel() for code in np.indices(self.counts.shape)))
         sigma = {} if self.record.sigma is None else {"sigma": self.record.sigma.ravel()}
-        return pa.table({**names, **dict(values), **sigma})
+        return CONFUSION.fill(**names, share=share, share_low=low, share_high=high, labels=labels, **sigma)
+
+    def _names(self, worker: IntArray, true: IntArray, observed: IntArray) -> dict[str, pa.Array]:
+        """Return the names of workers, true and observed classes."""
+        labels = self.record.labels
+        return {
+            "worker": labels.workers.take(pa.array(worker)),
+            "true": labels.classes.take(pa.array(true)),
+            "observed": labels.classes.take(pa.array(observed)),
+        }
 
     @property
     def chance(self) -> bool:
         """Whether the labels agree no better than chance."""
         return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR_DEVIATIONS
 
-    def _sampled(self) -> list[str]:
+    def _on_sample(self) -> list[str]:
         if self.sample.n_labels == self.totals.labels:
             return []
         return [
             f"Copies were looked for among {self.sample.n_labels:,} labels of {self.sample.n_items:,} items drawn at random, "
             "as there are many: pairs with few common items may be missed."
         ]
+
+    def _on_cells(self) -> list[str]:
+        n_classes = self.record.labels.n_classes
+        if n_classes <= CLASSES_WITH_COLUMNS:
+            return []
+        return [
+            f"With {n_classes:,} classes, what workers answer to what is a table of its own, confusion, with a row for each "
+            f"pair of classes that has labels; up to {CLASSES_WITH_COLUMNS} classes it is in the columns of the table of "
+            "workers.",
+        ]
+
+
+def describe(place: Place, predict: PredictBlock, record: Record, found: TwoPasses | None = None) -> Insight:
+    """Find all that a fit says of its workers and items: three passes over the labels, wherever they are.
+
+    Parameters
+    ----------
+    place : Place
+    predict : callable
+        Returns what the fit says of a block.
+    record : Record
+        What the fit says of the workers; and of the items, where they are in memory.
+    found : TwoPasses, optional
+        What the first two passes have found, where they have been made.
+    """
+    found = found or two_passes(place, predict)
+    first, second = found.first, found.second
+    with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
+        copied = pool.submit(find_copies, second.sample.labels, second.sample.code, found.tables)
+        third = third_pass(place, predict, found)
+        copies = copied.result()
+    if not place.in_memory:
+        items = {name: getattr(third.named, name) for name in ("posterior", "winners", "difficulty", "phi", "expand")}
+        facts = place.facts
+        labels = replace(third.named.labels, workers=facts.workers, classes=facts.classes, report=facts.report)
+        record = replace(record, labels=labels, **items)
+    n_labels, estimable = first.links.counts[:, 0], found.estimable()
+    right = np.einsum("icc->i", second.counts)
+    share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, second.right_unsure)
+    # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
+    accuracy = np.where((low <= record.accuracy) & (record.accuracy <= high), record.accuracy, share)
+    low, high = np.where(estimable, low, 0.0), np.where(estimable, high, 1.0)
+    measured = MeasuredWorkers(
+        found.expectation.agreement(third.agreement), estimable, third.behaviour, first.clock, copies,
+        normalise(second.counts)[0], found.crowd, accuracy, low, high,
+        record.labels.class_names, record.labels.workers.to_pylist(),
+    )  # fmt: skip
+    return Insight(
+        record=record,
+        connection=found.connection,
+        mean_difficulty=found.mean_difficulty,
+        n_labels=n_labels,
+        agreement=measured.agreement,
+        beyond_chance=found.votes.beyond_chance,
+        estimable=estimable,
+        accuracy=accuracy,
+        effective=effective,
+        low=low,
+        high=high,
+        advice=advise(measured),
+        crowd=found.crowd,
+        counts=second.counts,
+        copies=copies,
+        unsure=second.unsure,
+        totals=third.totals,
+        against=third.against,
+        sample=second.sample.labels,
+        partial=not place.in_memory,
+        seconds=first.clock.usual() if first.clock.took.size else None,
+    )

@@ -1,25 +1,42 @@
-"""What can be said of items: how they stand, and how hard they are."""
+"""What can be said of items: how they stand, how hard they are, and which are named."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, largest, row_sum
-from crowdassay.findings.connection import Connection
+from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.intervals import difficulty_interval
-from crowdassay.findings.verdicts import ANSWERS_TO_JUDGE
+from crowdassay.findings.tables import ITEMS, append_columns
+from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.record import Record, confusion_columns
+from crowdassay.planning.gain import Worth, worth_of
+from crowdassay.planning.state import State
 
-STANDINGS = ("open", "settled", "tied", "unidentifiable", "known")
-SETTLED, TIED, UNIDENTIFIABLE, KNOWN = range(1, 5)
 DIFFICULTIES = ("ordinary", "hard", "easy", "too few labels")
+LABELS_TO_JUDGE = 5  # labels from which on something is said of how hard an item is
+UNSETTLED_LOOKED_AT = 200  # unsettled items, the least sure first
+ITEMS_NAMED = 20  # items kept as the hardest, and as the most disputed
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
+
+
+class Standing(IntEnum):
+    """How an item stands: sure enough for the method or not yet, tied, out of reach, or known from the beginning."""
+
+    OPEN = 0
+    SETTLED = 1
+    TIED = 2
+    UNIDENTIFIABLE = 3
+    KNOWN = 4
+
+
+STANDINGS = tuple(standing.name.lower() for standing in Standing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +46,14 @@ class ItemInsight:
     Attributes
     ----------
     record : Record
-    connection : Connection
+    connection : ConnectedGroups
         How all labels hang together.
     mean_difficulty : float
         The expected share of all labels that are wrong.
     """
 
     record: Record
-    connection: Connection
+    connection: ConnectedGroups
     mean_difficulty: float
 
     @cached_property
@@ -61,7 +78,7 @@ class ItemInsight:
         levels = np.zeros(labels.n_items, np.int8)
         levels[low > self.mean_difficulty] = 1
         levels[high < self.mean_difficulty] = 2
-        levels[np.diff(labels.starts) < ANSWERS_TO_JUDGE] = 3
+        levels[np.diff(labels.starts) < LABELS_TO_JUDGE] = 3
         return low, high, _named(levels, DIFFICULTIES)
 
     def items_table(self) -> pa.Table:
@@ -72,20 +89,22 @@ class ItemInsight:
         record, labels = self.record, self.record.labels
         n_labels = np.diff(labels.starts)
         votes = labels.votes()[np.arange(labels.n_items), record.code]
-        columns: dict[str, Any] = {
-            "item": labels.items,
-            "n_labels": n_labels,
-            "probability": record.probability,
-            "standing": _named(self.standing, STANDINGS),
-            "entropy": record.entropy,
-            "vote_share": votes / np.maximum(n_labels, 1),
-        }
-        if record.difficulty is not None:
-            columns["difficulty"] = record.difficulty
-        columns["difficulty_low"], columns["difficulty_high"], columns["difficulty_verdict"] = self.difficulty
-        if record.phi is not None and labels.n_classes**2 <= WIDEST_ITEM_TABLE and record.tau is not None:
-            columns |= confusion_columns(labels, "tau", record.tau)
-        return pa.table(columns)
+        low, high, verdict = self.difficulty
+        table = ITEMS.fill(
+            item=labels.items,
+            n_labels=n_labels,
+            probability=record.probability,
+            standing=_named(self.standing, STANDINGS),
+            entropy=record.entropy,
+            vote_share=votes / np.maximum(n_labels, 1),
+            **({} if record.difficulty is None else {"difficulty": record.difficulty}),
+            difficulty_low=low,
+            difficulty_high=high,
+            difficulty_verdict=verdict,
+        )
+        wide = labels.n_classes**2 > WIDEST_ITEM_TABLE
+        tau = None if record.phi is None or wide else record.tau
+        return table if tau is None else append_columns(table, confusion_columns(labels, "tau", tau))
 
 
 def standing_of(
@@ -101,11 +120,11 @@ def standing_of(
     [1, 2]
     """
     standing = np.zeros(len(probability), np.int8)
-    standing[probability >= settled] = SETTLED
-    standing[tied] = TIED
-    standing[unidentifiable] = UNIDENTIFIABLE
+    standing[probability >= settled] = Standing.SETTLED
+    standing[tied] = Standing.TIED
+    standing[unidentifiable] = Standing.UNIDENTIFIABLE
     if known is not None:
-        standing[known] = KNOWN
+        standing[known] = Standing.KNOWN
     return standing
 
 
@@ -135,3 +154,56 @@ def hardest(record: Record, size: int) -> IntArray:
     hard = hardness(record)
     rows = largest(hard, size)
     return np.asarray(rows[np.argsort(-hard[rows], kind="stable")][:size])
+
+
+def least_sure(record: Record, size: int = UNSETTLED_LOOKED_AT) -> IntArray:
+    """Return the unsettled items, the least sure first, as many as are looked at."""
+    unsure = 1 - record.probability
+    unsure[record.labels.gold >= 0] = 0.0
+    unsure = np.round(unsure, 9)  # rounding errors are no reason to come first
+    size = int(min(size, (unsure > 1 - record.settled).sum()))
+    if not size:
+        return np.zeros(0, np.int64)
+    chosen = largest(unsure, size)
+    # Equals go by their names, so that the same items come first wherever the labels are.
+    names = [str(name) for name in record.labels.items.take(pa.array(chosen)).to_pylist()]
+    order = sorted(range(len(chosen)), key=lambda n: (-unsure[chosen[n]], names[n]))
+    return np.asarray(chosen[order[:size]])
+
+
+def next_items(record: Record, crowd: FloatArray) -> list[Worth]:
+    """Return the least sure items by what a further label gains, the most first, as `crowdassay plan` finds them.
+
+    ``crowd`` (n_classes, n_classes) is a typical worker's table.
+    """
+    return worth_of(State.typical(record, crowd), least_sure(record))
+
+
+def named_items(record: Record) -> Record:
+    """Return the least sure, the hardest and the most disputed items of a record, in order, as a record of their own."""
+    rows = np.unique(
+        np.concatenate([least_sure(record), hardest(record, ITEMS_NAMED), np.array(disputed(record, ITEMS_NAMED), np.int64)])
+    )
+    return replace(
+        record,
+        labels=take_items(record.labels, rows),
+        posterior=record.posterior[rows],
+        winners=record.winners[rows],
+        difficulty=None if record.difficulty is None else record.difficulty[rows],
+        phi=None,
+        expand=None,
+    )
+
+
+def join_named(one: Record, other: Record) -> Record:
+    """Return the items to be named among those of two blocks."""
+    both = (one, other)
+    difficulty = [part.difficulty for part in both if part.difficulty is not None]
+    whole = replace(
+        one,
+        labels=join_items([part.labels for part in both]),
+        posterior=np.concatenate([part.posterior for part in both]),
+        winners=np.concatenate([part.winners for part in both]),
+        difficulty=np.concatenate(difficulty) if difficulty else None,
+    )
+    return named_items(whole)

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
-from crowdassay.findings.advice import REMOVE
+from crowdassay.findings.verdicts import REMOVE
 
 if TYPE_CHECKING:
     from crowdassay.findings.insight import Insight
@@ -102,9 +102,9 @@ def wants_known_items(insight: Insight) -> bool:
 
 def further_labels(insight: Insight) -> tuple[int, int]:
     """Return about how many labels would settle the items that labels can settle, and how many items are for an expert."""
-    worth = insight.worth
-    if not worth or not insight.connection.identified.any() or insight.chance:
+    items = insight.next_items
+    if not items or not insight.connection.identified.any() or insight.chance:
         return 0, 0
-    few = [one.labels for one in worth if one.labels is not None]
-    scale = max(insight.totals.unsettled / len(worth), 1.0)
-    return round(sum(few) * scale), round((len(worth) - len(few)) * scale)
+    few = [one.labels for one in items if one.labels is not None]
+    scale = max(insight.totals.unsettled / len(items), 1.0)
+    return round(sum(few) * scale), round((len(items) - len(few)) * scale)

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from crowdassay.arrays import IntArray
-from crowdassay.findings.advice import KEEP, ORDER, Advice
-from crowdassay.findings.connection import Connection
+from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.copies import Pair
-from crowdassay.findings.verdicts import ADVERSARY
+from crowdassay.findings.verdicts import KEEP, ORDER, Advice
+from crowdassay.findings.worker_tests import Fault
 from crowdassay.labels.values import counted
+from crowdassay.notes import Note, NoteKind
 
-ABOUT_WORKERS = ("Workers to look at:", "Likely copies:")  # how notes begin that tables say in full
 ADVERSARIES_SHARE = 0.2  # share of the labels given by adversaries from which the classes may be swapped
 
 
 def write_notes(
     n_labels: IntArray,
-    connection: Connection,
+    connection: ConnectedGroups,
     advice: Advice,
     copies: Sequence[Pair],
     *,
@@ -44,7 +44,7 @@ CHANCE = (
 )
 
 
-def _unidentified(connection: Connection) -> list[str]:
+def _unidentified(connection: ConnectedGroups) -> list[str]:
     alone = ~connection.identified
     if not alone.any():
         return []
@@ -62,7 +62,7 @@ def _unidentified(connection: Connection) -> list[str]:
     ]
 
 
-def _groups(connection: Connection) -> list[str]:
+def _groups(connection: ConnectedGroups) -> list[str]:
     n_groups = len(connection.sizes)
     if n_groups < 2:
         return []
@@ -81,10 +81,11 @@ def _flagged(n_labels: IntArray, advice: Advice, *, gold: bool) -> list[str]:
         for action, which in chosen.items()
         if which.any()
     ]
-    notes = []
+    notes: list[str] = []
     if parts:
-        notes.append(f"Workers to look at: {', '.join(parts)}. The workers table says whom, and why.")
-    adversaries = verdicts == ADVERSARY
+        text = f"Workers to look at: {', '.join(parts)}. The workers table says whom, and why."
+        notes.append(Note(text, NoteKind.WORKERS))
+    adversaries = verdicts == Fault.AGAINST
     if n_labels[adversaries].sum() >= ADVERSARIES_SHARE * n_labels.sum() and adversaries.any() and not gold:
         notes.append(
             "So many labels contradict the others that the classes may be swapped: if those workers are right, the others are "
@@ -97,7 +98,8 @@ def _copies(copies: Sequence[Pair]) -> list[str]:
     if not copies:
         return []
     workers = {code for pair in copies for code in (pair.worker, pair.other)}
-    return [
+    text = (
         f"Likely copies: {len(workers):,} workers; {len(copies):,} {'pair agrees' if len(copies) == 1 else 'pairs agree'} "
         "more often than their reliability explains (column looks_like)."
-    ]
+    )
+    return [Note(text, NoteKind.WORKERS)]

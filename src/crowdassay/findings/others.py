@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.labels.labels import Labels
@@ -108,19 +109,23 @@ class Others:
         n_classes = self.labels.n_classes
         if self.log_p is None:
             votes = np.bincount(item * n_classes + answer, minlength=n_items * n_classes).reshape(-1, n_classes)
-            q = np.ascontiguousarray(votes.T, np.float64).take(item[rows], axis=1)
+            q: FloatArray = votes.T.astype(np.float64, order="C").take(item[rows], axis=1)
             if pair is None:
                 q[answer[rows], np.arange(len(rows))] -= 1.0
                 return q
             said = np.eye(n_classes).take(answer, axis=1)
         else:
             said = self.log_p.take(worker * n_classes + answer, axis=1)
-            total = np.stack([np.bincount(item, row, n_items) for row in said])
-            q = (total + np.asarray(self.log_prior)[:, None]).take(item[rows], axis=1)
+            q = (_add_by(item, said, n_items) + np.asarray(self.log_prior)[:, None]).take(item[rows], axis=1)
         if pair is not None:  # all that a worker has said of the item is left out
-            said = np.stack([np.bincount(pair, row) for row in said]).take(pair, axis=1)
+            said = _add_by(pair, said).take(pair, axis=1)
         q -= said.take(rows, axis=1)
         return q if self.log_p is None else np.asarray(np.exp(q - q.max(axis=0)))
+
+
+def _add_by(group: IntArray, rows: FloatArray, size: int = 0) -> FloatArray:
+    """Add up every row (n_rows, n) by group (n,): (n_rows, n_groups)."""
+    return np.array([np.bincount(group, row, size) for row in rows], np.float64)
 
 
 def _repeated_pairs(pair: IntArray, weight: FloatArray) -> IntArray | None:
@@ -158,7 +163,7 @@ def add_agreement(chunk: Chunk, habit: FloatArray, crowd: FloatArray, sums: Floa
 
 
 def add_behaviour(
-    chunk: Chunk, gold: IntArray, habit: FloatArray, crowd: FloatArray, share: float,
+    chunk: Chunk, gold: NDArray[np.int32], habit: FloatArray, crowd: FloatArray, share: float,
     sums: FloatArray, cells: FloatArray, answers: FloatArray,
 ) -> None:  # fmt: skip
     """Add up what each worker does beside a typical one.

@@ -1,16 +1,21 @@
-"""How far labels are from the truth."""
+"""How far labels are from the truth, and whether their probabilities are honest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.findings.sums import BlockSums, joined_by
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import Record
 from crowdassay.labels.truth import match_truth
+
+PAPER_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # the bins of the paper's Table 4
 
 
 def error_rate(winners: BoolArray, truth: np.ndarray) -> float:
@@ -57,7 +62,7 @@ def class_values(labels: Any) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(BlockSums):
     """How far labels are from the truth, as sums over items, so that blocks of items can be added.
 
     Attributes
@@ -84,10 +89,6 @@ class Score:
         right = share[np.arange(len(known)), rest[known]]
         sums = (len(known) - right.sum(), (share * gap**2).sum(), (share * gap).sum())
         return cls(len(known), int((truth >= 0).sum()) - len(known), *map(float, sums))
-
-    def join(self, other: Score) -> Score:
-        """Return the sums over both."""
-        return Score(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
     def measures(self, labels: Any, *, ordered: bool = False) -> dict[str, Any]:
         """Return the measures: ``error_rate`` and, of a scale, ``rmse``, ``mae`` and in which unit; None without items."""
@@ -141,3 +142,93 @@ def _shares(winners: BoolArray, truth: np.ndarray) -> tuple[FloatArray, np.ndarr
     known = np.flatnonzero(truth >= 0)
     chosen = winners[known]
     return chosen / chosen.sum(axis=1, keepdims=True), known
+
+
+def calibration(record: Record, truth: np.ndarray, edges: Sequence[float] = PAPER_EDGES) -> list[dict[str, Any]]:
+    """Return one record for each bin of the label's probability: how many items, how sure, how often wrong, how far off.
+
+    Parameters
+    ----------
+    record : Record
+    truth : ndarray of int, shape (n_items,)
+        Class codes, -1 where unknown.
+    edges : sequence of float
+        A bin holds probabilities above its lower edge and up to its upper one.
+    """
+    records = []
+    for low, high in pairwise(edges):
+        inside = (truth >= 0) & (record.probability > low) & (record.probability <= high)
+        row: dict[str, Any] = {"low": low, "high": high, "items": int(inside.sum())}
+        if inside.any():
+            winners, known = record.winners[inside], truth[inside]
+            row["mean_probability"] = float(record.probability[inside].mean())
+            row["error_rate"] = error_rate(winners, known)
+            row["mean_square_error"] = distance_errors(winners, known, class_values(record.labels))[0] ** 2
+        records.append(row)
+    return records
+
+
+def calibration_error(records: Sequence[dict[str, Any]]) -> float:
+    """Return the mean distance between how sure and how right, weighted by items (the expected calibration error)."""
+    filled = [record for record in records if record["items"]]
+    total = sum(record["items"] for record in filled)
+    gaps = (record["items"] * abs(record["mean_probability"] - 1 + record["error_rate"]) for record in filled)
+    return float(sum(gaps) / total)
+
+
+def _pool(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return a bin's record over both sets of items."""
+    if not (one["items"] and other["items"]):
+        return one if one["items"] else other
+    items = one["items"] + other["items"]
+    means = {
+        name: (one["items"] * one[name] + other["items"] * other[name]) / items
+        for name in ("mean_probability", "error_rate", "mean_square_error")
+    }
+    return {**one, "items": items, **means}
+
+
+def _pool_bins(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return every bin's record over both sets of items."""
+    return [_pool(row, more) for row, more in zip(one, other, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Against(BlockSums):
+    """A record beside the truth.
+
+    Attributes
+    ----------
+    records : list of dict
+        As `calibration` returns them.
+    cells : ndarray of int, shape (n_classes, n_classes)
+        Items by true class and label found.
+    score : Score
+        The sums of the errors, with the number of items left out, since the fit was told their class.
+    """
+
+    records: list[dict[str, Any]] = field(metadata=joined_by(_pool_bins))
+    cells: IntArray
+    score: Score
+
+    @classmethod
+    def of(cls, record: Record, truth: np.ndarray) -> Against:
+        """Compare with class codes (n_items,), -1 where unknown."""
+        score, truth = Score.of(record, truth), without_gold(record.labels, truth)
+        size, known = record.labels.n_classes, truth >= 0
+        cells = np.bincount(truth[known] * size + record.code[known], minlength=size * size)
+        return cls(calibration(record, truth), cells.reshape(size, size), score)
+
+    @property
+    def gold(self) -> int:
+        """Number of items left out, since the fit was told their class."""
+        return self.score.gold
+
+    @property
+    def known(self) -> int:
+        """Number of items whose truth is known."""
+        return int(self.cells.sum())
+
+    def mean(self, name: str) -> float:
+        """Return the mean of a column of the records over all items."""
+        return float(sum(row["items"] * row[name] for row in self.records if row["items"]) / self.known)

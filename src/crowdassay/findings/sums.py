@@ -19,7 +19,7 @@ MOST_SUMMED = 50_000_000  # numbers in the sums of all blocks
 JOINED_BY = "joined by"
 
 
-class Sums:
+class BlockSums:
     """A dataclass of sums over some items; those of two blocks join to those of both.
 
     A field is added, unless it has a ``join`` of its own, or says how it is joined: ``field(metadata=joined_by(np.minimum))``.
@@ -29,7 +29,7 @@ class Sums:
     --------
     >>> from dataclasses import dataclass, field
     >>> @dataclass
-    ... class Seen(Sums):
+    ... class Seen(BlockSums):
     ...     labels: int
     ...     first: float = field(metadata=joined_by(min))
     >>> Seen(3, 5.0).join(Seen(4, 2.0))
@@ -51,7 +51,7 @@ class Sums:
 
 
 def joined_by(how: Callable[[Any, Any], Any]) -> dict[str, Callable[[Any, Any], Any]]:
-    """Return the metadata of a field that is joined in a way of its own, see `Sums`."""
+    """Return the metadata of a field that is joined in a way of its own, see `BlockSums`."""
     return {JOINED_BY: how}
 
 

@@ -1,34 +1,77 @@
-"""Confusion tables that nothing is impossible in: the crowd's, and every worker's."""
+"""The tables of workers and items, declared once: what each column is called, how it is shown and what it means."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
 
-from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.engines.kernels.passes import share_out
-from crowdassay.labels.labels import Labels
+import pyarrow as pa
 
-BORROWED = 2.0  # labels' worth of the crowd's table in every worker's
-MOST_CELLS = 50_000_000  # of the tables of all workers; beyond, votes have to do
+from crowdassay.arrays import FloatArray
+from crowdassay.tables import Column, TableOf
+
+WORKERS = TableOf(
+    "workers",
+    (
+        Column("worker", about="Who."),
+        Column("n_labels", "labels", "count", "Labels given."),
+        Column("accuracy", "accuracy", "share", "Expected share of the labels that are right."),
+        Column("accuracy_low", "95% interval", "share", "Lower limit; 0 where accuracy is not estimable.", to="accuracy_high"),
+        Column("accuracy_high", "at most", "share", "Upper limit; 1 where accuracy is not estimable."),
+        Column("verdict", about="What the worker's labels look like."),
+        Column("action", about="What to do: keep, talk to, retrain, remove, or cannot tell."),
+        Column("evidence", "why", about="What is held against the worker, or how far the worker agrees with the others."),
+        Column("looks_like", "looks like", about="The worker whom this one most looks like a copy of; empty if none."),
+        Column("known_labels", "on known items", "count", "Labels given on items of known class."),
+        Column("known_right", "of them right", "share", "Share of these that are right."),
+    ),
+)
+
+ITEMS = TableOf(
+    "items",
+    (
+        Column("item", about="Which."),
+        Column("n_labels", "labels", "count", "Labels received."),
+        Column("probability", "probability", "number", "Probability of the label found."),
+        Column("standing", about="known, unidentifiable, tied, settled (sure enough for the method) or open."),
+        Column("entropy", "entropy", "number", "Entropy of the class probabilities in nats."),
+        Column("vote_share", "votes for it", "share", "Share of the labels that are the label found."),
+        Column("difficulty", "difficulty", "share", "Probability that the average worker gets the item wrong."),
+        Column("difficulty_low", "95% interval", "share", "Lower limit of the difficulty.", to="difficulty_high"),
+        Column("difficulty_high", "at most", "share", "Upper limit of the difficulty."),
+        Column("difficulty_verdict", "looks", about="hard, easy, ordinary, or too few labels to tell."),
+    ),
+)
+
+CONFUSION = TableOf(
+    "confusion",
+    (
+        Column("worker", about="Who."),
+        Column("true", about="The class that items have."),
+        Column("observed", "answer", about="The class that the worker says."),
+        Column("share", "share", "share", "Share of the worker's answers to items of that class."),
+        Column("share_low", "95% interval", "share", "Lower limit of the share.", to="share_high"),
+        Column("share_high", "at most", "share", "Upper limit of the share."),
+        Column("labels", "labels", "number", "Expected number of such labels."),
+        Column("confusion", "probability", "share", "Probability of the answer by the fit."),
+        Column("sigma", "sigma", "signed", "The model's coefficient."),
+    ),
+)
+
+NEXT = TableOf(
+    "next",
+    (
+        Column("item", about="Which."),
+        Column("label", about="The label so far."),
+        Column("probability", "probability", "number", "Its probability."),
+        Column("labels_needed", "labels needed", "count", "Further labels until it is settled; missing if more than 25."),
+        Column("gain_per_label", "gain of a label", "number", "Errors that one more label is expected to remove."),
+        Column("gain_by_expert", "gain by an expert", "number", "Errors that knowing the class is expected to remove."),
+    ),
+)
 
 
-def crowd_table(counts: FloatArray) -> FloatArray:
-    """Pool what workers answer to each class, from expected counts (n_workers, n_classes, n_classes): one table."""
-    pooled = counts.sum(axis=0) + 0.5 / counts.shape[1]
-    return np.asarray(pooled / pooled.sum(axis=1, keepdims=True))
-
-
-def worker_tables(counts: FloatArray) -> FloatArray | None:
-    """Return every worker's table, drawn a little towards the crowd's; None where they would be too many."""
-    if counts.size > MOST_CELLS:
-        return None
-    return np.asarray((counts + BORROWED * crowd_table(counts)) / (counts.sum(axis=2, keepdims=True) + BORROWED))
-
-
-def first_judgements(labels: Labels) -> BoolArray:
-    """Mark the first of the labels that a worker gave an item, shape (n_labels,): the others repeat it."""
-    first = share_out(labels) == 1.0
-    again = np.flatnonzero(~first)
-    pair = labels.label_item[again] * labels.n_workers + labels.worker[again]
-    first[again[np.unique(pair, return_index=True)[1]]] = True
-    return np.asarray(first)
+def append_columns(table: pa.Table, columns: Mapping[str, FloatArray]) -> pa.Table:
+    """Return a table with further columns, whose names depend on the classes, at its end."""
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values))
+    return table

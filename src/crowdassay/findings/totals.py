@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.findings.calibration import calibration
-from crowdassay.findings.items import KNOWN, SETTLED, ItemInsight
-from crowdassay.findings.scores import Score, without_gold
-from crowdassay.labels.record import Record
+from crowdassay.findings.items import ItemInsight, Standing
+from crowdassay.findings.sums import BlockSums
 from crowdassay.special import expit, logit
 
-BINS = 20
-WIDE = 1.645  # standard deviations on either side that hold 90 %
+PROBABILITY_BINS = 20
+NINETY_PERCENT = 1.645  # standard deviations on either side that hold 90 %
 
 
 def error_limits(wrong: float, variance: float, n_items: int, spread: float | None) -> tuple[float, float]:
@@ -30,16 +27,16 @@ def error_limits(wrong: float, variance: float, n_items: int, spread: float | No
     [4, 23]
     """
     if spread is None or not 0 < wrong < n_items:
-        width = WIDE * float(np.sqrt(variance))
+        width = NINETY_PERCENT * float(np.sqrt(variance))
         return max(wrong - width, 0.0), min(wrong + width, float(n_items))
     rate = wrong / n_items
-    width = WIDE * float(np.sqrt(spread**2 + 1.0 / (n_items * rate * (1.0 - rate))))
+    width = NINETY_PERCENT * float(np.sqrt(spread**2 + 1.0 / (n_items * rate * (1.0 - rate))))
     low, high = expit(logit(rate) + np.array([-width, width])) * n_items
     return float(low), float(high)
 
 
 @dataclass(frozen=True, eq=False)
-class Totals:
+class Totals(BlockSums):
     """Counts over items.
 
     Attributes
@@ -80,18 +77,18 @@ class Totals:
         """Count some items."""
         record, labels = insight.record, insight.record.labels
         wrong = np.where(labels.gold >= 0, 0.0, 1 - record.probability)
-        place = np.clip(np.ceil(record.probability * BINS - 1e-9).astype(np.int64) - 1, 0, BINS - 1)
+        place = np.clip(np.ceil(record.probability * PROBABILITY_BINS - 1e-9).astype(np.int64) - 1, 0, PROBABILITY_BINS - 1)
         return cls(
             items=labels.n_items,
             labels=labels.n_labels,
             tied=int(record.tied.sum()),
             known=int((labels.gold >= 0).sum()),
-            settled=int(np.isin(insight.standing, (SETTLED, KNOWN)).sum()),
+            settled=int(np.isin(insight.standing, (Standing.SETTLED, Standing.KNOWN)).sum()),
             unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
             probability=float(record.probability.sum()),
             wrong=float(wrong.sum()),
             variance=float((wrong * (1 - wrong)).sum()),
-            bins=np.bincount(place, minlength=BINS),
+            bins=np.bincount(place, minlength=PROBABILITY_BINS),
             mass=record.posterior.sum(axis=0),
             given=np.bincount(labels.label, minlength=labels.n_classes),
         )
@@ -99,65 +96,3 @@ class Totals:
     def error_interval(self, spread: float | None) -> tuple[float, float]:
         """Return the limits of a 90 % interval of the number of wrong labels."""
         return error_limits(self.wrong, self.variance, self.items - self.known, spread)
-
-    def join(self, other: Totals) -> Totals:
-        """Return the counts over both."""
-        return Totals(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
-
-
-@dataclass(frozen=True, eq=False)
-class Against:
-    """A record beside the truth.
-
-    Attributes
-    ----------
-    records : list of dict
-        As `crowdassay.findings.calibration.calibration` returns them.
-    cells : ndarray of int, shape (n_classes, n_classes)
-        Items by true class and label found.
-    score : Score
-        The sums of the errors, with the number of items left out, since the fit was told their class.
-    """
-
-    records: list[dict[str, Any]]
-    cells: IntArray
-    score: Score
-
-    @classmethod
-    def of(cls, record: Record, truth: np.ndarray) -> Against:
-        """Compare with class codes (n_items,), -1 where unknown."""
-        score, truth = Score.of(record, truth), without_gold(record.labels, truth)
-        size, known = record.labels.n_classes, truth >= 0
-        cells = np.bincount(truth[known] * size + record.code[known], minlength=size * size)
-        return cls(calibration(record, truth), cells.reshape(size, size), score)
-
-    def join(self, other: Against) -> Against:
-        """Return what both sets of items give together."""
-        both = zip(self.records, other.records, strict=True)
-        return Against([_pool(one, more) for one, more in both], self.cells + other.cells, self.score.join(other.score))
-
-    @property
-    def gold(self) -> int:
-        """Number of items left out, since the fit was told their class."""
-        return self.score.gold
-
-    @property
-    def known(self) -> int:
-        """Number of items whose truth is known."""
-        return int(self.cells.sum())
-
-    def mean(self, name: str) -> float:
-        """Return the mean of a column of the records over all items."""
-        return float(sum(row["items"] * row[name] for row in self.records if row["items"]) / self.known)
-
-
-def _pool(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return a bin's record over both sets of items."""
-    if not (one["items"] and other["items"]):
-        return one if one["items"] else other
-    items = one["items"] + other["items"]
-    means = {
-        name: (one["items"] * one[name] + other["items"] * other[name]) / items
-        for name in ("mean_probability", "error_rate", "mean_square_error")
-    }
-    return {**one, "items": items, **means}

@@ -1,133 +1,103 @@
-"""Whether a worker's answers have to do with the class: tests against the other workers, with false discoveries controlled."""
+"""What to do about each worker: `decide` turns what was found into keep, talk to, retrain or remove."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.engines.kernels.passes import compare_with_others
-from crowdassay.labels.labels import Labels
-from crowdassay.special import ndtr
-from crowdassay.statistics import discoveries
+from crowdassay.arrays import IntArray
+from crowdassay.findings.reasons import say
+from crowdassay.findings.worker_tests import FAULTS, Fault, MeasuredWorkers, clearly_informative, discover
 
-ANSWERS_TO_JUDGE = 5  # answers from which on something is said of a worker, an item or a class
-FALSE_VERDICTS = 0.05  # of false discoveries among the workers flagged
-NOT_ESTIMABLE, TOO_FEW = "not estimable", "too few labels"
-ADVERSARY, SPAMMER, WEAK, INFORMATIVE, UNCLEAR = "adversary", "spammer", "weak", "informative", "unclear"
+KEEP, TALK, RETRAIN, REMOVE, UNKNOWN = "keep", "talk to", "retrain", "remove", "cannot tell"
+ACTIONS = {
+    Fault.ONE_ANSWER: REMOVE,
+    Fault.GUESSES: REMOVE,
+    Fault.AGAINST: TALK,
+    Fault.COPY: TALK,
+    Fault.DRIFT: TALK,
+    Fault.FAST: TALK,
+    Fault.CONFUSES: RETRAIN,
+    Fault.GOLD: RETRAIN,
+    Fault.PAR: RETRAIN,
+    Fault.WEAK: RETRAIN,
+}
+ORDER = (REMOVE, TALK, RETRAIN, KEEP, UNKNOWN)  # the most urgent first
+INFORMATIVE, UNCLEAR, TOO_FEW, NOT_ESTIMABLE = "informative", "unclear", "too few labels", "not estimable"
+NOTHING_LEFT = (Fault.AGAINST, Fault.ONE_ANSWER, Fault.GUESSES)  # explain these away:
+EXPLAINED = (Fault.CONFUSES, Fault.GOLD, Fault.PAR, Fault.WEAK)
 
 
-@dataclass(frozen=True, eq=False)
-class Agreements:
-    r"""How far each worker agrees with the others, beside what chance and a typical worker would; shape (n_workers,) each.
+@dataclass(frozen=True)
+class Reason:
+    """One thing held against a worker: the fault, the chance of it from a worker like others, and a predicate in words."""
 
-    .. math::  T_i = \sum_n q_n(x_n)
-
-    sums over the worker's items the weight that the others give the worker's answer. By chance means the same answers dealt
-    out over the same items at random (mean and variance of that permutation are exact); typical means answers by the crowd's
-    table. Halfway lies a worker who answers half by chance and half as is typical.
-
-    Attributes
-    ----------
-    compared : ndarray
-        Items on which there is something to compare with.
-    agreed, chance, typical : ndarray
-        T and its mean by chance and for a typical worker.
-    chance_variance, halfway_variance : ndarray
-    """
-
-    compared: FloatArray
-    agreed: FloatArray
-    chance: FloatArray
-    typical: FloatArray
-    chance_variance: FloatArray
-    halfway_variance: FloatArray
-
-    @property
-    def above_chance(self) -> FloatArray:
-        """Agreement above chance in standard deviations, 0 where a worker's answers leave no room for any."""
-        return np.asarray((self.agreed - self.chance) / np.sqrt(np.maximum(self.chance_variance, 1e-12)))
-
-    @property
-    def above_halfway(self) -> FloatArray:
-        """Agreement above halfway between chance and typical in standard deviations."""
-        middle = (self.chance + self.typical) / 2
-        return np.asarray((self.agreed - middle) / np.sqrt(np.maximum(self.halfway_variance, 1e-12)))
+    kind: Fault
+    p: float
+    words: str
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    r"""What workers are compared with.
+class Advice:
+    """For each worker a verdict, what to do, and why, the gravest reason first."""
 
-    With tables and a class prior the others' class weights are
+    verdicts: list[str]
+    actions: list[str]
+    reasons: list[list[Reason]]
 
-    .. math::  q_{ij}(c) \propto \pi_c \prod_{i' \neq i} p_{i'}(c, x_{i'j}),
 
-    without they are vote shares; one-hot where the class is known.
+def decide(faults: Sequence[Fault], innocent: str) -> tuple[str, str, list[Fault]]:
+    """Return the verdict on a worker, what to do, and the faults that are held against the worker.
 
-    Attributes
+    Parameters
     ----------
-    answers : ndarray of int, shape (n_workers, n_classes)
-        How often each worker gives which answer, over all labels that count.
-    crowd : ndarray of shape (n_classes, n_classes)
-        The table of a typical worker.
-    log_p : ndarray of shape (n_workers, n_classes, n_classes) or None
-    log_prior : ndarray of shape (n_classes,) or None
+    faults : sequence of Fault
+        All that were found, the gravest first.
+    innocent : str
+        The verdict if there are none: informative, unclear, too few labels or not estimable.
+
+    Examples
+    --------
+    >>> decide([Fault.GUESSES, Fault.PAR], "unclear")
+    ('spammer', 'remove', [<Fault.GUESSES: 'spammer'>])
+    >>> decide([], "informative"), decide([], "not estimable")
+    (('informative', 'keep', []), ('not estimable', 'cannot tell', []))
     """
-
-    answers: IntArray
-    crowd: FloatArray
-    log_p: FloatArray | None = None
-    log_prior: FloatArray | None = None
-
-    def add_up(self, labels: Labels, counted: BoolArray) -> FloatArray:
-        """Return the sums that a tally is made of, over the labels that count (n_labels,): (n_workers, 5 + 2 n_classes)."""
-        habit = self.answers / np.maximum(self.answers.sum(axis=1, keepdims=True), 1)
-        log_prior = np.zeros(labels.n_classes) if self.log_prior is None else self.log_prior
-        return np.column_stack(compare_with_others(labels, counted, self.log_p, log_prior, habit, self.crowd))
-
-    def tally(self, sums: FloatArray) -> Agreements:
-        """Return what the sums of all labels say."""
-        agreed, chance, typical, squares, halfway = sums[:, :5].T
-        first, second = np.split(sums[:, 5:], 2, axis=1)
-        n = self.answers.sum(axis=1)
-        own = (self.answers * first**2).sum(axis=1) / np.maximum(n, 1)
-        spread = (self.answers * second).sum(axis=1) - n * squares - own + chance**2
-        variance = np.maximum(spread, 0.0) / np.maximum(n - 1, 1)
-        return Agreements(n.astype(np.float64), agreed, chance, typical, variance, halfway)
+    held = list(faults)
+    if any(fault in NOTHING_LEFT for fault in held):
+        held = [fault for fault in held if fault not in EXPLAINED]
+    if Fault.AGAINST in held:
+        held = [fault for fault in held if fault is not Fault.GUESSES]  # less than by chance is not by chance
+    if not held:
+        return innocent, KEEP if innocent in (INFORMATIVE, UNCLEAR) else UNKNOWN, []
+    return str(held[0]), min((ACTIONS[fault] for fault in held), key=ORDER.index), held
 
 
-def count_answers(labels: Labels, counted: BoolArray) -> IntArray:
-    """Count how often each worker gives which answer, over the labels that count (n_labels,): (n_workers, n_classes)."""
-    cells = labels.worker[counted].astype(np.int64) * labels.n_classes + labels.label[counted]
-    return np.bincount(cells, minlength=labels.n_workers * labels.n_classes).reshape(labels.n_workers, labels.n_classes)
+def advise(m: MeasuredWorkers) -> Advice:
+    """Test every worker for every fault, and decide what to do.
 
-
-def beyond_chance(votes: Agreements) -> float:
-    """Return how far all workers together agree above chance, in standard deviations; every pair is seen from both sides."""
-    variance = 2 * votes.chance_variance.sum()
-    return 0.0 if variance <= 0 else float((votes.agreed - votes.chance).sum() / np.sqrt(variance))
-
-
-def give_verdicts(agreements: Agreements, estimable: BoolArray) -> list[str]:
-    """Return a verdict for every worker.
-
-    adversary: agrees less than by chance. spammer: agrees less than halfway between chance and typical, and not
-    significantly more than by chance. weak: less than halfway, yet more than by chance. informative: more than by chance.
-    unclear: none of these can be shown. Each of the three tests is one-sided with a false discovery rate of 5 %.
+    Without faults a worker is informative, agreeing more than by chance, or else unclear; some cannot be judged at all. Where
+    workers are too many for a table of each, only the agreement speaks, and no reasons are given.
     """
-    judged = estimable & (agreements.compared >= ANSWERS_TO_JUDGE)
-    room = judged & (agreements.chance_variance > 1e-9)
-    against = discoveries(ndtr(agreements.above_chance), room, FALSE_VERDICTS)
-    better = discoveries(ndtr(-agreements.above_chance), room, FALSE_VERDICTS)
-    below = discoveries(ndtr(agreements.above_halfway), judged & (agreements.halfway_variance > 1e-9), FALSE_VERDICTS)
-    chancy = agreements.above_chance < 1.645
-    names = np.full(len(judged), UNCLEAR, dtype=object)
-    names[better] = INFORMATIVE
-    names[below] = WEAK
-    names[below & chancy] = SPAMMER
-    names[against] = ADVERSARY
-    names[~judged] = TOO_FEW
-    names[~estimable] = NOT_ESTIMABLE
-    return list(names)
+    p, found = discover(m)
+    innocent = np.where(clearly_informative(m), INFORMATIVE, UNCLEAR).astype(object)
+    innocent[~m.judged] = TOO_FEW
+    innocent[~m.estimable] = NOT_ESTIMABLE
+    verdicts, actions, reasons = [], [], []
+    for i, otherwise in enumerate(innocent):
+        faults = [fault for fault, one in zip(FAULTS, found[i], strict=True) if one]
+        verdict, action, held = decide(faults, otherwise)
+        verdicts.append(verdict)
+        actions.append(action)
+        words = [] if m.behaviour is None else held
+        reasons.append([Reason(fault, float(p[i, FAULTS.index(fault)]), say(fault, m, i)) for fault in words])
+    return Advice(verdicts, actions, reasons)
+
+
+def attention(advice: Advice, n_labels: IntArray) -> list[int]:
+    """Return the workers that need attention, the most urgent first and, among them, those with most labels."""
+    rank = np.array([ORDER.index(action) for action in advice.actions])
+    flagged = np.flatnonzero(rank < ORDER.index(KEEP))
+    return [int(i) for i in flagged[np.lexsort((flagged, -n_labels[flagged], rank[flagged]))]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from crowdassay.engines.place import Facts
 from crowdassay.errors import ParameterError
-from crowdassay.findings.learn import Plain
+from crowdassay.findings.passes import MajorityCheck
 from crowdassay.labels.values import counted, listed
 
 SAYS_NOTHING = 0.01  # mean probability of the labels above that of a guess, below which a fit tells no class apart
@@ -16,7 +16,7 @@ CONTRADICTS = 0.7  # share of strong majorities kept below which a fit is not be
 DEPARTS = 0.8  # share of all majorities kept below which the user is told
 
 
-def find_trouble(plain: Plain, facts: Facts) -> str | None:
+def find_trouble(plain: MajorityCheck, facts: Facts) -> str | None:
     """Say what is wrong with a fit: it says nothing, or it contradicts most clear majorities. None where it stands."""
     if not math.isfinite(plain.probability):
         raise ParameterError(
@@ -32,7 +32,7 @@ def find_trouble(plain: Plain, facts: Facts) -> str | None:
     return None
 
 
-def notes_on(plain: Plain, result: Any, facts: Facts) -> list[str]:
+def notes_on(plain: MajorityCheck, result: Any, facts: Facts) -> list[str]:
     """Return what the user should know about how a fit stands."""
     absent = [name for name, count in zip(facts.class_names, facts.class_counts, strict=True) if not count]
     notes = [f"Nobody chose {listed(absent, 5)}: no item gets that label."] if absent else []

@@ -13,12 +13,11 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.place import Block, Place
 from crowdassay.errors import ParameterError
-from crowdassay.findings.connection import Connection
-from crowdassay.findings.describe import describe
-from crowdassay.findings.insight import Insight
+from crowdassay.findings.connection import ConnectedGroups
+from crowdassay.findings.insight import Insight, describe
 from crowdassay.findings.items import ItemInsight
-from crowdassay.findings.learn import JudgeBlock, Learnt
 from crowdassay.findings.money import Money, count_money
+from crowdassay.findings.passes import PredictBlock, TwoPasses
 from crowdassay.findings.scores import score
 from crowdassay.labels.record import Record
 
@@ -33,8 +32,8 @@ class Held:
     """Where the labels of a result are, and what the fit makes of a block of them."""
 
     place: Place
-    judge: JudgeBlock | None = None
-    learnt: Learnt | None = None
+    judge: PredictBlock | None = None
+    found: TwoPasses | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +55,7 @@ class Result(Record):
     @cached_property
     def insight(self) -> Insight:
         """What the result says of workers and items, and how surely."""
-        return describe(self.place, self._judge, self, None if self.held is None else self.held.learnt)
+        return describe(self.place, self._judge, self, None if self.held is None else self.held.found)
 
     @property
     def chart(self) -> Gallery:
@@ -123,7 +122,7 @@ class Result(Record):
         return self.insight.workers_table()
 
     def cell_table(self) -> pa.Table | None:
-        """Tabulate what workers answer to what in rows, where classes are many: `crowdassay.findings.cells.cell_table`."""
+        """Tabulate what workers answer to what in rows, where classes are many: see `Insight.cell_table`."""
         return self.insight.cell_table()
 
     def parameters_table(self) -> pa.Table:
@@ -166,7 +165,7 @@ class Result(Record):
         return Look(self._judge, insight.connection, insight.mean_difficulty)
 
     @property
-    def _judge(self) -> JudgeBlock:
+    def _judge(self) -> PredictBlock:
         return Known(self) if self.held is None or self.held.judge is None else self.held.judge
 
     def __repr__(self) -> str:
@@ -199,8 +198,8 @@ class Known:
 class Look:
     """What is to be said of the items of a block, as a task that can travel."""
 
-    judge: JudgeBlock
-    connection: Connection
+    judge: PredictBlock
+    connection: ConnectedGroups
     mean_difficulty: float
 
     def __call__(self, block: Block) -> ItemInsight:

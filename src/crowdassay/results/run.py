@@ -16,7 +16,7 @@ from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.engines.place import Block, Facts, Place
 from crowdassay.errors import ParameterError
-from crowdassay.findings.learn import Plain, learn
+from crowdassay.findings.passes import MajorityCheck, two_passes
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import SETTLED, Record
 from crowdassay.models.structures import Basis
@@ -132,7 +132,7 @@ def _run(
     start: FloatArray | None,
     *,
     gathered: bool,
-) -> tuple[Result, Plain]:
+) -> tuple[Result, MajorityCheck]:
     facts = place.facts
     if facts.n_classes == 1:
         solution = Solution(None, np.zeros(1), None, (), 1, True, ByVotes(), notes=(ONE_CLASS,))
@@ -146,7 +146,7 @@ def _run(
     if method.needs_memory() is not None:
         result = method._fit(place.gather().labels, progress, announce)
         result = replace(result, held=Held(place))
-        return result, Plain.of(result)
+        return result, MajorityCheck.of(result)
     engine = place.engine(gathered=gathered, announce=announce)
     solution = method.solve(engine, progress, start)
     return _decide(method.method, method.settings(solution), solution, place, engine, gathered=gathered)
@@ -154,24 +154,24 @@ def _run(
 
 def _decide(
     name: str, settings: dict[str, Any], solution: Solution, place: Place, engine: Any, *, gathered: bool
-) -> tuple[Result, Plain]:
+) -> tuple[Result, MajorityCheck]:
     """Predict all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
     predict, item = solution.predict, solution.model.item if solution.model else None
     assert predict is not None
     if place.in_memory:
         predicted = predict(engine)
         result = _result(name, settings, solution, engine.labels, predicted, item, Held(place))
-        return result, Plain.of(result)
+        return result, MajorityCheck.of(result)
     facts = place.facts
     weak_items = solution.model is not None and has_weak_items(solution.model, facts.longest)
     by_block = PredictBlock(predict, name, item, weak_items, solution.settled)
-    learnt = learn(place, by_block)
+    found = two_passes(place, by_block)
     nothing = [away(words, place.engine_name) for words in ("Probabilities", "Labels")]
-    expected = learnt.lesson.expected
+    expected = found.second.expected
     assert expected is not None
     predicted = ItemPosterior(nothing[0], nothing[1], expected)  # type: ignore[arg-type]
-    result = _result(name, settings, solution, facts, predicted, item, Held(place, by_block, learnt))
-    return result, learnt.lesson.plain
+    result = _result(name, settings, solution, facts, predicted, item, Held(place, by_block, found))
+    return result, found.second.majorities
 
 
 def _result(

@@ -15,7 +15,7 @@ from crowdassay.results.result import TABLES, Result, item_table
 def write_result(result: Result, summary: dict[str, Any], folder: str | Path, form: str, *, raw: bool = False) -> None:
     """Write labels, posterior, workers and items as CSV or Parquet, and the summary; all of them or nothing.
 
-    With many classes a table ``confusion`` holds what workers answer to what: see `crowdassay.findings.cells`.
+    With many classes a table ``confusion`` holds what workers answer to what: see `Insight.cell_table`.
     """
     cells = result.cell_table()  # None but where classes are many
     if result.place.writes:

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from crowdassay.findings.advice import ORDER
+from crowdassay.findings.verdicts import ORDER
 from crowdassay.service.http.item_endpoints import ADVICE_ON
 from support.rows import one
 

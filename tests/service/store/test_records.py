@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from crowdassay.findings.advice import ORDER
 from crowdassay.findings.items import STANDINGS
+from crowdassay.findings.verdicts import ORDER
 from crowdassay.service.store.open import open_store
 from crowdassay.service.store.records import (
     TABLE_OF,

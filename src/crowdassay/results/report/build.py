@@ -8,10 +8,9 @@ from typing import Any
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import FileError
-from crowdassay.findings.calibration import calibration_error
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.money import count_money
-from crowdassay.findings.totals import Against
+from crowdassay.findings.scores import Against, calibration_error
 from crowdassay.labels.folder import check_writable
 from crowdassay.labels.values import counted
 from crowdassay.labels.write import write_bytes

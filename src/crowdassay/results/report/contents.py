@@ -34,7 +34,7 @@ ROWS_SHOWN = 12  # in each table of a report
 def shown_items(insight: Insight) -> list[int]:
     """Return the codes of the items that a report shows."""
     hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:ROWS_SHOWN]]
-    return list(dict.fromkeys([*(one.item for one in insight.worth[:ROWS_SHOWN]), *hard]))
+    return list(dict.fromkeys([*(one.item for one in insight.next_items[:ROWS_SHOWN]), *hard]))
 
 
 def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Contents:

@@ -10,10 +10,8 @@ import numpy as np
 
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.findings.calibration import calibration
 from crowdassay.findings.insight import Insight
-from crowdassay.findings.scores import without_gold
-from crowdassay.findings.totals import Against
+from crowdassay.findings.scores import Against, calibration, without_gold
 from crowdassay.labels.truth import match_truth
 from crowdassay.planning.plan import assess, curve_records
 from crowdassay.planning.state import State

@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 
 from crowdassay.errors import CrowdassayError
-from crowdassay.findings.advice import ORDER
 from crowdassay.findings.insight import Insight
+from crowdassay.findings.verdicts import ORDER
 from crowdassay.labels.values import counted
 from crowdassay.results.report.chart import Chart, render_svg
 from crowdassay.results.report.gallery import Gallery

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crowdassay.findings.advice import REMOVE, RETRAIN, TALK
 from crowdassay.findings.agreement import agreement
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.money import KNOWN_ITEMS, Money, further_labels, wants_known_items
-from crowdassay.findings.notes import ABOUT_WORKERS
-from crowdassay.findings.totals import Against
+from crowdassay.findings.scores import Against
+from crowdassay.findings.verdicts import REMOVE, RETRAIN, TALK
 from crowdassay.labels.values import counted
+from crowdassay.notes import NoteKind, kind_of
 from crowdassay.text import short
 
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
@@ -132,12 +132,13 @@ def agreement_note(insight: Insight) -> str:
 def worth_knowing(notes: Sequence[str]) -> list[str]:
     """Return notes once each, without those on workers, which have a place of their own, and without options of commands.
 
-    >>> worth_knowing(["Too few labels. Give known items (--gold).", "Likely copies: 2.", "Stopped. Raise --max-iter."])
+    >>> copies = Note("Likely copies: 2.", NoteKind.WORKERS)
+    >>> worth_knowing(["Too few labels. Give known items (--gold).", copies, "Stopped. Raise --max-iter."])
     ['Too few labels. Give known items.', 'Stopped.']
     """
     kept = []
     for note in dict.fromkeys(notes):
-        if note.startswith(ABOUT_WORKERS):
+        if kind_of(note) is NoteKind.WORKERS:
             continue
         sentences = re.split(r"(?<=[.;]) ", IN_BRACKETS.sub("", note))
         text = " ".join(sentence for sentence in sentences if not OPTION.search(sentence))

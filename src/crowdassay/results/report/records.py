@@ -9,7 +9,7 @@ import numpy as np
 from crowdassay.arrays import IntArray
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import disputed
-from crowdassay.findings.totals import BINS
+from crowdassay.findings.totals import PROBABILITY_BINS
 from crowdassay.text import distinct, short
 
 MOST_WORKERS = 1500  # points of the workers' chart
@@ -22,9 +22,9 @@ Records = list[dict[str, Any]]
 
 def confidence_records(insight: Insight) -> Records:
     """Count the items in bins of the probability of their label, from the lowest there can be to 1."""
-    edges = np.linspace(0.0, 1.0, BINS + 1)
+    edges = np.linspace(0.0, 1.0, PROBABILITY_BINS + 1)
     counts = insight.totals.bins
-    first = min(int(BINS / insight.record.labels.n_classes), int(np.flatnonzero(counts)[0]))
+    first = min(int(PROBABILITY_BINS / insight.record.labels.n_classes), int(np.flatnonzero(counts)[0]))
     return [
         {
             "low": round(float(edges[b]), 4),
@@ -34,7 +34,7 @@ def confidence_records(insight: Insight) -> Records:
             "bin": f"{edges[b]:.0%} to {edges[b + 1]:.0%}",
             "state": "settled" if edges[b + 1] > insight.record.settled + 1e-9 else "open",
         }
-        for b in range(first, BINS)
+        for b in range(first, PROBABILITY_BINS)
     ]
 
 

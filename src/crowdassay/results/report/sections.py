@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.findings.advice import ORDER, UNKNOWN, shown_seconds
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import hardest
+from crowdassay.findings.reasons import shown_seconds
+from crowdassay.findings.verdicts import ORDER, UNKNOWN
 from crowdassay.labels.values import counted
 from crowdassay.results.report.contents import ROWS_SHOWN, Contents
 from crowdassay.text import short
@@ -81,7 +82,7 @@ def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
     """Return the items most worth another label, and a note on how many are left out."""
     if not insight.connection.identified.any() or insight.chance:
         return [], ""
-    worth, labels = insight.worth, insight.record.labels
+    worth, labels = insight.next_items, insight.record.labels
     rows = [
         {
             "item": short(labels.items[one.item].as_py()),

@@ -108,7 +108,7 @@ def describe(result: Any) -> tuple[dict[str, Any], np.ndarray]:
     ]
     codes = {name: code for code, name in enumerate(STANDINGS)}
     standings = np.array([codes.get(name, 0) for name in insight.standings], np.uint8)
-    needed = [worth.labels for worth in insight.worth]
+    needed = [worth.labels for worth in insight.next_items]
     reachable = [count for count in needed if count is not None]
     facts = {
         "workers": workers,

@@ -21,7 +21,7 @@ from crowdassay.service.store.records import NewItem, StoredLabel, WorkerRow, re
 from crowdassay.service.store.truths import add_items, find_item
 
 MOST_ITEMS_LISTED = 1000
-ADVICE_ON = {  # by the actions of `crowdassay.findings.advice`, which is slow to load
+ADVICE_ON = {  # by the actions of `crowdassay.findings.verdicts`, which is slow to load
     "remove": "Stop giving them work, and ask others about the items they labelled.",
     "talk to": "Talk to them.",
     "retrain": "Show them worked examples, and look again.",
