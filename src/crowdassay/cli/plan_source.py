@@ -78,7 +78,7 @@ def is_store(place: str) -> bool:
 
 def read_job(place: str) -> Labels:
     """Return a store's labels with its known classes; items that nobody has labelled yet are among the items."""
-    from crowdassay.service.fits.process import encode, read_store
+    from crowdassay.service.fits.process import read_store
     from crowdassay.service.store.labels import last_seq
     from crowdassay.service.store.open import find_home
     from crowdassay.service.store.truths import item_names
@@ -89,8 +89,7 @@ def read_job(place: str) -> Labels:
             upto, waiting = last_seq(session), item_names(session)
     finally:
         home.close()
-    (item, worker, label), names, known = read_store(place, upto)
-    labels, _ = encode(item, worker, label, names, known)
+    labels, known = read_store(place, upto)
     return with_items(labels, waiting, known)
 
 

@@ -16,8 +16,9 @@ from crowdassay.cli.running import Ending
 if TYPE_CHECKING:
     from crowdassay.service.http.service import Service
 
-SWITCH = 0.0005  # seconds after which a busy thread lets others in: requests should not wait for the writer
-SELDOM = (10_000, 20, 100)  # new objects, and rounds, after which Python looks for garbage; all of a large job takes 0.1 s
+SWITCH_SECONDS = 0.0005  # seconds after which a busy thread lets others in: requests should not wait for the writer
+# New objects, and rounds, after which Python looks for garbage: seldom, as all of a large job takes 0.1 s.
+GARBAGE_THRESHOLDS = (10_000, 20, 100)
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -70,7 +71,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         port = socket.getsockname()[1]
         service = Service(opened, store, options["price"], options["title"], limits)
         app = make_app(service, token=secret, hosts=host_names(host, port, options["allow_host"]))
-        tell(service, host, port, secret, token)
+        announce(service, host, port, secret, token)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
             timeout_graceful_shutdown=10, lifespan="on",
@@ -79,8 +80,8 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
         ending.done.set()  # the server hears signals itself, and ends when every answer has been given
         server = uvicorn.Server(config)
         service.ending = lambda: server.should_exit
-        sys.setswitchinterval(SWITCH)
-        gc.set_threshold(*SELDOM)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        gc.set_threshold(*GARBAGE_THRESHOLDS)
         with suppress(KeyboardInterrupt):  # the signal, once more, after everything has been put away
             server.run(sockets=[socket])
         if not server.started:
@@ -131,8 +132,8 @@ def _is_any(host: str) -> bool:
         return False
 
 
-def tell(service: Service, host: str, port: int, secret: str | None, given: str | None) -> None:
-    """Say where the job is served, and warn where others could reach it."""
+def announce(service: Service, host: str, port: int, secret: str | None, given: str | None) -> None:
+    """Print where the job is served, and a warning where others could reach it."""
     shown = "127.0.0.1" if _is_any(host) else f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}/"
     click.echo(f"Serving {service.store.home.name}: {service.job.n_labels:,} labels. Stop with Ctrl-C.")

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,27 +21,41 @@ from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.service.fits.snapshot import FACTS_FILE, PLANNING_FILE, STANDINGS_FILE
 from crowdassay.service.store.records import WorkerRow
 
+if TYPE_CHECKING:
+    from crowdassay.labels.labels import Labels
+    from crowdassay.results.result import Result
+
 NICENESS = 5  # requests go first, but a fit on a busy machine must end, too
 MOST_PLANNING_CELLS = 4_000_000  # of the tables of all workers
 
 
-def read_store(place: str, upto: int) -> tuple[list[np.ndarray], list[Any], dict[str, str]]:
-    """Return codes of items, workers and classes, their vocabularies, and known classes by item."""
+def read_store(place: str, upto: int) -> tuple[Labels, dict[str, str]]:
+    """Return the labels of a store up to a number, with the classes that people know, and these by item."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    from crowdassay.labels.frames import take_labels  # noqa: PLC0415
+    from crowdassay.read_options import ReadOptions  # noqa: PLC0415
     from crowdassay.service.store.labels import labels_since  # noqa: PLC0415
     from crowdassay.service.store.open import find_home  # noqa: PLC0415
     from crowdassay.service.store.truths import known_classes  # noqa: PLC0415
 
-    books: list[dict[str, int]] = [{}, {}, {}]
-    blocks: list[list[np.ndarray]] = [[], [], []]
+    blocks: tuple[list[pa.Array], ...] = ([], [], [])
     with find_home(place).read() as session:
         for block in labels_since(session, 0, upto):
             _, *columns = zip(*block, strict=True)
-            for book, codes, column in zip(books, blocks, columns, strict=True):
-                codes.append(np.array([book.setdefault(name, len(book)) for name in column], np.int64))
+            for column, values in zip(blocks, columns, strict=True):
+                column.append(pa.array(values, pa.string()))
         known = {item: label for item, (label, _) in known_classes(session).items()}
     if not blocks[0]:
         raise DataError("There are no labels yet.")
-    return [np.concatenate(codes) for codes in blocks], [list(book) for book in books], known
+    labels = take_labels(tuple(map(pa.concat_arrays, blocks)), ReadOptions())
+    places = {name: place for place, name in enumerate(map(str, labels.items.to_pylist()))}
+    codes = {name: code for code, name in enumerate(labels.class_names)}
+    gold = np.full(labels.n_items, -1, np.int64)
+    for name, given in known.items():
+        if name in places and given in codes:
+            gold[places[name]] = codes[given]
+    return labels.with_gold(gold) if (gold >= 0).any() else labels, known
 
 
 def fit_store(place: str, upto: int, folder: Path) -> None:
@@ -49,44 +63,19 @@ def fit_store(place: str, upto: int, folder: Path) -> None:
     from crowdassay.estimators.assay import Assay  # noqa: PLC0415
     from crowdassay.threads import available_cores  # noqa: PLC0415
 
-    (item, worker, label), names, known = read_store(place, upto)
-    labels, unused = encode(item, worker, label, names, known)
+    labels, known = read_store(place, upto)
     estimator = Assay(threads=max(1, available_cores() // 2)).fit(labels)
     estimator.save(folder)
     facts, standings = describe(estimator.result_)
     facts["known"] = known
-    if unused:
+    if unused := sorted(set(known.values()) - set(labels.class_names)):
         facts["notes"].append(f"Known classes that no worker ever gave were left out: {', '.join(unused[:5])}.")
     (folder / STANDINGS_FILE).write_bytes(standings.tobytes())
     (folder / PLANNING_FILE).write_bytes(planning(estimator.result_))
     (folder / FACTS_FILE).write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
 
 
-def encode(
-    item: np.ndarray, worker: np.ndarray, label: np.ndarray, names: list[Any], known: dict[str, str]
-) -> tuple[Any, list[str]]:
-    """Return the labels with known classes, and known classes that no worker gave."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    from crowdassay.labels.frames import take_labels  # noqa: PLC0415
-    from crowdassay.read_options import ReadOptions  # noqa: PLC0415
-
-    columns = tuple(
-        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(book, pa.string())).dictionary_decode()
-        for codes, book in zip((item, worker, label), names, strict=True)
-    )
-    labels = take_labels(columns, ReadOptions())
-    places = {name: place for place, name in enumerate(map(str, labels.items.to_pylist()))}
-    codes = {name: code for code, name in enumerate(labels.class_names)}
-    gold = np.full(labels.n_items, -1, np.int64)
-    unused = sorted({given for given in known.values() if given not in codes})
-    for name, given in known.items():
-        if name in places and given in codes:
-            gold[places[name]] = codes[given]
-    return labels.with_gold(gold) if (gold >= 0).any() else labels, unused
-
-
-def describe(result: Any) -> tuple[dict[str, Any], np.ndarray]:
+def describe(result: Result) -> tuple[dict[str, Any], np.ndarray]:
     """Return what the page says of workers and the whole job, and the standing of every item as a code."""
     from crowdassay.findings.items import STANDINGS  # noqa: PLC0415
 
@@ -125,7 +114,7 @@ def describe(result: Any) -> tuple[dict[str, Any], np.ndarray]:
     return facts, standings
 
 
-def planning(result: Any) -> bytes:
+def planning(result: Result) -> bytes:
     """Return what a plan needs of workers and classes: tables, the crowd's table and the class prior."""
     from crowdassay.planning.state import State  # noqa: PLC0415
 

@@ -84,7 +84,7 @@ class FitRunner:
         """Ask for a fit; it begins at once, or when the one that runs has ended. A third is refused."""
         with self._asking:
             if self.waiting is not None:
-                raise BusyError("A fit is waiting already; ask again when it has begun.")
+                raise BusyError("A fit is waiting already; ask again when it has begun.", retry_after=5)
             self.waiting = asked = self.writer.call(lambda session: ask_fit(session, "asked for")).result()
         self._wake.set()
         return asked

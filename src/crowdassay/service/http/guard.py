@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from crowdassay.errors import CrowdassayError
 from crowdassay.service.http.requests import READING, RefusalError
 from crowdassay.service.http.token_check import TokenCheck
+from crowdassay.service.store.writer import BusyError
 
 if TYPE_CHECKING:
     from crowdassay.service.http.service import Service
@@ -186,7 +187,9 @@ def _refusal(error: Exception) -> RefusalError:
     if isinstance(error, HTTPException):  # of the router
         said = {404: "There is no such path; /openapi.json lists all.", 405: "This path does not take this method."}
         return RefusalError(error.status_code, said.get(error.status_code, error.detail), error.headers)
-    if isinstance(error, CrowdassayError):  # the database cannot be reached, for instance
+    if isinstance(error, BusyError):
+        return RefusalError(429, error.message, {"retry-after": str(error.retry_after)})
+    if isinstance(error, CrowdassayError):  # the database cannot be reached, for instance, or has not stored what was sent
         return RefusalError(503, error.message, {"retry-after": "5"})
     return RefusalError(500, f"Something went wrong that should not have ({type(error).__name__}); please report it.")
 

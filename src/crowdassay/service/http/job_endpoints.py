@@ -18,7 +18,6 @@ from crowdassay.service.http.service import Service, service_of
 from crowdassay.service.store.history import log
 from crowdassay.service.store.labels import list_labels
 from crowdassay.service.store.records import FitRun, ItemRow, StoredLabel, fields_of
-from crowdassay.service.store.writer import BusyError
 from crowdassay.version import VERSION
 
 MOST_LISTENERS = 200
@@ -190,10 +189,7 @@ async def post_fit(request: Request) -> Response:
     service, who = service_of(request), request.state.identity.name
     if not service.job.n_labels:
         raise RefusalError(409, "There are no labels yet.")
-    try:
-        fit = await service.run(service.fits.ask)
-    except BusyError as error:
-        raise RefusalError(429, error.message, {"retry-after": "5"}) from None
+    fit = await service.run(service.fits.ask)
     await service.write(lambda session: log(session, who, "fit asked for", fit=fit.id))
     return as_json(fit._asdict(), 202, location=f"/fits/{fit.id}")
 

@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from crowdassay.service.http.requests import RefusalError, as_received, body_type, number_of, records_of
-from crowdassay.service.http.service import Service, service_of, stored
+from crowdassay.service.http.service import Service, service_of
 from crowdassay.service.store.labels import find_place, list_labels
 from crowdassay.service.store.open import Batch
 from crowdassay.service.store.records import Received, Refused, SentLabel, read_all, read_label
 from crowdassay.service.store.tokens import Identity
-from crowdassay.service.store.writer import BusyError
+from crowdassay.service.store.writer import BusyError, NotStoredError
 
 SMALL_BODY = 1 << 14  # bytes that are read where they come in; more would hold up others
 LABELS_STORED_AT_A_TIME = 10_000  # of a long body
@@ -39,10 +39,7 @@ async def post_labels(request: Request) -> Response:
 async def _store(service: Service, identity: Identity, good: Sent, bad: list[Refused]) -> Received:
     if identity.worker is not None:
         good, bad = _of_worker(good, bad, identity.worker)
-    try:
-        return await stored(service.writer.add(Batch(good, bad, identity.name)))
-    except BusyError as error:
-        raise RefusalError(429, error.message, {"retry-after": "1"}) from None
+    return await service.writer.add(Batch(good, bad, identity.name))
 
 
 async def _store_many(service: Service, identity: Identity, data: bytes, kind: str) -> Received:
@@ -62,10 +59,11 @@ async def _store_many(service: Service, identity: Identity, data: bytes, kind: s
             return received
         try:
             done = await _store(service, identity, good, bad)
-        except RefusalError as error:
-            if first:
-                error.message = f"Only the first {first:,} labels of this request were dealt with; send all of it again."
-            raise
+        except (BusyError, NotStoredError) as error:
+            if not first:
+                raise
+            reason = f"Only the first {first:,} labels of this request were dealt with; send all of it again."
+            raise type(error)(reason) from None
         received = Received(received.added + done.added, received.known + done.known, [*received.refused, *done.refused])
         first += count
         if count < LABELS_STORED_AT_A_TIME:

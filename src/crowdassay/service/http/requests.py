@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -46,7 +46,7 @@ def flag_of(request: Request, name: str) -> bool:
     return request.query_params.get(name, "0") not in {"", "0"}
 
 
-def as_json(value: Any, status: int = 200, **headers: str) -> Response:
+def as_json(value: object, status: int = 200, **headers: str) -> Response:
     """Return an answer of JSON."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     return Response(body, status, headers=headers, media_type="application/json")
@@ -70,7 +70,7 @@ def _no_number(name: str) -> NoReturn:
 JSON_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
-def records_of(data: bytes, kind: str) -> Iterator[Any]:
+def records_of(data: bytes, kind: str) -> Iterator[object]:
     r"""Yield the records of a body: a JSON list, one object, or objects line by line, told by how it begins.
 
     A line that is no JSON is yielded as the error it is. A list that is no JSON raises `RefusalError` where that is seen.
@@ -95,7 +95,7 @@ def records_of(data: bytes, kind: str) -> Iterator[Any]:
     return iter([value]) if _skip(text, end) == len(text) else _lines(text)
 
 
-def _lines(text: str) -> Iterator[Any]:
+def _lines(text: str) -> Iterator[object]:
     number, start = 0, 0
     while start < len(text):  # not all lines at once: a million would hold up everybody
         end = text.find("\n", start)
@@ -109,7 +109,7 @@ def _lines(text: str) -> Iterator[Any]:
             yield BadRecordError(f"Line {number} is not valid JSON.")
 
 
-def _list(text: str, start: int) -> Iterator[Any]:
+def _list(text: str, start: int) -> Iterator[object]:
     place = _skip(text, start + 1)
     if text[place : place + 1] == "]":
         _end(text, place)
@@ -127,7 +127,7 @@ def _list(text: str, start: int) -> Iterator[Any]:
         place = _skip(text, place + 1)
 
 
-def _decode(text: str, place: int) -> tuple[Any, int]:
+def _decode(text: str, place: int) -> tuple[object, int]:
     try:
         return JSON_DECODER.raw_decode(text, place)
     except json.JSONDecodeError as error:

@@ -16,9 +16,9 @@ from crowdassay.service.fits.job import Follower, Job
 from crowdassay.service.fits.next import Leases
 from crowdassay.service.fits.runner import FitRunner
 from crowdassay.service.http.guard import Limits, Meter
-from crowdassay.service.http.requests import RefusalError, as_json
+from crowdassay.service.http.requests import as_json
 from crowdassay.service.store.open import Store
-from crowdassay.service.store.writer import BusyError, NotStoredError, Writer
+from crowdassay.service.store.writer import Writer
 
 T = TypeVar("T")
 READER_THREADS = 4
@@ -87,17 +87,7 @@ class Service:
 
     async def write(self, function: Callable[[Session], T]) -> T:
         """Run something in a transaction; it is durable when this returns."""
-        return await stored(asyncio.wrap_future(self.writer.call(function)))
-
-
-async def stored(answer: asyncio.Future[T]) -> T:
-    """Wait for the writer; what it could not store is an answer, too."""
-    try:
-        return await answer
-    except BusyError as error:
-        raise RefusalError(429, error.message, {"retry-after": "1"}) from None
-    except NotStoredError as error:
-        raise RefusalError(503, error.message, {"retry-after": "5"}) from None
+        return await asyncio.wrap_future(self.writer.call(function))
 
 
 def service_of(request: Request) -> Service:

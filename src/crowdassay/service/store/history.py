@@ -62,7 +62,7 @@ def last_parts(session: Session) -> tuple[FitRun, dict[str, bytes]] | None:
     return None if fit is None else (fit, {name: bytes(data) for _, name, data in parts})
 
 
-def log(session: Session, who: str, action: str, **detail: Any) -> None:
+def log(session: Session, who: str, action: str, **detail: object) -> None:
     """Add a line to the audit log, in the transaction of what it is about; labels themselves say who sent them."""
     text = json.dumps(detail, ensure_ascii=False, sort_keys=True)
     session.run("INSERT INTO audit (added, who, action, detail) VALUES (?, ?, ?, ?)", (now(), who, action, text))

@@ -55,19 +55,20 @@ class Store:
         """
         good, bad = read_all(values, read_label)
         with self.home.write() as session:
-            (done, _), *_ = self.take(session, [Batch(good, bad, source)])
-        return done
+            (outcome,) = self.take(session, [Batch(good, bad, source)])
+        return outcome.received
 
-    def take(self, session: Session, batches: list[Batch]) -> list[tuple[Received, BatchOutcome]]:
+    def take(self, session: Session, batches: list[Batch]) -> list[BatchOutcome]:
         """Add several senders' labels in one transaction of the caller's."""
         earlier = find_earlier(session, [one for batch in batches for _, one in batch.sent])
-        taken = []
+        outcomes = []
         for batch in batches:
             outcome = add_labels(session, batch.sent, repeats=self.repeats, source=batch.source, earlier=earlier)
             for new, was in outcome.change:
                 log(session, batch.source, "label replaced", key=new.key, was=was, now=new.label)
-            taken.append((Received(outcome.added, outcome.known, outcome.refused).refuse(batch.refused), outcome))
-        return taken
+            outcome.received.refuse(batch.refused)
+            outcomes.append(outcome)
+        return outcomes
 
     def close(self) -> None:
         """Close the connections."""

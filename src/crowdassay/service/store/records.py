@@ -22,7 +22,7 @@ FIRST_ROUND, LAST_ROUND = 1, 1_000_000
 LAST_SECOND = 7_258_118_400  # of the year 2199, since 1970
 
 R = TypeVar("R")
-Check = Callable[[Any, str], Any]
+Check = Callable[[object, str], str | int]
 TOKEN_ROLES = ("label", "read", "manage")
 BAD_TOKEN = "Send {role, worker, note}: the role is label, read or manage, the others may be left out."  # noqa: S105
 FIT_STATES = ("waiting", "running", "done", "failed", "cancelled", "interrupted")
@@ -32,7 +32,7 @@ class BadRecordError(ValueError):
     """A record that cannot be taken; the text says why."""
 
 
-def as_name(value: Any, role: str, longest: int = LONGEST_NAME) -> str:
+def as_name(value: object, role: str, longest: int = LONGEST_NAME) -> str:
     """Return a text, number or truth value as the text it is stored as; refuse anything else."""
     if isinstance(value, str):
         text = value
@@ -59,12 +59,12 @@ def as_name(value: Any, role: str, longest: int = LONGEST_NAME) -> str:
     return text
 
 
-def as_text(value: Any, role: str) -> str:
+def as_text(value: object, role: str) -> str:
     """Return the text of an item, which may be longer than a name."""
     return as_name(value, role, LONGEST_ITEM_TEXT)
 
 
-def as_link(value: Any, role: str) -> str:
+def as_link(value: object, role: str) -> str:
     """Return the address of a page or picture on the web."""
     link = as_text(value, role)
     if not link.lower().startswith(("https://", "http://")):
@@ -72,21 +72,21 @@ def as_link(value: Any, role: str) -> str:
     return link
 
 
-def as_round(value: Any, _role: str) -> int:
+def as_round(value: object, _role: str) -> int:
     """Return the number of a round."""
     if isinstance(value, bool) or not isinstance(value, int) or not FIRST_ROUND <= value <= LAST_ROUND:
         raise BadRecordError(f"The round is a whole number from {FIRST_ROUND} to {LAST_ROUND:,}.")
     return value
 
 
-def as_role(value: Any, _role: str) -> str:
+def as_role(value: object, _role: str) -> str:
     """Return the role of a token."""
     if value not in TOKEN_ROLES:
         raise BadRecordError(BAD_TOKEN)
     return str(value)
 
 
-def as_time(value: Any, _role: str = "time") -> str:
+def as_time(value: object, _role: str = "time") -> str:
     """Return a time as UTC text that sorts; ISO 8601 (UTC where it names no zone), or seconds since 1970.
 
     >>> as_time("2026-03-01T12:00:00+02:00"), as_time(0)
@@ -295,7 +295,7 @@ def fields_of(record: type) -> dict[str, tuple[Any, Field, bool]]:
     return found
 
 
-def reader(record: type[R], shape: str, unknown: str | None = None) -> Callable[[Any], R]:
+def reader(record: type[R], shape: str, unknown: str | None = None) -> Callable[[object], R]:
     """Return a function that checks one value of JSON and makes a record of it, or raises `BadRecordError`.
 
     Parameters
@@ -309,13 +309,13 @@ def reader(record: type[R], shape: str, unknown: str | None = None) -> Callable[
     checks = [(name, more.check, needed, more.check is as_name) for name, (_, more, needed) in fields_of(record).items()]
     names = frozenset(fields_of(record))
 
-    def read(value: Any) -> R:
+    def read(value: object) -> R:
         if not isinstance(value, dict):
             raise value if isinstance(value, BadRecordError) else BadRecordError(shape)  # a line that was no JSON
         if not names.issuperset(value):
             name = min(map(str, value.keys() - names))[:50]
             raise BadRecordError((unknown or shape).replace("{name}", name))
-        found: list[Any] = []
+        found: list[str | int | None] = []
         for name, check, needed, is_name in checks:
             given = value.get(name)
             if given is None and not needed:
@@ -346,12 +346,12 @@ _read_item = reader(NewItem, "An item is an object with item, and perhaps text a
 _read_token = reader(NewToken, BAD_TOKEN)
 
 
-def read_item(value: Any) -> NewItem:
+def read_item(value: object) -> NewItem:
     """Check an item: an object, or its name alone."""
     return _read_item({"item": value} if isinstance(value, str | int) and not isinstance(value, bool) else value)
 
 
-def read_token(value: Any) -> NewToken:
+def read_token(value: object) -> NewToken:
     """Check what is wanted of a new token."""
     token = _read_token(value)
     if token.worker is not None and token.role != "label":
@@ -359,7 +359,9 @@ def read_token(value: Any) -> NewToken:
     return token
 
 
-def read_all(values: Iterable[Any], read: Callable[[Any], R], first: int = 0) -> tuple[list[tuple[int, R]], list[Refused]]:
+def read_all(
+    values: Iterable[object], read: Callable[[object], R], first: int = 0
+) -> tuple[list[tuple[int, R]], list[Refused]]:
     """Check records; return the good ones with their places, counted from ``first``, and the others with the reasons.
 
     >>> rows = [{"item": 7, "worker": "ann", "label": True}, {"item": "", "worker": "ann", "label": "x"}]
@@ -393,7 +395,7 @@ def select(session: Session, record: type[R], rest: str, values: Sequence[Any] =
     return [record(*row) for row in session.rows(sql, values)]
 
 
-def insert(session: Session, record: type, **values: Any) -> None:
+def insert(session: Session, record: type, **values: object) -> None:
     """Add a row to the table of a record; values go by the names of columns."""
     insert_many(session, record, tuple(values), [tuple(values.values())])
 

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from crowdassay.service.store.records import FIRST_ROUND, Refused, SentLabel, StoredLabel
+from crowdassay.service.store.records import FIRST_ROUND, Received, Refused, SentLabel, StoredLabel
 
 
 @dataclass
 class BatchOutcome:
-    """What to do: labels to insert, labels to change (the stored one as it will be, and what it was), and what to answer.
-
-    Labels that take the place of others are counted as added.
-    """
+    """What to do: labels to insert, labels to change (the stored one as it will be, and what it was), and what to answer."""
 
     insert: list[StoredLabel] = field(default_factory=list)
     change: list[tuple[StoredLabel, str]] = field(default_factory=list)
-    added: int = 0
-    known: int = 0
-    refused: list[Refused] = field(default_factory=list)
+    received: Received = field(default_factory=Received)
 
 
 class EarlierLabels:
@@ -59,18 +54,18 @@ def _decide_one(index: int, one: SentLabel, earlier: EarlierLabels, repeats: str
     if key is not None and (same := earlier.by_key.get(key)) is not None:
         if (same.item, same.worker) != (one.item, one.worker):
             reason = f"The key is that of another label (item '{same.item[:80]}', worker '{same.worker[:80]}')."
-            outcome.refused.append(Refused(index, reason, one.key))
+            outcome.received.refused.append(Refused(index, reason, one.key))
         elif same.label == one.label:
-            outcome.known += 1
+            outcome.received.known += 1
         else:
             _conflict(index, one, same, repeats, outcome, keyed=True)
         return
     if key is None and any(old.label == one.label for old in before):
-        outcome.known += 1
+        outcome.received.known += 1
     elif before and repeats != "keep":
         last = before[-1]
         if last.label == one.label:
-            outcome.known += 1
+            outcome.received.known += 1
         else:
             _conflict(index, one, last, repeats, outcome, keyed=False)
     else:
@@ -79,7 +74,7 @@ def _decide_one(index: int, one: SentLabel, earlier: EarlierLabels, repeats: str
         new = StoredLabel(key, one.item, one.worker, one.label, turn, one.time)
         earlier.add(new)
         outcome.insert.append(new)
-        outcome.added += 1
+        outcome.received.added += 1
 
 
 def made_key(item: str, worker: str, turn: int) -> str:
@@ -102,13 +97,13 @@ def _conflict(index: int, one: SentLabel, old: StoredLabel, repeats: str, outcom
     if repeats == "last":
         if one.time is not None and old.time is not None and one.time < old.time:
             reason = f"A later label by this worker, '{old.label[:80]}', is stored already."
-            outcome.refused.append(Refused(index, reason, one.key))
+            outcome.received.refused.append(Refused(index, reason, one.key))
             return
         if old.seq:
             new = StoredLabel(old.key, old.item, old.worker, one.label, old.round, one.time, old.seq)
             outcome.change.append((new, old.label))
         old.label, old.time = one.label, one.time  # one of this batch is inserted as it is now
-        outcome.added += 1
+        outcome.received.added += 1
         return
     what = "this key" if keyed else "this worker and item"
     why = {
@@ -116,4 +111,4 @@ def _conflict(index: int, one: SentLabel, old: StoredLabel, repeats: str, outcom
         "first": "the first is kept (--repeats first)",
         "error": "a worker labels an item once (--repeats error)",
     }[repeats]
-    outcome.refused.append(Refused(index, f"Another label, '{old.label[:80]}', is stored for {what}; {why}.", one.key))
+    outcome.received.refused.append(Refused(index, f"Another label, '{old.label[:80]}', is stored for {what}; {why}.", one.key))

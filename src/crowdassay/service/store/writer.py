@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from crowdassay.errors import CrowdassayError, DataError
+from crowdassay.errors import CrowdassayError
 from crowdassay.labels.databases.home import Session
 from crowdassay.service.store.labels import last_seq
 from crowdassay.service.store.open import Batch, Store
@@ -23,7 +23,11 @@ MOST_LABELS_WAITING = 200_000  # whoever sends more is asked to wait
 
 
 class BusyError(CrowdassayError):
-    """Too much is waiting to be written."""
+    """Too much is waiting; ``retry_after`` is in how many seconds to try again."""
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class NotStoredError(CrowdassayError):
@@ -121,14 +125,14 @@ class Writer:
         with self.store.home.write() as session:
             before = last_seq(session)
             labels = [(place, one.batch) for place, one in enumerate(asked) if one.batch is not None]
-            done = self.store.take(session, [batch for _, batch in labels]) if labels else []
-            for (place, _), (taken, _) in zip(labels, done, strict=True):
-                answers[place] = taken
+            outcomes = self.store.take(session, [batch for _, batch in labels]) if labels else []
+            for (place, _), outcome in zip(labels, outcomes, strict=True):
+                answers[place] = outcome.received
             for place, one in enumerate(asked):
                 if one.call is not None:
                     answers[place] = one.call(session)
             after = last_seq(session)
-        return answers, [outcome for _, outcome in done], before, after
+        return answers, outcomes, before, after
 
     def _settle(self, asked: list[Asked]) -> None:
         self.waiting -= sum(len(one.batch.sent) for one in asked if one.batch is not None)
@@ -159,6 +163,6 @@ def _wake(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
             future.set_result(answer)
 
 
-def _not_stored(error: Exception) -> NotStoredError | DataError:
+def _not_stored(error: Exception) -> NotStoredError:
     kind = type(error).__name__
     return NotStoredError(f"The database could not store this ({kind}); nothing of it was stored, send it again.")
