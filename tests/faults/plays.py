@@ -13,7 +13,7 @@ from crowdassay.errors import CrowdassayError
 from crowdassay.labels.databases.duck import ask
 from crowdassay.labels.encode import encode
 from crowdassay.labels.files import read_labels, read_truth
-from crowdassay.labels.formats.record import Rows, finish
+from crowdassay.labels.formats.record import Annotations, finish
 from crowdassay.labels.formats.registry import FORMATS, PLAIN, read, recognise
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.probe import probe
@@ -58,7 +58,7 @@ def play_export(data: bytes, folder: Path) -> Labels | None:
         return None
     wanted = ReadOptions.of({"question": question, "predictions": bool(third & 16), "missing": missing})
     rows = read(name, seen, wanted)
-    rows = finish([rows], wanted, path.name) if isinstance(rows, Rows) else rows
+    rows = finish([rows], wanted, path.name) if isinstance(rows, Annotations) else rows
     return encode(rows.item, rows.worker, rows.label, repeats=policy)
 
 

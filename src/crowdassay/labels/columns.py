@@ -124,7 +124,7 @@ def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequen
     """
     candidates = []
     for name in names:
-        pairs = [(row.get(name), row.get(worker)) for row in rows]
+        pairs = [(_id(row.get(name)), _id(row.get(worker))) for row in rows]
         shared = len(set(pairs)) > len({value for value, _ in pairs})
         if plain_name(name).endswith("id") and shared and len(set(pairs)) == len(pairs):
             candidates.append(name)
@@ -142,7 +142,8 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, n
     """
     candidates = []
     for name in names:
-        cells = [(row.get(item), row.get(worker), value) for row in rows if (value := _cell(row.get(name))) is not None]
+        given = [(row, value) for row in rows if (value := _cell(row.get(name))) is not None]
+        cells = [(_id(row.get(item)), _id(row.get(worker)), value) for row, value in given]
         few = len({value for *_, value in cells}) <= min(MOST_GUESSED_CLASSES, len(cells) / 2)
         within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
         if few and all(within) and not any(ROLES[role].is_named(name) for role in ("time", "duration")):
@@ -159,9 +160,9 @@ def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[
     shared = [
         name
         for name in others
-        if len({(row.get(name), row.get(worker)) for row in rows}) > len({row.get(name) for row in rows})
+        if len({(_id(row.get(name)), _id(row.get(worker))) for row in rows}) > len({_id(row.get(name)) for row in rows})
     ]
-    if shared and len(rows) > 1 and len({row.get(item) for row in rows}) == len(rows):
+    if shared and len(rows) > 1 and len({_id(row.get(item)) for row in rows}) == len(rows):
         raise ColumnError(
             f"The column {shown(item)} is different in every row, so that no item would have two labels; if {listed(shared)} "
             "tells items apart, name it with --item-column, as you may name 'id'."
@@ -170,6 +171,11 @@ def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[
 
 def _cell(value: Any) -> str | None:
     return None if value is None or isinstance(value, list | dict) or not str(value).strip() else str(value)
+
+
+def _id(value: Any) -> Any:
+    """Return a value that can be told from others, whatever JSON holds where an id belongs."""
+    return str(value) if isinstance(value, list | dict) else value
 
 
 def _free(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -84,7 +85,7 @@ class Probe:
         """Whether it is a zip or a folder."""
         return self.kind in ARCHIVES
 
-    @property
+    @cached_property
     def keys(self) -> set[str]:
         """The names in the header or the first record."""
         return set(self.header) | (set(self.first) if isinstance(self.first, dict) else set())
@@ -190,7 +191,7 @@ def _inside(path: Path, name: str, data: bytes) -> Iterator[dict[str, Any]]:
         text = _as_utf8(path, name, data).decode("utf-8-sig")
         if name.lower().endswith((".csv", ".tsv")):
             separator = "\t" if name.lower().endswith(".tsv") else ","
-            yield from csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+            yield from csv.DictReader(io.StringIO(text, newline=""), restkey="", delimiter=separator)
         else:
             yield from (value for value in json_values(text) if isinstance(value, dict))
     except (ValueError, RecursionError, csv.Error) as error:

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,44 @@ def test_a_file_of_the_wrong_kind_is_one_sentence(tmp_path, name):
         assert "\n" not in refusal(lambda path=path: read_labels(path, format=name, question="label", classes=["x", "y"]))
     with pytest.raises(FileError, match=r"There is no file"):
         read_labels(tmp_path / "gone.json", format=name)
+
+
+LOADED = """
+import sys
+from crowdassay.labels.files import read_labels
+print(read_labels(sys.argv[1]).report.format)
+print(*sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith("crowdassay.labels.formats.")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form", "modules"),
+    [
+        ("a.csv", "item,worker,label\n1,a,x\n1,b,y\n", "plain", set()),
+        ("a.tsv", "Image ID\tAnnotator\tAnswer\tComment\n1\ta\tx\tgood\n1\tb\ty\tbad\n", "plain", set()),
+        ("a.jsonl", '{"item": 1, "worker": "a", "label": "x"}\n{"item": 1, "worker": "b", "label": "y"}\n', "plain", set()),
+        (
+            "a.tsv",
+            "INPUT:image\tOUTPUT:result\tASSIGNMENT:worker_id\n1\tx\ta\n1\ty\tb\n",
+            "toloka",
+            {"toloka"},
+        ),
+    ],
+)
+def test_a_module_is_loaded_only_where_its_mark_fits(tmp_path, name, text, form, modules):
+    path = exports.write(tmp_path / name, text)
+    done = subprocess.run([sys.executable, "-c", LOADED, path], capture_output=True, text=True, check=True)
+    found, loaded = done.stdout.splitlines()
+    assert found == form
+    assert set(loaded.split()) == {"parse", "record", "registry"} | modules
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_names_functions_that_exist(name):
+    form = FORMATS[name]
+    assert callable(form.load(form.reader))
+    assert form.confirm is None or not form.marks or callable(form.load(form.confirm))
+    assert all(kind in {"records", "delimited", "zip", "folder", "parquet", "array"} for kind in form.kinds)
 
 
 def test_plain_overrides_recognition(tmp_path):
@@ -128,6 +168,11 @@ def test_texts_that_are_no_text(tmp_path, text):
     path.write_text(path.read_text().replace('"ann"', text))
     with pytest.raises(DataError, match=r"surrogate|NUL"):
         read_labels(path)
+
+
+def test_lists_where_ids_belong_are_a_sentence(tmp_path):
+    records = [{"id": 1, "annotator_id": [], "label": "x", "row_id": {}}, {"id": 2, "annotator_id": "a", "label": "y"}]
+    assert "\n" not in refusal(lambda: read_labels(exports.write(tmp_path / "a.json", json.dumps(records))))
 
 
 def test_numbers_keep_their_digits(tmp_path):

@@ -6,11 +6,11 @@ from collections import defaultdict
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, as_list, choose_question, mapping, objects
-from crowdassay.labels.formats.table import each_row, is_filled, is_true, item_column, read_columns
+from crowdassay.labels.formats.parse import as_list, each_row, is_filled, is_true, item_column, objects, parsed, read_columns
+from crowdassay.labels.formats.record import Annotations, choose_question
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 UNIT, WORKER, GOLD = "_unit_id", "_worker_id", "_gold"
@@ -27,7 +27,7 @@ def recognise(probe: Probe) -> bool:
     return probe.has(UNIT) and (probe.has(WORKER) or bool(set(AGGREGATED) & probe.keys))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the questions; tainted and missed judgements are left out, and personal columns are never read."""
     if probe.kind == "records":
         return _read_json(probe, wanted)
@@ -37,7 +37,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Rows:
             "download the full report of the same job instead."
         )
     item = item_column(probe, wanted.item_column, "", UNIT)
-    rows = Rows({"item": item, "worker": WORKER, "label": "*"})
+    rows = Annotations({"item": item, "worker": WORKER, "label": "*"})
     own = [name for name in probe.header if not name.startswith(("_", "orig_")) and not name.endswith((GOLD, "_gold_reason"))]
     asked = own if wanted.question is None else [choose_question(own, wanted.question, probe.path.name)]
     # Every question of a job with test questions has a column of their answers; columns of the uploaded data have none.
@@ -80,8 +80,8 @@ def _varying(rows: list[dict[str, str | None]], item: str, names: list[str]) -> 
     return [name for name in names if name in varying]
 
 
-def _read_json(probe: Probe, wanted: ReadOptions) -> Rows:
-    rows = Rows({"item": wanted.item_column or "id", "worker": "worker_id", "label": "results.judgments.data.*"})
+def _read_json(probe: Probe, wanted: ReadOptions) -> Annotations:
+    rows = Annotations({"item": wanted.item_column or "id", "worker": "worker_id", "label": "results.judgments.data.*"})
     for unit in probe.records():
         item = mapping(unit.get("data")).get(wanted.item_column) if wanted.item_column else unit.get("id")
         for judgement in _judgements(unit):

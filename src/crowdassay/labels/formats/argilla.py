@@ -6,8 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
+from crowdassay.labels.formats.parse import as_list, as_name, objects
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
@@ -22,9 +24,9 @@ def recognise(probe: Probe) -> bool:
     return nested or flat or any(name.endswith(OLD) and name.removesuffix(OLD) in probe.keys for name in probe.keys)
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the responses to one question; discarded ones and drafts are left out where the export tells."""
-    rows, silent = Rows({"item": wanted.item_column or "id", "worker": "user_id", "label": "responses.*"}), False
+    rows, silent = Annotations({"item": wanted.item_column or "id", "worker": "user_id", "label": "responses.*"}), False
     for record in probe.records():
         item = _item(record, wanted.item_column)
         answers: dict[Any, dict[str, list[Any]]] = defaultdict(dict)

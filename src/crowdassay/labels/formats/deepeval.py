@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
+from crowdassay.labels.formats.parse import as_list, as_name, objects, parsed
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 CASES = ("testCases", "test_cases", "test_results", "testResults", "conversationalTestCases")
@@ -21,9 +22,9 @@ def recognise(probe: Probe) -> bool:
     return any(_first(case, METRICS) is not None for case in _cases(probe.first)[:1])
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the verdicts: an item is a test case, a worker is a metric with the model that evaluates it."""
-    rows = Rows({"item": "test case", "worker": "metric", "label": "*"})
+    rows = Annotations({"item": "test case", "worker": "metric", "label": "*"})
     for record in probe.records():
         cases = _cases(record)
         for case, name in zip(cases, _names(cases), strict=True):
@@ -40,7 +41,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Rows:
                 verdict = [] if passed is None else ["pass" if passed else "fail"]
                 rows.add(item, f"{worker} ({model})" if model else worker, {"success": verdict, "score": _score(metric)})
     if wanted.question is None:
-        for judgement in rows.judgements:
+        for judgement in rows.annotations:
             judgement.answers.pop("score", None)  # type: ignore[attr-defined]  # the verdict, unless the score is asked for
         rows.note("The verdicts, pass and fail, were taken; --question score takes the scores.")
     if wanted.item_column:

@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.labels.formats.record import Rows, as_list, as_name, objects
+from crowdassay.labels.formats.parse import as_list, as_name, objects
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown_file
@@ -29,9 +30,9 @@ def recognise(probe: Probe) -> bool:
     return (users or lists) and not any(ROLES["worker"].is_named(name) for name in probe.keys - {"username"})
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the labels; the worker is the file's name, or `username` or `annotations[].user` in old exports."""
-    rows = Rows({"item": wanted.item_column or "id", "worker": "file name", "label": "*"})
+    rows = Annotations({"item": wanted.item_column or "id", "worker": "file name", "label": "*"})
     for name, record in probe.named_records():
         item = record.get(wanted.item_column) if wanted.item_column else record.get("id", record.get("doc_id"))
         rows.add_text(item, record.get("text", record.get("data")))

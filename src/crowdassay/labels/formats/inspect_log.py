@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
+from crowdassay.labels.formats.parse import as_list, as_name, objects
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 SAMPLES = "samples"
@@ -21,9 +23,9 @@ def recognise(probe: Probe) -> bool:
     return probe.has("eval", "samples") and "task" in mapping(mapping(probe.first).get("eval"))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the scores: an item is a sample, a worker is a scorer."""
-    rows = Rows({"item": "sample id", "worker": "scorer", "label": "*"})
+    rows = Annotations({"item": "sample id", "worker": "scorer", "label": "*"})
     model, status, samples = "", "success", []
     if probe.kind == "zip":
         header = next(name for name in HEADERS if name in probe.names)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, mapping, objects
+from crowdassay.labels.formats.parse import objects, parsed
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 # Labels that are nobody's judgement, and why they are left out.
@@ -19,10 +20,10 @@ def recognise(probe: Probe) -> bool:
     return any("jsonResponse" in label for label in _labels(mapping(probe.first)))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the categories of every job; a label that its author replaced is left out."""
     field = wanted.item_column or "id"
-    rows = Rows({"item": field, "worker": "labels.author", "label": "*"})
+    rows = Annotations({"item": field, "worker": "labels.author", "label": "*"})
     for asset in probe.records():
         rows.add_text(asset.get(field), asset.get("content"))
         for label in _labels(asset):

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, as_list, as_name, choose_question, file_stem, mapping, objects
-from crowdassay.labels.formats.table import each_row, read_columns
+from crowdassay.labels.formats.parse import as_list, as_name, each_row, file_stem, objects, parsed, read_columns
+from crowdassay.labels.formats.record import Annotations, choose_question
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import shown, shown_file
+from crowdassay.labels.values import mapping, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
 CLASSES = (
@@ -38,12 +37,12 @@ def recognise(probe: Probe) -> bool:
     return tasks or (probe.has("result", "completed_by") and isinstance(probe.first.get("task"), dict))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all control tags; skipped annotations and drafts are left out."""
     if probe.has(*MIN_COLUMNS):
         return _read_small(probe, wanted)
     by_file = wanted.worker_from_filename  # everybody is number 1 where each has a Label Studio of their own
-    rows = Rows({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
+    rows = Annotations({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
     for name, record in ((name, task) for name, outer in probe.named_records() for task in _tasks(outer)):
         task, annotations = record, record.get("annotations", record.get("completions"))
         if annotations is None and isinstance(record.get("task"), dict):  # one annotation per file, its task inside
@@ -126,13 +125,13 @@ def _item(task: dict[str, Any], field: str | None) -> Any:
     return next(iter(data.values())) if len(data) == 1 else data or None
 
 
-def _read_small(probe: Probe, wanted: ReadOptions) -> Rows:
+def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read JSON_MIN, CSV or TSV, which have a record for each annotation."""
     if wanted.predictions:
         raise DataError("CSV and JSON_MIN exports of Label Studio hold no predictions; export JSON for --predictions.")
     item, source = wanted.item_column or "id", probe.path.name
     by_file = wanted.worker_from_filename
-    rows = Rows({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
+    rows = Annotations({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
     tasks: list[dict[str, Any]]
     if probe.kind == "delimited":
         keys = probe.header

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
-from crowdassay.labels.formats.table import each_row, read_columns
+from crowdassay.labels.formats.parse import as_list, each_row, objects, parsed, read_columns
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import shown
+from crowdassay.labels.values import mapping, shown
 from crowdassay.read_options import ReadOptions
 
 FIRST = ("Labeled Data", "Created By", "Label")  # what every record of v1 has
@@ -24,12 +23,12 @@ def recognise(probe: Probe) -> bool:
     return probe.has("data_row", "projects") and isinstance(mapping(probe.first).get("projects"), dict)
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all classifications; skipped labels are left out."""
     if probe.has(*FIRST):
         return _read_first(probe, wanted)
     field = (wanted.item_column or "id").removeprefix("data_row.")
-    rows, projects = Rows({"item": f"data_row.{field}", "worker": "label_details.created_by", "label": "*"}), set()
+    rows, projects = Annotations({"item": f"data_row.{field}", "worker": "label_details.created_by", "label": "*"}), set()
     for record in probe.records():
         row = mapping(record.get("data_row"))
         item = row.get(field)
@@ -45,7 +44,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Rows:
                 answers = _answers(objects(mapping(label.get("annotations")).get("classifications")))
                 times = {"time": details.get("created_at"), "duration": facts.get("seconds_to_create")}
                 rows.add(item, details.get("created_by"), answers, **times)
-    if rows.judgements and not rows.has_workers():
+    if rows.annotations and not rows.has_workers():
         raise DataError(
             f"{probe.shown} does not say who gave which label: no label has label_details; export it with label "
             "details (label_details=True)."
@@ -55,9 +54,9 @@ def read(probe: Probe, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _read_first(probe: Probe, wanted: ReadOptions) -> Rows:
+def _read_first(probe: Probe, wanted: ReadOptions) -> Annotations:
     field = wanted.item_column or next(name for name in ITEM if name in probe.keys)
-    rows = Rows({"item": field, "worker": "Created By", "label": "*"})
+    rows = Annotations({"item": field, "worker": "Created By", "label": "*"})
     for record in _first_records(probe, field, rows):
         label = parsed(record.get("Label"))
         if record.get("Skipped") in {True, "true", "True"} or label in ("Skip", "Skipped"):
@@ -76,7 +75,7 @@ def _read_first(probe: Probe, wanted: ReadOptions) -> Rows:
     return rows
 
 
-def _first_records(probe: Probe, field: str, rows: Rows) -> Iterator[dict[str, Any]]:
+def _first_records(probe: Probe, field: str, rows: Annotations) -> Iterator[dict[str, Any]]:
     if probe.kind != "delimited":
         yield from (record for record in probe.records())
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from crowdassay.labels.formats.record import Rows, as_name, mapping, objects
-from crowdassay.labels.formats.table import each_row, read_columns
+from crowdassay.labels.formats.parse import as_name, each_row, objects, read_columns
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import counted
+from crowdassay.labels.values import counted, mapping
 from crowdassay.read_options import ReadOptions
 
 FIELDS = {
@@ -38,9 +38,9 @@ def _names(probe: Probe) -> set[str]:
     return set(page[0]) if page and "name" not in probe.keys else probe.keys
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a trace, observation or session; a worker is who scored it; a question is a score's name."""
-    rows = Rows({"item": wanted.item_column or "traceId", "worker": "authorUserId or source", "label": "*"})
+    rows = Annotations({"item": wanted.item_column or "traceId", "worker": "authorUserId or source", "label": "*"})
     scores: Iterable[dict[str, Any]]
     if probe.kind == "delimited":
         known = [name for names in FIELDS.values() for name in names if name in probe.header]

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.delimited import LONGEST_FIELD, SAMPLE_BYTES
-from crowdassay.labels.formats.record import Import, as_name, text_column
+from crowdassay.labels.formats.parse import as_name
+from crowdassay.labels.formats.record import Import, text_column
 from crowdassay.labels.jsontext import EXACT_DECODER
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes

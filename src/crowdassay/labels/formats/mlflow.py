@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, as_list, as_name, mapping, objects
+from crowdassay.labels.formats.parse import as_list, as_name, objects, parsed
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 VERSION = re.compile(r"/v\d+$")
@@ -20,9 +21,9 @@ def recognise(probe: Probe) -> bool:
     return any(_metric(name, probe.keys) for name in probe.keys) or bool(_assessments(mapping(probe.first)))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a row or trace; a worker is a metric, or the source of an assessment."""
-    rows = Rows({"item": wanted.item_column or "row", "worker": "metric", "label": "score"})
+    rows = Annotations({"item": wanted.item_column or "row", "worker": "metric", "label": "score"})
     for number, record in enumerate(probe.records()):
         name = wanted.item_column or next((key for key in IDS if record.get(key) is not None), None)
         item = record.get(name) if name else mapping(record.get("info")).get("trace_id", str(number))
@@ -47,7 +48,7 @@ def _metric(name: str, names: set[str]) -> str | None:
     return None
 
 
-def _add(rows: Rows, item: Any, given: dict[str, Any]) -> None:
+def _add(rows: Annotations, item: Any, given: dict[str, Any]) -> None:
     """Add what one assessment says; those that failed, or that another one has replaced, are counted."""
     source, feedback = mapping(given.get("source")), mapping(given.get("feedback", given.get("expectation")))
     if given.get("valid") is False:

@@ -9,9 +9,8 @@ from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.formats import mturk_api
-from crowdassay.labels.formats.answers import answers_in, parsed
-from crowdassay.labels.formats.record import Rows
-from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.formats.parse import answers_in, each_row, is_filled, item_column, parsed, read_columns
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
@@ -43,7 +42,7 @@ def recognise(probe: Probe) -> bool:
     return batch or mturk_api.recognise(probe)
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all questions; rejected assignments are left out."""
     if mturk_api.recognise(probe):
         return mturk_api.read(probe, wanted)
@@ -58,7 +57,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Rows:
     numbered = _numbered(name.removeprefix(INPUT) for name in input_names)
     one_item = None if stem in numbered else item_column(probe, wanted.item_column, INPUT, hit)
     extra = {known: named[name] for known, names in MORE.items() for name in names if name in named}
-    rows = Rows({"item": one_item or hit, "worker": who, "label": f"{ANSWER}*"})
+    rows = Annotations({"item": one_item or hit, "worker": who, "label": f"{ANSWER}*"})
     answer_names = _asked(answer_names, wanted.question)
     parts = {name for columns in numbered.values() for name in columns.values()}
     several = [

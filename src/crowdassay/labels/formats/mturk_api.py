@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from crowdassay.labels.formats.answers import answers_in, parsed
-from crowdassay.labels.formats.record import Rows, mapping, objects
-from crowdassay.labels.formats.table import each_row, read_columns
+from crowdassay.labels.formats.parse import answers_in, each_row, objects, parsed, read_columns
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 HIT, WORKER, ANSWER, STATUS, TIME = "HITId", "WorkerId", "Answer", "AssignmentStatus", "SubmitTime"
@@ -31,9 +31,9 @@ def recognise(probe: Probe) -> bool:
     return {HIT, WORKER, ANSWER} <= first.keys() and XML in str(first[ANSWER])
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all questions; rejected assignments are left out."""
-    rows = Rows({"item": wanted.item_column or HIT, "worker": WORKER, "label": f"{ANSWER}.*"})
+    rows = Annotations({"item": wanted.item_column or HIT, "worker": WORKER, "label": f"{ANSWER}.*"})
     for row in _assignments(probe, rows, rows.columns["item"]):
         if str(row.get(STATUS)).strip().lower() == "rejected":
             rows.drop("rejected")
@@ -62,7 +62,7 @@ def answers_in_xml(text: str) -> dict[str, list[Any]]:
     return answers
 
 
-def _assignments(probe: Probe, rows: Rows, item: str) -> Iterator[dict[str, Any]]:
+def _assignments(probe: Probe, rows: Annotations, item: str) -> Iterator[dict[str, Any]]:
     if probe.kind == "delimited":
         more = [name for name in (STATUS, TIME) if name in probe.header]
         yield from each_row(

@@ -7,10 +7,11 @@ from typing import Any
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.formats.matrices import NUMBERED, is_map
-from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
+from crowdassay.labels.formats.parse import as_list, objects
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import listed, shown
+from crowdassay.labels.values import listed, mapping, shown
 from crowdassay.read_options import ReadOptions
 
 KEY = "key"  # what tells items in an object of objects
@@ -21,13 +22,13 @@ def recognise(probe: Probe) -> bool:
     return probe.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(probe.first)))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read every judgement of every item."""
     told = wanted.format == "nested"
     pairs = [pair for outer in probe.records() for pair in _within(outer)]
     item = _item(pairs, wanted, probe)
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (KEY,))
-    rows = Rows({"item": item, "worker": where[0], "label": "*"})
+    rows = Annotations({"item": item, "worker": where[0], "label": "*"})
     for key, record in pairs:
         name = key if item == KEY else record.get(item)
         rows.add_text(name, record.get("text"))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.formats.record import Rows
-from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.formats.parse import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import listed
@@ -22,11 +22,11 @@ def recognise(probe: Probe) -> bool:
     return probe.kind == "delimited" and len(_pairs(probe.header)[0]) > 1
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read a judgement from each pair of columns that is filled."""
     workers, labels = _pairs(probe.header)
     item = _item(probe, wanted)
-    rows = Rows({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
+    rows = Annotations({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
     used = [item, *workers.values(), *(name for columns in labels.values() for name in columns.values())]
     for row in each_row(read_columns(probe, list(dict.fromkeys(used)), [item], rows)):
         for number, column in workers.items():

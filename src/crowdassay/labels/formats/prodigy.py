@@ -7,21 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.labels.formats.record import Rows, as_list, as_name, file_stem, mapping, objects
+from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 UNNAMED = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
 
 
-def recognise(probe: Probe) -> bool:
-    """Tell whether a record has Prodigy's hashes and an answer."""
-    return probe.has("answer") and bool({"_task_hash", "_input_hash"} & probe.keys)
-
-
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the options chosen, or accept and reject in binary tasks; ignored tasks are left out."""
-    rows, unnamed = Rows({"item": "_input_hash or _task_hash", "worker": "_annotator_id", "label": "*"}), set()
+    rows, unnamed = Annotations({"item": "_input_hash or _task_hash", "worker": "_annotator_id", "label": "*"}), set()
     if wanted.item_column is not None:
         rows.columns["item"] = wanted.item_column
     for name, record in ((name, version) for name, outer in probe.named_records() for version in _versions(outer)):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crowdassay.labels.formats.record import Rows, as_name, mapping, objects
+from crowdassay.labels.formats.parse import as_name, objects
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 PASS, FAIL = "pass", "fail"
@@ -18,9 +20,9 @@ def recognise(probe: Probe) -> bool:
     return any("success" in one and ("gradingResult" in one or "prompt" in one) for one in _results(probe.first)[:1])
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read verdicts: an item is one output, a worker is an assertion that graded it; without assertions, the provider."""
-    rows = Rows({"item": "provider, prompt and test", "worker": "assertion", "label": "pass"})
+    rows = Annotations({"item": "provider, prompt and test", "worker": "assertion", "label": "pass"})
     for record in probe.records():
         tests: dict[str | None, int] = {}
         for result in _results(record):

@@ -1,31 +1,30 @@
-"""What every reader of an export returns: judgements with their answers to every question, of which one is chosen."""
+"""What every reader of an export returns: annotations with their answers to every question, of which one is chosen."""
 
 from __future__ import annotations
 
 import difflib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.formats.parse import as_name
 from crowdassay.labels.native import Column
-from crowdassay.labels.values import counted, listed, mapping, shown, shown_file, text_of
+from crowdassay.labels.values import counted, listed, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
-NO_ANSWER = "no answer"
-SEVERAL = "more than one choice"
+NOT_ANSWERED = "no answer"
+SEVERAL_CHOICES = "more than one choice"
 YES, NO = "yes", "no"
 JOINED = "|"  # between the choices of a set that is one class
 
 
 @dataclass(frozen=True)
 class Import:
-    """Rows taken from files, before they are encoded.
+    """Annotations taken from files, before they are encoded.
 
     Attributes
     ----------
@@ -35,7 +34,7 @@ class Import:
     question : str, optional
         The question whose answers the labels are.
     dropped : dict
-        Number of judgements left out already, by reason.
+        Number of annotations left out already, by reason.
     gold : pyarrow.Table, optional
         Columns ``item`` and ``label``: known classes that the export carries.
     notes : tuple of str
@@ -58,8 +57,8 @@ class Import:
     text: Column | None = None
 
 
-class Judgement(NamedTuple):
-    """One judgement with its answers, and when it was given and how many seconds it took where that is known."""
+class Annotation(NamedTuple):
+    """One annotation with its answers, and when it was given and how many seconds it took where that is known."""
 
     item: Any
     worker: Any
@@ -68,10 +67,10 @@ class Judgement(NamedTuple):
     duration: Any = None
 
 
-class Rows:
-    """Gather judgements one by one, each with its answers to every question.
+class Annotations:
+    """Gather annotations one by one, each with its answers to every question.
 
-    >>> rows = Rows({"item": "id", "worker": "who", "label": "answers.*"})
+    >>> rows = Annotations({"item": "id", "worker": "who", "label": "answers.*"})
     >>> rows.add("t1", "ann", {"tone": ["warm"], "topic": ["cats", "dogs"]})
     >>> finish([rows], ReadOptions(question="tone"), "export.json").label.to_pylist()
     ['warm']
@@ -79,8 +78,8 @@ class Rows:
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         self.columns = dict(columns)
-        self.judgements: list[Judgement] = []
-        self.predictions: list[Judgement] = []
+        self.annotations: list[Annotation] = []
+        self.predictions: list[Annotation] = []
         self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
         self.dropped: Counter[str] = Counter()
         self.notes: list[str] = []
@@ -90,12 +89,12 @@ class Rows:
     def add(
         self, item: Any, worker: Any, answers: Mapping[str, Sequence[Any]], *, time: Any = None, duration: Any = None
     ) -> None:
-        """Add one judgement: for each question the list of what was chosen."""
-        self.judgements.append(Judgement(item, worker, answers, time, duration))
+        """Add one annotation: for each question the list of what was chosen."""
+        self.annotations.append(Annotation(item, worker, answers, time, duration))
 
     def add_prediction(self, item: Any, version: Any, answers: Mapping[str, Sequence[Any]]) -> None:
         """Add what a model said; it counts only on request."""
-        self.predictions.append(Judgement(item, f"model:{as_name(version) or 'unnamed'}", answers))
+        self.predictions.append(Annotation(item, f"model:{as_name(version) or 'unnamed'}", answers))
 
     def add_gold(self, item: Any, answers: Mapping[str, Sequence[Any]]) -> None:
         """Add known answers."""
@@ -107,7 +106,7 @@ class Rows:
             self.texts.setdefault(as_name(item), text)
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count judgements left out."""
+        """Count annotations left out."""
         if count:
             self.dropped[reason] += count
 
@@ -121,11 +120,11 @@ class Rows:
         self.tallies[sentence, what] += count
 
     def has_workers(self) -> bool:
-        """Tell whether any judgement says who gave it."""
-        return any(judgement.worker is not None for judgement in self.judgements)
+        """Tell whether any annotation says who gave it."""
+        return any(annotation.worker is not None for annotation in self.annotations)
 
 
-def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
+def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Import:
     """Choose the question, over all files of an export, and return its answers.
 
     Judgements without an answer are counted as dropped. So are those with several, unless ``wanted.options`` says what to make
@@ -134,31 +133,31 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
     tallies: Counter[tuple[str, str]] = sum((part.tallies for part in parts), Counter())
     notes = [sentence.format(counted(count, what)) for (sentence, what), count in tallies.items()]
     notes += dict.fromkeys(note for part in parts for note in part.notes)
-    judgements = [judgement for part in parts for judgement in part.judgements]
-    predictions = [judgement for part in parts for judgement in part.predictions]
+    annotations = [annotation for part in parts for annotation in part.annotations]
+    predictions = [annotation for part in parts for annotation in part.predictions]
     if wanted.predictions:
         if not predictions:
             raise DataError(f"There are no model predictions in {shown_file(source)}; leave out --predictions.")
-        judgements += predictions
+        annotations += predictions
     elif predictions:
         notes.append(f"Model predictions were left out: {len(predictions):,}; --predictions takes each model as a worker.")
     asked = wanted.question
-    if asked is not None and asked not in _questions(judgements):  # as the column is named
+    if asked is not None and asked not in _questions(annotations):  # as the column is named
         asked = asked.removeprefix(parts[0].columns["label"].split("*")[0])
-    question = choose_question(_questions(judgements), asked, source)
+    question = choose_question(_questions(annotations), asked, source)
     dropped: Counter[str] = sum((part.dropped for part in parts), Counter())
-    chosen = [judgement.answers.get(question, ()) for judgement in judgements]
+    chosen = [annotation.answers.get(question, ()) for annotation in annotations]
     every = list(dict.fromkeys(as_name(choice) for choices in chosen for choice in choices if choice is not None))
     if not wanted.options:
-        _refuse_losses(judgements, chosen, question, source, allow=wanted.allow_drops)
+        _refuse_losses(annotations, chosen, question, source, allow=wanted.allow_drops)
     kept: list[tuple[Any, ...]] = []
-    for judgement, choices in zip(judgements, chosen, strict=True):
-        labels = labels_of(judgement.item, choices, wanted.options, every)
+    for annotation, choices in zip(annotations, chosen, strict=True):
+        labels = labels_of(annotation.item, choices, wanted.options, every)
         if not labels:
-            dropped[SEVERAL if choices else NO_ANSWER] += 1
-        kept += [(item, as_name(judgement.worker), label, judgement.time, judgement.duration) for item, label in labels]
-    if dropped[SEVERAL]:
-        notes.append(f"To keep answers with {SEVERAL}, say --options each, or --options set.")
+            dropped[SEVERAL_CHOICES if choices else NOT_ANSWERED] += 1
+        kept += [(item, as_name(annotation.worker), label, annotation.time, annotation.duration) for item, label in labels]
+    if dropped[SEVERAL_CHOICES]:
+        notes.append(f"To keep answers with {SEVERAL_CHOICES}, say --options each, or --options set.")
     known = [
         pair
         for part in parts
@@ -189,7 +188,7 @@ def finish(parts: Sequence[Rows], wanted: ReadOptions, source: str) -> Import:
 
 
 def labels_of(item: Any, choices: Sequence[Any], options: str | None, every: Sequence[str | None]) -> list[tuple[Any, Any]]:
-    """Return item and label of a judgement: of its only choice, of its set of choices, or yes or no for each option.
+    """Return item and label of a annotation: of its only choice, of its set of choices, or yes or no for each option.
 
     >>> labels_of("t", ["a", "b"], None, ["a", "b", "c"]), labels_of("t", ["b", "a"], "set", ["a", "b", "c"])
     ([], [('t', 'a|b')])
@@ -206,23 +205,23 @@ def labels_of(item: Any, choices: Sequence[Any], options: str | None, every: Seq
     return [(name, names[0])] if len(names) == 1 else []
 
 
-def _questions(judgements: Sequence[Judgement]) -> list[str]:
+def _questions(annotations: Sequence[Annotation]) -> list[str]:
     """List the questions that somebody answered; all of them if nobody answered any."""
-    every = dict.fromkeys(question for judgement in judgements for question in judgement.answers)
-    answered = {question for judgement in judgements for question, chosen in judgement.answers.items() if chosen}
+    every = dict.fromkeys(question for annotation in annotations for question in annotation.answers)
+    answered = {question for annotation in annotations for question, chosen in annotation.answers.items() if chosen}
     return [question for question in every if question in answered] or list(every)
 
 
 def _refuse_losses(
-    judgements: Sequence[Judgement], chosen: Sequence[Sequence[Any]], question: str, source: str, *, allow: bool
+    annotations: Sequence[Annotation], chosen: Sequence[Sequence[Any]], question: str, source: str, *, allow: bool
 ) -> None:
-    """Stop where leaving out judgements with several choices would lose more than half of them, or an item or option whole."""
+    """Stop where leaving out annotations with several choices would lose more than half of them, or an item or option whole."""
     if allow:
         return
-    several = [as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) > 1]
+    several = [as_name(one.item) for one, choices in zip(annotations, chosen, strict=True) if len(choices) > 1]
     if not several:
         return
-    single = {as_name(one.item) for one, choices in zip(judgements, chosen, strict=True) if len(choices) == 1}
+    single = {as_name(one.item) for one, choices in zip(annotations, chosen, strict=True) if len(choices) == 1}
     alone = {as_name(choices[0]) for choices in chosen if len(choices) == 1}
     options = {as_name(choice) for choices in chosen if len(choices) > 1 for choice in choices} - alone
     answered, gone = sum(bool(choices) for choices in chosen), set(several) - single
@@ -254,38 +253,6 @@ def choose_question(questions: Sequence[str], wanted: str | None, source: str) -
     return wanted
 
 
-def as_name(value: Any) -> str | None:
-    """Write an id or label as text; None for what is missing.
-
-    >>> as_name(7), as_name(True), as_name(["a"]), as_name(None)
-    ('7', 'true', '["a"]', None)
-    """
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, list | dict) else text_of(value)
-
-
-def file_stem(name: str) -> str:
-    """Return a file's name without folder and extension, as files are named after workers.
-
-    >>> file_stem("export/ann.b.json.gz")
-    'ann.b'
-    """
-    return PurePosixPath(name).name.removesuffix(".gz").rsplit(".", 1)[0]
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return what was chosen as a list: a list as it is, nothing as an empty one."""
-    if isinstance(value, list):
-        return value
-    return [] if value is None or value == "" else [value]
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a list; none if it is no list."""
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
 def text_column(values: Iterable[str | None], source: str) -> pa.Array:
     """Make an Arrow column of texts."""
     try:
@@ -310,9 +277,3 @@ def _column(values: Sequence[Any], source: str) -> pa.Array | None:
     if all(value is None for value in values):
         return None
     return text_column([as_name(value) for value in values], source)
-
-
-__all__ = [
-    "NO_ANSWER", "SEVERAL", "Import", "Rows", "as_list", "as_name", "choose_question", "file_stem", "finish", "gold_table",
-    "mapping", "objects", "text_column",
-]  # fmt: skip

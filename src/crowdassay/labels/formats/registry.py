@@ -1,39 +1,22 @@
-"""The one table of exports that are understood, and finding out which one a file is."""
+"""The one table of exports that are understood, and finding out which one a file is.
+
+Every format declares the marks by which its files are known. Only where one of them fits is its module loaded, to confirm
+it where a mark alone is not enough, and to read the file. A plain table of items, workers and labels has no mark.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.formats import (
-    appen,
-    argilla,
-    deepeval,
-    doccano,
-    forms,
-    inspect_log,
-    kili,
-    label_studio,
-    labelbox,
-    langfuse,
-    lm_eval,
-    matrices,
-    mlflow,
-    mturk,
-    nested,
-    openai_evals,
-    pairs,
-    prodigy,
-    promptfoo,
-    reward_bench,
-    sagemaker,
-    toloka,
-    zooniverse,
-)
-from crowdassay.labels.formats.foreign import refuse_foreign
-from crowdassay.labels.formats.record import Import, Rows, file_stem
+from crowdassay.labels.formats.parse import file_stem
+from crowdassay.labels.formats.record import Annotations, Import
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.values import no_such
 from crowdassay.read_options import ReadOptions
 
@@ -41,6 +24,71 @@ PLAIN = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
 HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "pairs")  # tables that are nothing without their columns
+
+
+def _is_list(probe: Probe) -> bool:
+    return isinstance(probe.first, list)
+
+
+def _holds_more(probe: Probe) -> bool:
+    """Tell whether an object holds lists or objects, or a key in the plural where a worker's name would be."""
+    if not isinstance(probe.first, dict):
+        return False
+    plurals = (plain_name(key).removesuffix("s") for key in probe.keys if plain_name(key).endswith("s"))
+    return any(isinstance(value, list | dict) for value in probe.first.values()) or any(map(ROLES["worker"].is_named, plurals))
+
+
+def _is_numbered(probe: Probe) -> bool:
+    """Tell whether columns have numbers, as those of several workers have."""
+    return sum(any(map(str.isdigit, name)) for name in probe.header) > 1
+
+
+def _is_unnamed(probe: Probe) -> bool:
+    """Tell whether a table lacks a column named after items, workers or labels."""
+    named = (any(map(ROLES[role].is_named, probe.header)) for role in ITEM_WORKER_LABEL)
+    return len(probe.header) > 1 and not all(named)
+
+
+SHAPES: dict[str, Callable[[Probe], bool]] = {
+    "list": _is_list, "nested": _holds_more, "numbered": _is_numbered, "unnamed": _is_unnamed,
+}  # fmt: skip
+
+
+class Mark:
+    """What all files of a format show, or all of one kind of them.
+
+    Parameters
+    ----------
+    *keys : str
+        Columns or JSON keys that are there, all of them.
+    start, end : str, optional
+        How some column or key begins, or ends.
+    member : str, optional
+        A file or folder in a zip or folder.
+    shape : str, optional
+        A key of `SHAPES`, where no name tells.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> table = Probe(Path("pool.tsv"), "delimited", ["INPUT:image", "OUTPUT:result", "ASSIGNMENT:worker_id"])
+    >>> Mark("ASSIGNMENT:worker_id", start="OUTPUT:").fits(table), Mark("hit").fits(table)
+    (True, False)
+    """
+
+    def __init__(self, *keys: str, start: str = "", end: str = "", member: str = "", shape: str | None = None) -> None:
+        self.keys, self.start, self.end, self.member, self.shape = frozenset(keys), start, end, member, shape
+
+    def fits(self, probe: Probe) -> bool:
+        """Tell whether a file has this mark."""
+        names = probe.keys
+        return (
+            self.keys <= names
+            and (not self.start or any(name.startswith(self.start) for name in names))
+            and (not self.end or any(name.endswith(self.end) for name in names))
+            and (not self.member or any(self.member in PurePosixPath(name).parts for name in probe.names))
+            and (self.shape is None or SHAPES[self.shape](probe))
+        )
 
 
 @dataclass(frozen=True)
@@ -52,93 +100,188 @@ class Format:
     summary : str
     kinds : tuple of str
         Kinds of file it comes in, as `Probe.kind` says.
-    recognise : callable
-        Tells by content whether a file is one; None if only the user can.
-    read : callable
-        Returns the judgements with their answers to every question, or the rows themselves where there is one question.
+    module : str
+        The module of this package that reads it.
+    marks : tuple of Mark
+        One of which its files have; none if only the user can tell.
+    confirm : str, optional
+        The module's function that decides where a mark fits; None where the mark decides.
+    reader : str
+        The module's function that returns the annotations with their answers to every question, or the rows themselves
+        where there is one question.
     """
 
     summary: str
     kinds: tuple[str, ...]
-    recognise: Callable[[Probe], bool] | None
-    read: Callable[[Probe, ReadOptions], Rows | Import]
+    module: str
+    marks: tuple[Mark, ...] = ()
+    confirm: str | None = "recognise"
+    reader: str = "read"
+
+    def fits(self, probe: Probe) -> bool:
+        """Tell whether a file is of this format."""
+        if probe.kind not in self.kinds or not any(mark.fits(probe) for mark in self.marks):
+            return False
+        return self.confirm is None or bool(self.load(self.confirm)(probe))
+
+    def read(self, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
+        """Read a file of this format."""
+        rows: Annotations | Import = self.load(self.reader)(probe, wanted)
+        return rows
+
+    def load(self, function: str) -> Callable[..., Any]:
+        """Return a function of the format's module, which is loaded now."""
+        found: Callable[..., Any] = getattr(import_module(f"{__package__}.{self.module}"), function)
+        return found
 
 
-JSON, TABLE, ARCHIVES = ("records",), ("delimited",), ("zip", "folder")
+JSON, TABLE, ARCHIVE = ("records",), ("delimited",), ("zip", "folder")
+BOTH = JSON + TABLE
 
 FORMATS = {
     "label-studio": Format(
-        "Label Studio: JSON, JSON_MIN, CSV or TSV", JSON + TABLE + ARCHIVES, label_studio.recognise, label_studio.read
+        "Label Studio: JSON, JSON_MIN, CSV or TSV", BOTH + ARCHIVE, "label_studio",
+        (Mark("annotator", "annotation_id", "lead_time"), Mark("data"), Mark("tasks"), Mark("projects"),
+         Mark("result", "completed_by")),
     ),
-    "prodigy": Format("Prodigy: JSONL from db-out", JSON, prodigy.recognise, prodigy.read),
-    "argilla": Format("Argilla: records as JSON, JSONL or Parquet", (*JSON, "parquet"), argilla.recognise, argilla.read),
-    "labelbox": Format("Labelbox: NDJSON (v2), JSON or CSV (v1)", JSON + TABLE, labelbox.recognise, labelbox.read),
-    "sagemaker": Format("SageMaker Ground Truth: worker-response folder", JSON + ARCHIVES, sagemaker.recognise, sagemaker.read),
-    "doccano": Format("doccano: zip with one file per user", JSON + ARCHIVES, doccano.recognise, doccano.read),
+    "prodigy": Format(
+        "Prodigy: JSONL from db-out", JSON, "prodigy", (Mark("answer", "_task_hash"), Mark("answer", "_input_hash")), None,
+    ),
+    "argilla": Format(
+        "Argilla: records as JSON, JSONL or Parquet", (*JSON, "parquet"), "argilla",
+        (Mark("responses", "fields"), Mark(end=".responses.users"), Mark(end="-suggestion")),
+    ),
+    "labelbox": Format(
+        "Labelbox: NDJSON (v2), JSON or CSV (v1)", BOTH, "labelbox",
+        (Mark("Labeled Data", "Created By", "Label"), Mark("data_row", "projects")),
+    ),
+    "sagemaker": Format(
+        "SageMaker Ground Truth: worker-response folder", JSON + ARCHIVE, "sagemaker",
+        (Mark(member="worker-response"), Mark("workerId", "answerContent"), Mark("answers"), Mark("source"),
+         Mark("source-ref")),
+    ),
+    "doccano": Format(
+        "doccano: zip with one file per user", JSON + ARCHIVE, "doccano",
+        tuple(Mark(key, shown) for key in ("id", "doc_id") for shown in ("text", "data", "filename")),
+    ),
     "mturk": Format(
-        "Mechanical Turk or Turkle: batch results CSV, or assignments as JSON", JSON + TABLE, mturk.recognise, mturk.read
+        "Mechanical Turk or Turkle: batch results CSV, or assignments as JSON", BOTH, "mturk",
+        (Mark(start="Answer."), Mark("HITId", "WorkerId", "Answer"), Mark("Assignments")),
     ),
-    "toloka": Format("Toloka: assignments TSV", TABLE, toloka.recognise, toloka.read),
-    "appen": Format("Appen or Figure Eight: full report as CSV or JSON", JSON + TABLE, appen.recognise, appen.read),
-    "zooniverse": Format("Zooniverse: classifications CSV", TABLE, zooniverse.recognise, zooniverse.read),
-    "kili": Format("Kili: assets with the labels of all authors, as JSON", JSON, kili.recognise, kili.read),
-    "promptfoo": Format("promptfoo: results JSON", JSON, promptfoo.recognise, promptfoo.read),
-    "inspect": Format("Inspect: logs as JSON or .eval", (*JSON, "zip"), inspect_log.recognise, inspect_log.read),
-    "lm-eval": Format("lm-evaluation-harness: samples JSONL", JSON, lm_eval.recognise, lm_eval.read),
-    "deepeval": Format("DeepEval: test run JSON", JSON, deepeval.recognise, deepeval.read),
-    "openai-evals": Format("OpenAI evals: the run's JSONL", JSON, openai_evals.recognise, openai_evals.read),
-    "mlflow": Format("MLflow: evaluation table or traces as JSON", JSON, mlflow.recognise, mlflow.read),
-    "langfuse": Format("Langfuse: scores as CSV, JSON or JSONL", JSON + TABLE, langfuse.recognise, langfuse.read),
-    "reward-bench": Format("RewardBench: verdicts on pairs as JSON", JSON, reward_bench.recognise, reward_bench.read),
-    "nested": Format("JSON with an object per item that holds its judgements", JSON, nested.recognise, nested.read),
-    "pairs": Format("a table with a row per item and a pair of columns per judgement", TABLE, pairs.recognise, pairs.read),
+    "toloka": Format(
+        "Toloka: assignments TSV", TABLE, "toloka", (Mark("ASSIGNMENT:worker_id", start="OUTPUT:"),), None,
+    ),
+    "appen": Format(
+        "Appen or Figure Eight: full report as CSV or JSON", BOTH, "appen", (Mark("_unit_id"), Mark("results")),
+    ),
+    "zooniverse": Format(
+        "Zooniverse: classifications CSV", TABLE, "zooniverse",
+        (Mark("classification_id", "annotations", "subject_ids"), Mark("classification_id", "annotations", "subject_data")),
+        None,
+    ),
+    "kili": Format(
+        "Kili: assets with the labels of all authors, as JSON", JSON, "kili", (Mark("labels"), Mark("latestLabel")),
+    ),
+    "promptfoo": Format("promptfoo: results JSON", JSON, "promptfoo", (Mark("results"),)),
+    "inspect": Format(
+        "Inspect: logs as JSON or .eval", (*JSON, "zip"), "inspect_log",
+        (Mark("eval", "samples"), Mark(member="header.json"), Mark(member="start.json")),
+    ),
+    "lm-eval": Format(
+        "lm-evaluation-harness: samples JSONL", JSON, "evaluation_logs", (Mark("doc_id", "doc", "filtered_resps"),), None,
+        "read_lm_eval",
+    ),
+    "deepeval": Format(
+        "DeepEval: test run JSON", JSON, "deepeval",
+        tuple(
+            Mark(key) for key in (
+                "testCases", "test_cases", "test_results", "testResults", "conversationalTestCases", "testRunData",
+                "test_run_data", "test_cases_lookup_map", "testCasesLookupMap", "metricsData", "metrics_data",
+                "metricsMetadata", "cached_metrics_data",
+            )
+        ),
+    ),
+    "openai-evals": Format(
+        "OpenAI evals: the run's JSONL", JSON, "evaluation_logs",
+        (Mark("spec"), Mark("run_id", "event_id", "sample_id", "type", "data")), "recognise_openai_evals", "read_openai_evals",
+    ),
+    "mlflow": Format(
+        "MLflow: evaluation table or traces as JSON", JSON, "mlflow",
+        (Mark(end="/score"), Mark(end="/value"), Mark("assessments"), Mark("info")),
+    ),
+    "langfuse": Format(
+        "Langfuse: scores as CSV, JSON or JSONL", BOTH, "langfuse", (Mark("name", "value", "source"), Mark("data")),
+    ),
+    "reward-bench": Format(
+        "RewardBench: verdicts on pairs as JSON", JSON, "evaluation_logs",
+        tuple(
+            Mark("results", "subset", key) for key in ("scores_chosen", "scores_rejected", "text_chosen", "chosen")
+        ), None, "read_reward_bench",
+    ),
+    "nested": Format(
+        "JSON with an object per item that holds its judgements", JSON, "nested", (Mark(shape="nested"),),
+    ),
+    "pairs": Format(
+        "a table with a row per item and a pair of columns per judgement", TABLE, "pairs", (Mark(shape="numbered"),),
+    ),
     "wide": Format(
-        "a table with a row per item and a column per worker, as cleanlab and MACE have it",
-        (*JSON, *TABLE, "array"),
-        matrices.recognise_wide,
-        matrices.read_matrix,
+        "a table with a row per item and a column per worker, as cleanlab and MACE have it", (*BOTH, "array"), "matrices",
+        (Mark(shape="unnamed"),), "recognise_wide", "read_matrix",
     ),
-    "forms": Format("a table with a row per person and a column per item", JSON + TABLE, forms.recognise, forms.read),
-    "snorkel": Format("Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), None, matrices.read_matrix),
-    "nltk": Format("nltk: triples of coder, item, label", JSON + TABLE, matrices.recognise_triples, matrices.read_triples),
-}
+    "forms": Format(
+        "a table with a row per person and a column per item", BOTH, "forms", (Mark(shape="unnamed"),),
+    ),
+    "snorkel": Format(
+        "Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), "matrices", reader="read_matrix",
+    ),
+    "nltk": Format(
+        "nltk: triples of coder, item, label", BOTH, "matrices", (Mark(shape="list"),), "recognise_triples", "read_triples",
+    ),
+}  # fmt: skip
 ALIASES = {"cleanlab": "wide", "mace": "wide"}
+# What tools write that is known and not read.
+FOREIGN = (
+    Mark("ResponseId", "StartDate"), Mark("Response ID", "Start Date"), Mark(start="#FORMAT=WebAnno"), Mark(shape="nested"),
+)  # fmt: skip
 
 
 def recognise(probe: Probe) -> str:
     """Return the name of the format, 'plain' if none is recognised; refuse what a known tool wrote that is not read."""
     for name, form in FORMATS.items():
-        if form.recognise is not None and probe.kind in form.kinds and form.recognise(probe):
+        if form.fits(probe):
             return name
-    refuse_foreign(probe)
+    if any(mark.fits(probe) for mark in FOREIGN):
+        from crowdassay.labels.formats.foreign import refuse_foreign  # noqa: PLC0415 - seldom needed
+
+        refuse_foreign(probe)
     return PLAIN
 
 
-def read(name: str, probe: Probe, wanted: ReadOptions) -> Rows | Import:
+def read(name: str, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
     """Read an export of the tool that is named."""
     form = FORMATS[name]
     if probe.kind not in form.kinds:
         raise DataError(f"{probe.shown} cannot come from {name}; what can be read is {form.summary}.")
     if wanted.predictions and name not in PREDICTING:
         raise ParameterError(f"What {name} exports holds no model predictions; leave out --predictions.")
-    if name in HEADED and probe.kind == "delimited" and form.recognise is not None and not form.recognise(probe):
+    if name in HEADED and probe.kind == "delimited" and not form.fits(probe):
         raise DataError(f"{probe.shown} lacks the columns of {name}; what can be read is {form.summary}.")
-    rows_read = form.read(probe, wanted)
+    rows = form.read(probe, wanted)
     if wanted.worker_from_filename:
-        _take_file_names(name, probe, rows_read)
-    if wanted.item_column is not None and wanted.item_column not in rows_read.columns["item"]:
-        raise ParameterError(f"In {probe.shown} items are told by their {rows_read.columns['item']}; leave out --item-column.")
-    return rows_read
+        _take_file_names(name, probe, rows)
+    if wanted.item_column is not None and wanted.item_column not in rows.columns["item"]:
+        raise ParameterError(f"In {probe.shown} items are told by their {rows.columns['item']}; leave out --item-column.")
+    return rows
 
 
-def _take_file_names(name: str, probe: Probe, rows: Rows | Import) -> None:
-    """Name the worker of every judgement after the file, whoever the export says it was."""
+def _take_file_names(name: str, probe: Probe, rows: Annotations | Import) -> None:
+    """Name the worker of every annotation after the file, whoever the export says it was."""
     if name in NAMED_BY_FILE:
         return
-    if not isinstance(rows, Rows) or probe.archived:
+    if not isinstance(rows, Annotations) or probe.archived:
         raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
     worker = file_stem(probe.path.name)
-    rows.judgements = [judgement._replace(worker=worker) for judgement in rows.judgements]
+    rows.annotations = [annotation._replace(worker=worker) for annotation in rows.annotations]
     rows.columns["worker"] = "file name"
 
 

@@ -8,9 +8,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.labels.formats.answers import answers_in, parsed
-from crowdassay.labels.formats.record import Rows, mapping, objects
+from crowdassay.labels.formats.parse import answers_in, objects, parsed
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 FOLDER, ALL = "worker-response", "annotationsFromAllWorkers"
@@ -25,7 +26,7 @@ def recognise(probe: Probe) -> bool:
     return _is_manifest(probe.first) or (probe.kind == "records" and bool(_responses(probe.first)))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read what every worker answered; a manifest of consolidated labels is refused."""
     archived = probe.archived
     if archived:
@@ -34,7 +35,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Rows:
     by_folder = archived and _by_folder(probe.names)
     where = "folder" if by_folder else "file name" if archived or _responses(probe.first) else "source-ref or source"
     label = "content.*" if where.startswith("source") else "answerContent.*"
-    rows = Rows({"item": where if archived else wanted.item_column or where, "worker": "workerId", "label": label})
+    rows = Annotations({"item": where if archived else wanted.item_column or where, "worker": "workerId", "label": label})
     for name, record in probe.named_records():
         place = PurePosixPath(name)
         item = (place.parent.name or probe.path.name) if by_folder else place.stem

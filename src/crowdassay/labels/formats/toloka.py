@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, as_list, choose_question
-from crowdassay.labels.formats.table import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.formats.parse import as_list, each_row, is_filled, item_column, parsed, read_columns
+from crowdassay.labels.formats.record import Annotations, choose_question
 from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 
@@ -16,18 +15,13 @@ LEFT_OUT = ("rejected", "skipped", "expired")
 BETWEEN = " | "  # inputs that tell an item together
 
 
-def recognise(probe: Probe) -> bool:
-    """Tell whether the header has workers and outputs."""
-    return probe.has(WORKER) and any(name.startswith(OUTPUT) for name in probe.header)
-
-
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the outputs; rejected, skipped and expired assignments and training tasks are left out."""
     outputs = [name.removeprefix(OUTPUT) for name in probe.header if name.startswith(OUTPUT)]
     if wanted.question is not None:
         outputs = [choose_question(outputs, wanted.question.removeprefix(OUTPUT), probe.path.name)]
     items = _item_columns(probe, wanted.item_column)
-    rows = Rows({"item": ", ".join(items), "worker": WORKER, "label": f"{OUTPUT}*"})
+    rows = Annotations({"item": ", ".join(items), "worker": WORKER, "label": f"{OUTPUT}*"})
     golden = [GOLDEN + name for name in outputs if GOLDEN + name in probe.header]
     optional = [name for name in (STATUS, HINT, SUBMITTED, *golden) if name in probe.header]
     names = [*items, WORKER, *(OUTPUT + name for name in outputs), *optional]

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowdassay.labels.formats.answers import parsed
-from crowdassay.labels.formats.record import Rows, as_list, mapping, objects
-from crowdassay.labels.formats.table import each_row, item_column, read_columns
+from crowdassay.labels.formats.parse import as_list, each_row, item_column, objects, parsed, read_columns
+from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 NAMES = ("user_name", "user_id")
 
 
-def recognise(probe: Probe) -> bool:
-    """Tell whether the header has classifications with annotations of subjects."""
-    return probe.has("classification_id", "annotations") and bool({"subject_ids", "subject_data"} & probe.keys)
-
-
-def read(probe: Probe, wanted: ReadOptions) -> Rows:
+def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all question tasks; drawings and texts are left out."""
     item = item_column(probe, wanted.item_column, "", "subject_ids" if "subject_ids" in probe.header else "subject_data")
     worker = next((name for name in NAMES if name in probe.header), "user_name")
-    rows = Rows({"item": item, "worker": worker, "label": "annotations.*"})
+    rows = Annotations({"item": item, "worker": worker, "label": "annotations.*"})
     more = [name for name in ("created_at", "workflow_id") if name in probe.header]
     rows_read = list(each_row(read_columns(probe, [item, worker, "annotations", *more], [item, worker, "annotations"], rows)))
     several = len({row.get("workflow_id") for row in rows_read}) > 1  # tasks are numbered in each workflow anew

@@ -1,0 +1,156 @@
+"""What the records and rows of exports hold: names, choices, nested answers, and the columns of tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from crowdassay.errors import DataError
+from crowdassay.labels.columns import check_given
+from crowdassay.labels.jsontext import EXACT_DECODER
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.source import open_columns
+from crowdassay.labels.values import text_of
+
+if TYPE_CHECKING:
+    from crowdassay.labels.formats.record import Annotations
+
+CHOICE_KEYS = ("label", "labels")  # what Amazon's form elements call the choice
+TRUE_CELLS = frozenset({"true", "1", "yes", "x"})
+
+
+def as_name(value: Any) -> str | None:
+    """Write an id or label as text; None for what is missing.
+
+    >>> as_name(7), as_name(True), as_name(["a"]), as_name(None)
+    ('7', 'true', '["a"]', None)
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, list | dict) else text_of(value)
+
+
+def file_stem(name: str) -> str:
+    """Return a file's name without folder and extension, as files are named after workers.
+
+    >>> file_stem("export/ann.b.json.gz")
+    'ann.b'
+    """
+    return PurePosixPath(name).name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return what was chosen as a list: a list as it is, nothing as an empty one."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None or value == "" else [value]
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list; none if it is no list."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def first_of(record: Mapping[str, Any], names: Sequence[str], *, blank: bool = True) -> Any:
+    """Return the first of some fields that is there, as tools spell names differently from version to version.
+
+    An empty text counts only if ``blank``.
+
+    >>> first_of({"traceId": "", "trace_id": 7}, ("traceId", "trace_id"), blank=False), first_of({}, ("id",))
+    (7, None)
+    """
+    given = (record[name] for name in names if record.get(name) is not None)
+    return next((value for value in given if blank or value != ""), None)
+
+
+def verdict(passed: Any) -> list[str]:
+    """Return what a check says as a choice: pass, fail, or none where it did not run."""
+    return [] if passed is None else ["pass" if passed else "fail"]
+
+
+def answers_in(content: Any, name: str = "") -> dict[str, list[Any]]:
+    """Flatten what a form submitted.
+
+    A choice is a value, ``{"label": value}``, ``{"labels": [values]}`` or ``{"value": true, "other": false}``.
+
+    >>> answers_in({"tone": {"label": "warm"}, "topic": {"cats": True, "dogs": False}, "sure": "yes"})
+    {'tone': ['warm'], 'topic': ['cats'], 'sure': ['yes']}
+
+    A check box by itself is a question that was answered either way.
+
+    >>> answers_in({"rude": True, "spam": False, "adult": {"on": False}})
+    {'rude': [True], 'spam': [False], 'adult': [False]}
+    """
+    if isinstance(content, Mapping):
+        if name and set(content) == {"on"}:
+            return answers_in(content["on"], name)
+        if name and content and all(isinstance(value, bool) for value in content.values()):
+            return {name: [key for key, chosen in content.items() if chosen]}
+        answers: dict[str, list[Any]] = {}
+        for key, value in content.items():
+            inner = name if name and key in CHOICE_KEYS else f"{name}.{key}" if name else str(key)
+            answers.update(answers_in(value, inner))
+        return answers
+    if isinstance(content, list):
+        if any(isinstance(value, Mapping) for value in content):
+            return {key: value for part in content for key, value in answers_in(part, name).items()}
+        return {name: content}
+    return {name: [] if content is None or content == "" else [content]}
+
+
+def parsed(text: Any) -> Any:
+    """Return the JSON value a text holds, or the text itself."""
+    if not isinstance(text, str) or text.lstrip()[:1] not in {"{", "["}:
+        return text
+    try:
+        return EXACT_DECODER.decode(text.strip())
+    except (json.JSONDecodeError, RecursionError):
+        return text
+
+
+def read_columns(probe: Probe, names: Sequence[str], required: Sequence[str], rows: Annotations) -> dict[str, list[str | None]]:
+    """Read columns by name, as text, in file order; no other column is read.
+
+    Rows may end early, once they have reached the columns that are ``required``; blank lines are no rows.
+    """
+    source = open_columns(probe, names, required)
+    table = source.read()
+    if not table.num_rows:
+        raise DataError(f"No labels found: {probe.shown} holds a header only.")
+    if source.lenient is not None and source.lenient.short:
+        rows.tally("Some rows end before the last column ({}); what they lack is empty.", source.lenient.short, "row")
+    if source.lenient is not None and source.lenient.windows:
+        rows.tally("Some cells are not UTF-8 and were read as Windows-1252: {}.", source.lenient.windows, "cell")
+    columns: dict[str, list[str | None]] = table.to_pydict()
+    return columns
+
+
+def item_column(probe: Probe, wanted: str | None, prefix: str, otherwise: str) -> str:
+    """Return the column that names the item: the one asked for, the only one with the prefix, or the tool's id."""
+    if wanted is not None:
+        for name in (wanted, prefix + wanted):
+            if name in probe.header:
+                return name
+        check_given("item", wanted, probe.header)
+    inputs = [name for name in probe.header if prefix and name.startswith(prefix)]
+    return inputs[0] if len(inputs) == 1 else otherwise
+
+
+def each_row(columns: dict[str, list[str | None]]) -> Iterator[dict[str, str | None]]:
+    """Yield the rows of columns, blank ones left out."""
+    names = list(columns)
+    for cells in zip(*columns.values(), strict=True):
+        if any(cell and cell.strip() for cell in cells):
+            yield dict(zip(names, cells, strict=True))
+
+
+def is_true(cell: str | None) -> bool:
+    """Tell whether a cell says yes."""
+    return (cell or "").strip().lower() in TRUE_CELLS
+
+
+def is_filled(cell: str | None) -> bool:
+    """Tell whether a cell holds more than blanks."""
+    return bool(cell and cell.strip())
