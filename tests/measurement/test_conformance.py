@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import ManyFacet
-from crowdassay.checks.facets import CHECKS
+from crowdassay.checks.facets import FACET_CHECKS
 
 SETTINGS = {
     "marginal": {},
@@ -27,7 +27,7 @@ def ratings():
     return pa.table({"essay": [f"e{n}" for n in essay], "rater": [f"r{n}" for n in rater], "score": score})
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", FACET_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_measurement_conforms(name, check, ratings):
     check(partial(ManyFacet, facets=["essay", "rater"], **SETTINGS[name]), ratings)
@@ -41,7 +41,7 @@ def test_a_model_that_depends_on_the_scale_is_caught(ratings):
             return table.set_column(table.column_names.index("measure"), "measure", table["mean_rating"])
 
     caught = []
-    for check in CHECKS:
+    for check in FACET_CHECKS:
         try:
             check(partial(Raw, facets=["essay", "rater"]), ratings)
         except AssertionError:

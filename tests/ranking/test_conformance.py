@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import BradleyTerry
-from crowdassay.checks.rankings import CHECKS
+from crowdassay.checks.rankings import RANKING_CHECKS
 
 SETTINGS = {
     "default": {},
@@ -31,7 +31,7 @@ def comparisons():
     return pa.table({"left": names[left], "right": names[right], "winner": winner, "worker": worker})
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", RANKING_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_rankings_conform(name, check, comparisons):
     check(partial(BradleyTerry, **SETTINGS[name]), comparisons)
@@ -49,7 +49,7 @@ def test_a_model_that_looks_at_names_is_caught(comparisons):
             )
 
     caught = []
-    for check in CHECKS:
+    for check in RANKING_CHECKS:
         try:
             check(ByName, comparisons)
         except AssertionError:

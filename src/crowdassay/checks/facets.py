@@ -1,7 +1,7 @@
 """Conformance suite for many-facet measurement: what every model of ratings must do.
 
 Each check takes a function that makes a fresh model of the facets essay and rater, and a frame with the columns essay, rater
-and score, and fails with an `AssertionError` in words: ``for check in CHECKS: check(make, table)``.
+and score, and fails with an `AssertionError` in words: ``for check in FACET_CHECKS: check(make, table)``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from crowdassay.errors import NotFittedError
 Make = Callable[[], Any]
 Measures = dict[tuple[str, str], tuple[float, float]]
 CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
-COLUMNS = ("essay", "rater", "score")
+RATING_COLUMNS = ("essay", "rater", "score")
 
 
 def check_measures(make: Make, table: pa.Table) -> None:
     """Every element has one row, with a measure and a standard error above zero; severities sum to zero."""
     measures = _measures(make().fit(table))
-    named = {(facet, str(name)) for facet in COLUMNS[:2] for name in table[facet].to_pylist()}
+    named = {(facet, str(name)) for facet in RATING_COLUMNS[:2] for name in table[facet].to_pylist()}
     assert set(measures) == named, "not one row for each element"
     for (facet, name), (measure, error) in measures.items():
         assert np.isfinite(measure), f"the measure of {facet} {name} is not a number"
@@ -60,7 +60,7 @@ def check_row_order(make: Make, table: pa.Table) -> None:
 
 def check_names(make: Make, table: pa.Table) -> None:
     """Renaming essays and raters changes nothing but the names."""
-    new = {facet: [f"x{str(name)[::-1]}" for name in table[facet].to_pylist()] for facet in COLUMNS[:2]}
+    new = {facet: [f"x{str(name)[::-1]}" for name in table[facet].to_pylist()] for facet in RATING_COLUMNS[:2]}
     _same(make, table, _with(table, **new), lambda facet, name: f"x{name[::-1]}", "names")
 
 
@@ -104,7 +104,7 @@ def check_refusals(make: Make, table: pa.Table) -> None:
 
 
 def _with(table: pa.Table, **columns: list[Any]) -> pa.Table:
-    plain = {name: columns.get(name, table[name].to_pylist()) for name in COLUMNS}
+    plain = {name: columns.get(name, table[name].to_pylist()) for name in RATING_COLUMNS}
     return pa.table({name: [str(v) for v in values] if name != "score" else values for name, values in plain.items()})
 
 
@@ -120,7 +120,7 @@ def _same(make: Make, one: pa.Table, two: pa.Table, renamed: Callable[[str, str]
         assert moved < CLOSE, f"{what} moved a measure by {moved:.1e}"
 
 
-CHECKS = (
+FACET_CHECKS = (
     check_measures, check_severity, check_repeatable, check_row_order, check_names, check_scale, check_mirror,
     check_more_of_the_same, check_refusals,
 )  # fmt: skip

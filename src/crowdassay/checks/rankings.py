@@ -1,7 +1,7 @@
 """Conformance suite for rankings: what every model of comparisons must do.
 
 Each check takes a function that makes a fresh model and a frame with the columns left, right, winner and worker, and fails with
-an `AssertionError` in words: ``for check in CHECKS: check(make, table)``.
+an `AssertionError` in words: ``for check in RANKING_CHECKS: check(make, table)``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crowdassay.errors import NotFittedError
 
 Make = Callable[[], Any]
 CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
-COLUMNS = ("left", "right", "winner", "worker")
+PAIR_COLUMNS = ("left", "right", "winner", "worker")
 
 
 def check_ranking(make: Make, table: pa.Table) -> None:
@@ -100,7 +100,7 @@ def check_refusals(make: Make, table: pa.Table) -> None:
 
 
 def _with(table: pa.Table, **columns: list[Any]) -> pa.Table:
-    return pa.table({name: columns.get(name, table[name].to_pylist()) for name in COLUMNS})
+    return pa.table({name: columns.get(name, table[name].to_pylist()) for name in PAIR_COLUMNS})
 
 
 def _same(make: Make, one: pa.Table, two: pa.Table, renamed: Callable[[str], str], what: str) -> None:
@@ -111,7 +111,7 @@ def _same(make: Make, one: pa.Table, two: pa.Table, renamed: Callable[[str], str
         assert moved < CLOSE, f"{what} moved a score by {moved:.1e}"
 
 
-CHECKS = (
+RANKING_CHECKS = (
     check_ranking, check_probabilities, check_repeatable, check_row_order, check_item_names, check_worker_names, check_sides,
     check_more_of_the_same, check_refusals,
 )  # fmt: skip

@@ -21,7 +21,7 @@ KNOWN_TO_MODELS = ("gold", "method", "classes")  # options that say what models 
 def find_fitted(source: tuple[str, ...], options: dict[str, Any]) -> Estimator:
     """Return a saved model, or a method fitted to the labels of files or of a store."""
     from crowdassay.cli.running import working
-    from crowdassay.estimators.load import load_model
+    from crowdassay.estimators.load import load_estimator
     from crowdassay.estimators.methods import find_method
     from crowdassay.labels.truth import take_gold
     from crowdassay.results.saved.folder import HEAD
@@ -29,7 +29,7 @@ def find_fitted(source: tuple[str, ...], options: dict[str, Any]) -> Estimator:
     only = source[0] if len(source) == 1 else ""
     if only and (Path(only) / HEAD).is_file():
         refuse(KNOWN_TO_MODELS, options, f"the model in '{only}'")
-        return load_model(only)
+        return load_estimator(only)
     method = find_method(options["method"] or "assay")
     stored = bool(only) and is_store(only)
     if stored:

@@ -47,7 +47,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     from functools import partial
 
     from crowdassay.errors import FileError, ParameterError
-    from crowdassay.estimators.load import load_model
+    from crowdassay.estimators.load import load_estimator
     from crowdassay.labels.folder import RESULT_FILES
     from crowdassay.labels.lock import folder_locked
     from crowdassay.results.saved.folder import save_model
@@ -62,7 +62,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
         check_out(options["out"])
     refuse_inputs([*labels, model], [], [(options["out"], RESULT_FILES)])
     with folder_locked(model, partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)):
-        estimator = load_model(model)
+        estimator = load_estimator(model)
         facts = add(estimator, labels, options) if labels else {}
         n_iter = estimator.refresh().result_.n_iter if options["refit"] else None
         if facts.get("n_new_labels") or facts.get("n_replaced_labels") or options["refit"]:

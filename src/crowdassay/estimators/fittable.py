@@ -74,3 +74,25 @@ class Fittable:
             if getattr(self, field.name) is not field.default
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class FittableStudy(Fittable):
+    """A study: fitted to other things than labels, saved as what it was fitted to and what the fit found."""
+
+    saved_as: ClassVar[tuple[type, type]]
+    """The dataclasses of the data and of the fit."""
+
+    def save(self, folder: Any) -> None:
+        """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""
+        from crowdassay.results.saved.study import save_study  # noqa: PLC0415  seldom needed
+
+        save_study(self, folder)
+
+    def _saved(self) -> tuple[Any, Any]:
+        """Return the data and the fit."""
+        return self._fitted(), self.__dict__["_fit"]
+
+    def _restore(self, data: Any, fit: Any) -> Self:
+        """Take over the data and the fit; ValueError where they do not belong together."""
+        raise NotImplementedError

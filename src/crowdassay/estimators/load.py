@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from crowdassay.errors import DataError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.methods import METHODS
-from crowdassay.results.saved.folder import read_model
+from crowdassay.labels.raw import refuse_odd_path
+from crowdassay.labels.values import shown_file
+from crowdassay.results.saved.folder import read_head, read_model
+from crowdassay.results.saved.study import read_study
+
+# Studies stand above the estimators, so that their modules are named here and loaded when a folder holds one.
+STUDY_HOMES = {
+    "BradleyTerry": "crowdassay.ranking.bradley_terry",
+    "ManyFacet": "crowdassay.measurement.facets",
+    "PartialCredit": "crowdassay.measurement.rasch",
+    "Rasch": "crowdassay.measurement.rasch",
+    "RatingScale": "crowdassay.measurement.rasch",
+}
 
 
-def load_model(folder: str | Path) -> Estimator:
-    """Read a fitted estimator from a folder that `Estimator.save` wrote; anything else is refused.
+def load_model(folder: str | Path) -> Any:
+    """Read a fitted model from a folder that its `save` wrote; anything else is refused.
 
-    It predicts, takes new labels by `partial_fit` and goes on by `refresh`.
+    An `Estimator` predicts, takes new labels by `partial_fit` and goes on by `refresh`. A study (`ManyFacet`, `Rasch`,
+    `RatingScale`, `PartialCredit`, `BradleyTerry`) has its tables.
 
     Parameters
     ----------
@@ -25,5 +41,18 @@ def load_model(folder: str | Path) -> Estimator:
     DataError
         If it is damaged, was changed, or comes from a newer version.
     """
+    refuse_odd_path(folder)
+    head = read_head(Path(folder))
+    if home := STUDY_HOMES.get(head["estimator"]):
+        return read_study(Path(folder), head, getattr(import_module(home), head["estimator"]))
+    return load_estimator(folder)
+
+
+def load_estimator(folder: str | Path) -> Estimator:
+    """Read a fitted model of labels, likewise; a study is refused."""
+    refuse_odd_path(folder)
+    name = read_head(Path(folder))["estimator"]
+    if name in STUDY_HOMES:
+        raise DataError(f"The model in {shown_file(Path(folder))} is a {name}, which is not fitted to labels.")
     estimator: Estimator = read_model(folder, {method.estimator.__name__: method.estimator for method in METHODS.values()})
     return estimator

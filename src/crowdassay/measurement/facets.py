@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.fittable import Fittable
+from crowdassay.estimators.fittable import FittableStudy
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown
 from crowdassay.measurement.design import Design, find_subsets, graph_subsets, make_design, null_space
 from crowdassay.measurement.extremes import estimate_extremes, set_aside
-from crowdassay.measurement.fit import MOST_DENSE, fit_facets
+from crowdassay.measurement.fit import MOST_DENSE, FacetsFit, fit_facets
 from crowdassay.measurement.interactions import drift, group_differences, interactions
 from crowdassay.measurement.ratings import Ratings, check_facets, object_facet, read_ratings
 from crowdassay.measurement.residuals import Residuals, find_residuals, object_errors
@@ -36,7 +36,7 @@ ESTIMATIONS = ("marginal", "joint")
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class ManyFacet(Fittable):
+class ManyFacet(FittableStudy):
     r"""Place raters, tasks and any other facets of ratings on one scale, in logits (Linacre 1989).
 
     .. math::  \log \frac{P(x_n = k)}{P(x_n = k - 1)} = \theta_{i(n)} - \sum_f \beta_{f, e_f(n)} - \tau_k
@@ -94,6 +94,7 @@ class ManyFacet(Fittable):
 
     fit_leaves: ClassVar[str] = "_ratings"
     fitted_to: ClassVar[str] = "ratings"
+    saved_as: ClassVar[tuple[type, type]] = (Ratings, FacetsFit)
 
     def fit(
         self,
@@ -124,35 +125,43 @@ class ManyFacet(Fittable):
                 data, self.facets, score_column=score_column, group_column=group_column, time_column=time_column,
                 allow_drops=allow_drops,
             )  # fmt: skip
+        design = self._lay_out(ratings)
+        fit = fit_facets(design, joint=self.estimation == "joint", max_iter=self.max_iter, tol=self.tol)
+        if (factor := self._shrinkage(design)) < 1.0:
+            fit = dataclasses.replace(fit, parameters=factor * fit.parameters, covariance=factor**2 * fit.covariance)
+        return self._restore(ratings, fit)
+
+    def _lay_out(self, ratings: Ratings) -> Design:
+        """Find out what is measured, set extreme elements aside, and number the parameters."""
         places = [ratings.facet(name) for name in self.positive]
         item = object_facet(ratings.facets, self.positive)
         steps = None if self.steps is None else ratings.facet(self.steps)
         if steps == item:
             raise ParameterError(f"The facet {shown(self.steps)} is what is measured; thresholds belong to another facet.")
-        for name in ("_joint_design", "_residuals"):
-            self.__dict__.pop(name, None)
-        joint = self.estimation == "joint"
-        everything = tuple(range(len(ratings.facets)))
-        kept, rounds = set_aside(ratings, steps, everything if joint else tuple(f for f in everything if f != item))
+        every = tuple(range(len(ratings.facets)))
+        kept, self._extremes = set_aside(
+            ratings, steps, every if self.estimation == "joint" else tuple(f for f in every if f != item)
+        )
         if not kept.any():
             raise DataError(
                 "No element has both higher and lower ratings than the ends of the scale, so that nothing can be measured; "
                 "more ratings, or fewer facets, are needed."
             )
-        self._ratings, self._item, self._steps = ratings, item, steps
-        self._positive = frozenset([item, *places])
-        design = make_design(ratings, kept, item, self._positive, steps)
-        fit = fit_facets(design, joint=joint, max_iter=self.max_iter, tol=self.tol)
-        factor = self._shrinkage(design) if joint and self.correct else 1.0
-        if factor < 1.0:
-            fit = dataclasses.replace(fit, parameters=factor * fit.parameters, covariance=factor**2 * fit.covariance)
-        self._design, self._fit, self._kept = design, fit, kept
-        self._extremes = rounds
+        self._item, self._steps, self._positive = item, steps, frozenset([item, *places])
+        return make_design(ratings, kept, item, self._positive, steps)
+
+    def _restore(self, data: Ratings, fit: FacetsFit) -> Self:
+        design = self._lay_out(data)
+        if (len(fit.parameters), len(fit.theta)) != (design.n_parameters, design.n_objects):
+            raise ValueError("estimates of other ratings")
+        for name in ("_joint_design", "_residuals"):
+            self.__dict__.pop(name, None)
+        self._ratings, self._design, self._fit = data, design, fit
         self.centre_, self.spread_ = fit.centre, fit.spread
         self.log_likelihood_, self.converged_, self.n_iter_ = fit.log_likelihood, fit.converged, fit.n_iter
-        self._measures, self._errors = self._measure(factor)
-        if joint:
-            known = self._measures[item][np.isfinite(self._measures[item])]
+        self._measures, self._errors = self._measure()
+        if self.estimation == "joint":
+            known = self._measures[self._item][np.isfinite(self._measures[self._item])]
             self.centre_, self.spread_ = float(known.mean()), float(known.std(ddof=1)) if len(known) > 1 else 0.0
         self.notes_ = notes(self)
         return self
@@ -170,12 +179,14 @@ class ManyFacet(Fittable):
                 raise ParameterError(f"{shown(name)} is not among the facets {', '.join(self.facets)}.")
 
     def _shrinkage(self, design: Design) -> float:
-        """Return (L - 1) / L, L being the harmonic mean of the objects' numbers of ratings."""
+        """Return (L - 1) / L, L being the harmonic mean of the objects' numbers of ratings; 1 without the correction."""
+        if not self.correct:
+            return 1.0
         counts = np.diff(design.starts)
         mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
         return max(mean - 1.0, 0.0) / mean
 
-    def _measure(self, factor: float) -> tuple[list[FloatArray], list[FloatArray]]:
+    def _measure(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return measures and standard errors of every facet's elements; those set aside are estimated last."""
         ratings, design, fit = self._ratings, self._design, self._fit
         measures = [np.full(len(names), np.nan) for names in ratings.names]
@@ -188,7 +199,7 @@ class ManyFacet(Fittable):
             errors[other] = np.where(used[span], np.sqrt(np.maximum(variance[span], 0.0)), np.nan)
         filled = np.diff(design.starts) > 0
         if self.estimation == "joint":
-            theta, error = object_errors(design, fit, refit=factor < 1.0)
+            theta, error = object_errors(design, fit, refit=self._shrinkage(design) < 1.0)
         else:
             theta, error = fit.moments[:, 0], np.sqrt(np.maximum(fit.moments[:, 1], 0.0))
         measures[self._item] = np.where(filled, theta, np.nan)

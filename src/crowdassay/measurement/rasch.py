@@ -10,25 +10,27 @@ import pyarrow as pa
 from scipy import sparse
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.fittable import FittableStudy
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.truth import match_truth
 from crowdassay.labels.values import listed
 from crowdassay.measurement.design import Design
-from crowdassay.measurement.fit import NARROWEST, NormalPrior, fit_facets
+from crowdassay.measurement.fit import NARROWEST, FacetsFit, NormalPrior, fit_facets
 from crowdassay.measurement.responses import Responses, grade_responses, mark_responses, read_responses
 from crowdassay.results.parameters import check_types
 from crowdassay.results.result import Result
 from crowdassay.tables import Column, TableOf
 
 MAX_STEPS, SMALL_STEP = 200, 1e-7  # of Newton's method; logits at which it stops
+ABILITIES_IN_CARD = 10
 ERROR = Column("standard_error", "error", "number", "of the figure before it, in logits")
 ABILITIES = TableOf(
     "abilities",
     (
-        Column("worker"),
+        Column("worker", format="name"),
         Column("n_responses", "responses", "count"),
         Column("ability", format="number", about="logits; 0 is the average worker"),
         ERROR,
@@ -37,7 +39,7 @@ ABILITIES = TableOf(
 DIFFICULTIES = TableOf(
     "difficulties",
     (
-        Column("item"),
+        Column("item", format="name"),
         Column("n_responses", "responses", "count"),
         Column("difficulty", format="number", about="the ability at which the item is answered half right"),
         ERROR,
@@ -54,8 +56,8 @@ STEPS = TableOf(
 )
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
-class PartialCredit:
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class PartialCredit(FittableStudy):
     r"""Measure ability and difficulty from graded scores, every item with steps of its own.
 
     .. math::  \log \frac{P(x_{ij} = l)}{P(x_{ij} = l - 1)} = \theta_i - \delta_{jl}, \qquad \theta_i \sim N(0, s^2)
@@ -94,6 +96,9 @@ class PartialCredit:
 
     own_steps: ClassVar[bool] = True
     """Whether every item has steps of its own."""
+    fit_leaves: ClassVar[str] = "_responses"
+    fitted_to: ClassVar[str] = "responses"
+    saved_as: ClassVar[tuple[type, type]] = (Responses, FacetsFit)
 
     def fit(
         self, data: Any, *, item_column: str | None = None, worker_column: str | None = None, score_column: str | None = None
@@ -151,23 +156,32 @@ class PartialCredit:
             raise DataError(f"The items {names} lack a score they can give, so their estimates are infinite; set prior=3.0.")
         design = make_design(responses, own_steps=self.own_steps)
         steps = step_rows(responses, design, own_steps=self.own_steps)
-        self._fit = fit_facets(
-            design, joint=False, max_iter=MAX_STEPS, tol=SMALL_STEP, standard=True, spread=self.spread,
-            prior=None if self.prior is None else make_prior(steps, design.n_beta, self.prior, own_steps=self.own_steps),
+        prior = None if self.prior is None else make_prior(steps, design.n_beta, self.prior, own_steps=self.own_steps)
+        fit = fit_facets(
+            design, joint=False, max_iter=MAX_STEPS, tol=SMALL_STEP, standard=True, spread=self.spread, prior=prior
         )  # fmt: skip
-        self._responses, self._steps = responses, steps
-        self.spread_, self.log_likelihood_ = self._fit.spread, self._fit.log_likelihood
-        self.converged_, self.n_iter_ = self._fit.converged, self._fit.n_iter
+        return self._restore(responses, fit)
+
+    def _restore(self, data: Responses, fit: FacetsFit) -> Self:
+        design = make_design(data, own_steps=self.own_steps)
+        if (len(fit.parameters), len(fit.moments)) != (design.n_parameters, len(data.workers)):
+            raise ValueError("estimates of other responses")
+        self._responses, self._fit, self._steps = data, fit, step_rows(data, design, own_steps=self.own_steps)
+        self.spread_, self.log_likelihood_ = fit.spread, fit.log_likelihood
+        self.converged_, self.n_iter_ = fit.converged, fit.n_iter
         return self
 
     @property
     def abilities_(self) -> Any:
         """Frame of worker, n_responses, ability and standard_error."""
+        return to_frame(self._abilities(), self._fitted().frame)
+
+    def _abilities(self) -> pa.Table:
         data = self._fitted()
         mean, variance = self._fit.moments.T
         count = np.bincount(data.worker, minlength=len(data.workers))
         error = np.sqrt(np.maximum(variance, 0.0))
-        return to_frame(ABILITIES.fill(worker=data.workers, n_responses=count, ability=mean, standard_error=error), data.frame)
+        return ABILITIES.fill(worker=data.workers, n_responses=count, ability=mean, standard_error=error)
 
     @property
     def difficulties_(self) -> Any:
@@ -201,12 +215,14 @@ class PartialCredit:
         return rows @ self._fit.parameters, np.sqrt(np.maximum(variance, 0.0))
 
     def _fitted(self) -> Responses:
-        if "_responses" not in self.__dict__:
-            raise NotFittedError(f"This {type(self).__name__} has not been fitted; call fit(responses) first.")
-        return self._responses
+        responses: Responses = super()._fitted()
+        return responses
+
+    def _card(self) -> str:
+        return ABILITIES.html(self._abilities().slice(0, ABILITIES_IN_CARD), title="Abilities")
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class Rasch(PartialCredit):
     r"""Measure ability and difficulty from right and wrong answers.
 
@@ -238,7 +254,7 @@ class Rasch(PartialCredit):
         return responses.on_one_scale()
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class RatingScale(PartialCredit):
     r"""Measure ability and difficulty from graded scores with one set of steps for all items.
 

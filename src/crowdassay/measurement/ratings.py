@@ -15,6 +15,7 @@ from crowdassay.labels.extras import read_times
 from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns, take
 from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.values import listed, shown
+from crowdassay.results.saved.study import check_codes
 
 MOST_SCORES = 100  # different scores
 
@@ -59,6 +60,17 @@ class Ratings:
     @property
     def n_ratings(self) -> int:
         return len(self.score)
+
+    def check(self) -> None:
+        """Raise ValueError where codes name nothing, as in a file that another hand has made."""
+        sizes, length = [len(names) for names in self.names], self.n_ratings
+        if self.code.shape != (length, len(self.facets)) or len(sizes) != len(self.facets):
+            raise ValueError("facets without codes")
+        for f, size in enumerate(sizes):
+            check_codes(self.code[:, f], size, length)
+        check_codes(self.score, len(self.values), length)
+        if self.group is not None and self.groups is not None:
+            check_codes(self.group, len(self.groups), length)
 
     def facet(self, name: str) -> int:
         """Return the place of a facet."""

@@ -14,6 +14,7 @@ from crowdassay.labels.frames import take_labels
 from crowdassay.labels.labels import MAX_CLASSES, Labels
 from crowdassay.labels.values import shown
 from crowdassay.read_options import ReadOptions
+from crowdassay.results.saved.study import check_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,17 @@ class Responses:
         """Count responses by item and score, shape (n_items, n_steps + 1)."""
         width = self.n_steps + 1
         return np.bincount(self.item * width + self.score, minlength=len(self.items) * width).reshape(-1, width)
+
+    def check(self) -> None:
+        """Raise ValueError where codes name nothing, as in a file that another hand has made."""
+        length, n_items = len(self.score), len(self.items)
+        check_codes(self.item, n_items, length)
+        check_codes(self.worker, len(self.workers), length)
+        check_codes(self.high, MAX_CLASSES + 1, n_items)
+        check_codes(self.low, MAX_CLASSES + 1, n_items)
+        check_codes(self.score, self.n_steps + 1, length)
+        if ((self.score < self.low[self.item]) | (self.score > self.high[self.item])).any():
+            raise ValueError("scores that their items cannot give")
 
     def possible_scores(self) -> BoolArray:
         """Mark the scores that an item can give, shape (n_items, n_steps + 1)."""

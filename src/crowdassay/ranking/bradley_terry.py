@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.fittable import Fittable
+from crowdassay.estimators.fittable import FittableStudy
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.values import listed
 from crowdassay.ranking.design import MOST_ITEMS_PAIRED, choose_pairs, refuse_infinite
-from crowdassay.ranking.fit import TIE_MODELS, Settings, fit_pairs
+from crowdassay.ranking.fit import TIE_MODELS, PairsFit, Settings, fit_pairs
 from crowdassay.ranking.intervals import ENOUGH_WORKERS, bootstrap, model_covariance, sandwich
 from crowdassay.ranking.likelihood import make_rows
 from crowdassay.ranking.pairs import Pairs, read_pairs
@@ -26,7 +26,7 @@ CARD_ROWS = 10  # of the ranking that a notebook shows
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class BradleyTerry(Fittable):
+class BradleyTerry(FittableStudy):
     r"""Rank things from comparisons of two (Bradley and Terry 1952).
 
     .. math::  \eta = e^{\rho_w} (s_l - s_r + x \cdot b) + g + g_w, \qquad
@@ -90,6 +90,7 @@ class BradleyTerry(Fittable):
 
     fit_leaves: ClassVar[str] = "_pairs"
     fitted_to: ClassVar[str] = "pairs"
+    saved_as: ClassVar[tuple[type, type]] = (Pairs, PairsFit)
 
     def fit(self, data: Any, **reading: Any) -> Self:
         """Fit comparisons.
@@ -103,23 +104,33 @@ class BradleyTerry(Fittable):
         """
         self._check()
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
-        self.__dict__.pop("_covariance", None)
         if self.prior is None:
             refuse_infinite(pairs)
+        self._count_workers(pairs)
+        rows = make_rows(pairs, ties=self.ties, by_worker=self._effects)
+        settings = Settings(self.ties, self.position, self.prior, self.max_iter, self.tol)
+        return self._restore(pairs, fit_pairs(rows, settings))
+
+    def _count_workers(self, pairs: Pairs) -> None:
+        """Find out whether workers have effects of their own, and whether they are enough to sum by worker."""
         used = len(np.unique(pairs.worker[pairs.worker >= 0]))
         self._effects = self.reliability and used >= 2
         self._by_worker = used >= ENOUGH_WORKERS
-        self._rows = make_rows(pairs, ties=self.ties, by_worker=self._effects)
-        settings = Settings(self.ties, self.position, self.prior, self.max_iter, self.tol)
-        self._fit = fit_pairs(self._rows, settings)
-        self._pairs, fit = pairs, self._fit
-        self.position_bias_ = float(fit.point[pairs.n_items])
-        self.tie_ = float(np.exp(fit.point[pairs.n_items + 1])) if not fit.locked[pairs.n_items + 1] else 0.0
+
+    def _restore(self, data: Pairs, fit: PairsFit) -> Self:
+        self._count_workers(data)
+        n_parameters, n_workers = data.n_items + 2 + len(data.styles), len(data.workers) if self._effects else 0
+        if fit.point.shape != (n_parameters,) or fit.effects.shape != (n_workers, 2) or fit.n_items != data.n_items:
+            raise ValueError("estimates of other comparisons")
+        self.__dict__.pop("_covariance", None)
+        self._pairs, self._fit = data, fit
+        self.position_bias_ = float(fit.point[data.n_items])
+        self.tie_ = float(np.exp(fit.point[data.n_items + 1])) if not fit.locked[data.n_items + 1] else 0.0
         self.spread_ = {name: float(np.sqrt(value)) for name, value in fit.variances.items()}
         if not self._effects:
             self.spread_ |= {"reliability": 0.0, "bias": 0.0}
         self.log_likelihood_, self.converged_, self.n_iter_ = fit.log_likelihood, fit.converged, fit.n_iter
-        self.notes_ = list(notes(self))
+        self.notes_ = notes(self)
         return self
 
     def _check(self) -> None:
@@ -160,11 +171,9 @@ class BradleyTerry(Fittable):
         return self.intervals == "sandwich" and self._effects and not self._by_worker
 
     def _sandwich(self) -> FloatArray:
-        rows = self._rows
-        if self._by_worker and not self._effects:
-            rows = dataclasses.replace(
-                made := make_rows(self._pairs, ties=self.ties, by_worker=True), free=np.zeros(len(made.free), bool)
-            )
+        rows = make_rows(self._pairs, ties=self.ties, by_worker=self._effects or self._by_worker)
+        if not self._effects:
+            rows = dataclasses.replace(rows, free=np.zeros(len(rows.free), bool))
         return sandwich(rows, self._fit, ties=self.ties, position=self.position, by_worker=self._by_worker)
 
     @property

@@ -18,6 +18,7 @@ from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_
 from crowdassay.labels.native import Column
 from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.values import as_text, counted, mapping, shown
+from crowdassay.results.saved.study import check_codes
 
 LEFT, RIGHT, TIE, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
 SIDE_WORDS = {
@@ -87,6 +88,15 @@ class Pairs:
     def n_ties(self) -> int:
         """Comparisons that neither won."""
         return int((self.outcome == TIE).sum())
+
+    def check(self) -> None:
+        """Raise ValueError where codes name nothing, as in a file that another hand has made."""
+        check_codes(self.left, self.n_items, self.n_pairs)
+        check_codes(self.right, self.n_items, self.n_pairs)
+        check_codes(self.outcome, BOTH_BAD, self.n_pairs)
+        check_codes(self.worker, len(self.workers), self.n_pairs, least=-1)
+        if self.style.shape != (self.n_pairs, len(self.styles)):
+            raise ValueError("styles without values")
 
     def only(self, rows: BoolArray) -> Pairs:
         """Return some of the comparisons, with all items and workers."""

@@ -31,6 +31,7 @@ from crowdassay.solvers.assay.pool import choose
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 HEAD = "model.json"
 PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
+STUDY_PARTS = ("data.parquet", "fit.parquet")
 PLAIN = (
     "settled",
     "spread",
@@ -90,11 +91,16 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         },
         "labels.parquet": {"worker": pa.array(labels.worker), "label": pa.array(labels.label)},
     }
-    with replacing_folder(Path(folder), {HEAD, *PARTS}, HEAD) as fresh:
-        for name, columns in tables.items():
+    write_model(Path(folder), head, {name: pa.table(columns) for name, columns in tables.items()})
+
+
+def write_model(folder: Path, head: dict[str, Any], tables: Mapping[str, pa.Table]) -> None:
+    """Write the parts of a model, and a head that knows their digests; the old folder is replaced as a whole."""
+    with replacing_folder(folder, {HEAD, *PARTS, *STUDY_PARTS}, HEAD) as fresh:
+        for name, table in tables.items():
             with (fresh / name).open("xb") as stream:
-                pq.write_table(pa.table(columns), stream, compression="zstd")
-        head["files"] = {name: _digest((fresh / name).read_bytes()) for name in PARTS}
+                pq.write_table(table, stream, compression="zstd")
+        head["files"] = {name: _digest((fresh / name).read_bytes()) for name in tables}
         head = json.loads(json.dumps(head, default=_plain))
         write_json({**head, "checksum": _digest(_canonical(head))}, fresh / HEAD)
 
@@ -122,9 +128,9 @@ def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
     """
     refuse_odd_path(folder)
     folder = Path(folder)
-    head = _read_head(folder)
+    head = read_head(folder)
     try:
-        return _assemble(head, kinds, [_read_part(folder, name, head["files"]) for name in PARTS], folder)
+        return _assemble(head, kinds, [read_part(folder, name, head["files"]) for name in PARTS], folder)
     except CrowdassayError as error:
         if isinstance(error, ParameterError):
             raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
@@ -136,7 +142,7 @@ def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
 
 def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
     trust.check_head(head)
-    estimator = _rebuild(head, kinds, folder)
+    estimator = rebuild(head, kinds, folder)
     check_types(estimator)
     classes, workers, items, codes = tables
     report = dict(head["report"])
@@ -218,7 +224,8 @@ def check_savable(estimator: Any) -> None:
         raise ParameterError(f"The parameter {odd[0]} is an object of Python; only models with named settings can be saved.")
 
 
-def _read_head(folder: Path) -> dict[str, Any]:
+def read_head(folder: Path) -> dict[str, Any]:
+    """Return the head of a model, its checksum verified; anything else is refused."""
     path = folder / HEAD
     if folder.is_file() and folder.read_bytes()[:1] in PICKLE:
         raise DataError(f"{shown_file(folder)} looks like a pickle, which is never loaded; a model is a folder.")
@@ -242,7 +249,8 @@ def _read_head(folder: Path) -> dict[str, Any]:
     return head
 
 
-def _read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
+def read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
+    """Return a part of a model, its digest verified."""
     path = folder / name
     if not path.is_file():
         raise DataError(f"The model in {shown_file(folder)} is incomplete: {name} is missing.")
@@ -252,7 +260,8 @@ def _read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
     return pq.read_table(pa.BufferReader(data))
 
 
-def _rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
+def rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
+    """Return the model with its settings, not fitted."""
     if head["estimator"] not in kinds:
         raise DataError(f"The model in {shown_file(folder)} is a {shown(head['estimator'])}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}

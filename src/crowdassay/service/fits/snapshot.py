@@ -72,13 +72,13 @@ class Snapshot:
 
 def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
     """Make a snapshot from the files of a fit."""
-    from crowdassay.estimators.load import load_model  # noqa: PLC0415 - slow to load, and a server is up before its first fit
+    from crowdassay.estimators.load import load_estimator  # noqa: PLC0415 - slow to load, and a server is up before its first fit
 
     with tempfile.TemporaryDirectory(prefix="crowdassay-fit-") as folder:
         for name, data in parts.items():
             if name not in {FACTS_FILE, STANDINGS_FILE, PLANNING_FILE}:
                 (Path(folder) / name).write_bytes(data)
-        estimator = load_model(folder)
+        estimator = load_estimator(folder)
     result = estimator.result_
     labels: Labels = result.labels
     names: list[str] = []

@@ -1,0 +1,112 @@
+"""A fitted study as a folder, as models of labels are: JSON for settings, Parquet for the data and the estimates. No pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.errors import CrowdassayError, DataError, ParameterError
+from crowdassay.labels.values import shown_file
+from crowdassay.results.parameters import check_types
+from crowdassay.results.saved.folder import FORMAT, FORMAT_VERSION, ODD, STUDY_PARTS, read_part, rebuild, write_model
+
+
+class SavableStudy(Protocol):
+    """A model of a study: what it was fitted to and what the fit found are two dataclasses of arrays."""
+
+    saved_as: ClassVar[tuple[type, type]]
+    """The dataclasses of the data and of the fit."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def _saved(self) -> tuple[Any, Any]:
+        """Return the data and the fit."""
+        ...
+
+    def _restore(self, data: Any, fit: Any) -> Self:
+        """Take over the data and the fit; ValueError where they do not belong together."""
+        ...
+
+
+def save_study(model: SavableStudy, folder: str | Path) -> None:
+    """Write a fitted study to a folder, which is either the old one or the new one, never half of it."""
+    packed = [pack(record) for record in model._saved()]
+    head = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "version": version("crowdassay"),
+        "estimator": type(model).__name__,
+        "settings": model.get_params(),
+        "records": [plain for plain, _ in packed],
+    }
+    write_model(Path(folder), head, {name: table for name, (_, table) in zip(STUDY_PARTS, packed, strict=True)})
+
+
+def read_study(folder: Path, head: dict[str, Any], kind: type[Any]) -> Any:
+    """Read a fitted study of a kind from a folder that `save_study` wrote, whose head was read; anything else is refused."""
+    parts = [read_part(folder, name, head["files"]) for name in STUDY_PARTS]
+    try:
+        model = rebuild(head, {kind.__name__: kind}, folder)
+        check_types(model)
+        data, fit = (unpack(*one) for one in zip(kind.saved_as, head["records"], parts, strict=True))
+        data.check()
+        return model._restore(data, fit)
+    except ParameterError as error:
+        raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
+    except CrowdassayError:
+        raise
+    except ODD:
+        raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
+
+
+def pack(record: Any) -> tuple[dict[str, Any], pa.Table]:
+    """Return the plain values of a dataclass, and a table of one row with its arrays; `unpack` puts them together again."""
+    plain: dict[str, Any] = {}
+    columns: dict[str, pa.Array] = {}
+    for field in dataclasses.fields(record):
+        name, value = field.name, getattr(record, field.name)
+        if isinstance(value, float | np.ndarray):  # a float, too: JSON has no infinity
+            plain[name] = {"shape": None if isinstance(value, float) else list(value.shape)}
+            columns[name] = _row(pa.array(np.ravel(value)))
+        elif isinstance(value, pa.Array):
+            plain[name] = {"names": None}
+            columns[name] = _row(value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], pa.Array):
+            plain[name] = {"names": len(value)}
+            columns |= {f"{name} {n}": _row(names) for n, names in enumerate(value)}
+        else:
+            plain[name] = {"value": value}
+    return plain, pa.table(columns)
+
+
+def unpack(kind: type[Any], plain: dict[str, Any], table: pa.Table) -> Any:
+    """Return the dataclass that `pack` took apart; ValueError, KeyError or TypeError where this is none."""
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(kind):
+        how, name = plain[field.name], field.name
+        if "shape" in how:
+            array = table[name].combine_chunks().values.to_numpy(zero_copy_only=False).copy()
+            values[name] = float(array[0]) if how["shape"] is None else array.reshape(how["shape"])
+        elif "names" in how:
+            several = (table[f"{name} {n}"].combine_chunks().values for n in range(how["names"] or 0))
+            values[name] = table[name].combine_chunks().values if how["names"] is None else tuple(several)
+        else:
+            values[name] = tuple(how["value"]) if isinstance(how["value"], list) else how["value"]
+    return kind(**values)
+
+
+def check_codes(codes: np.ndarray, size: int, length: int, *, least: int = 0) -> None:
+    """Raise ValueError unless these are ``length`` whole numbers from ``least`` to below ``size``."""
+    whole = codes.dtype == np.int64 and codes.shape == (length,)
+    if not whole or (length and not least <= codes.min() <= codes.max() < size):
+        raise ValueError("codes that name nothing")
+
+
+def _row(values: pa.Array) -> pa.Array:
+    """Return a column of one row that holds all the values."""
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)

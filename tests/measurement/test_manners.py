@@ -1,0 +1,159 @@
+"""Studies keep the manners of every estimator: parameters, cloning, cards, saving, and not being fitted."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from crowdassay import BradleyTerry, ManyFacet, PartialCredit, Rasch, RatingScale, load_model
+from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.estimators.load import load_estimator
+from crowdassay.results.saved import folder
+from support.draws import draw_scores
+
+RNG = np.random.default_rng(0)
+SCORES = draw_scores(0, 40, np.linspace(-1, 1, 6)[:, None] + np.array([-0.5, 0.5]))[0]
+RIGHT = draw_scores(0, 40, np.linspace(-1, 1, 6)[:, None])[0]
+RATINGS = pa.table(
+    {
+        "essay": [f"e{n // 4}" for n in range(160)],
+        "rater": [f"r{n % 4}" for n in range(160)],
+        "lang": [f"l{n % 3}" for n in range(160)],
+        "score": np.clip(RNG.integers(4, size=160) + (np.arange(160) % 4 == 2), 0, 3),
+    }
+)
+PAIRS = pa.table(
+    {
+        "left": list("abcdab") * 30,
+        "right": list("bcdacd") * 30,
+        "winner": RNG.choice(["left", "right", "tie"], 180),
+        "worker": [f"w{n % 5}" for n in range(180)],
+        "length": RNG.normal(size=180),
+    }
+)
+CASES = {
+    "many facets": (ManyFacet(facets=("essay", "rater")), RATINGS, {"group_column": "lang"}, ["measures_", "group_shifts_"]),
+    "joint": (ManyFacet(facets=["essay", "rater"], estimation="joint", correct=True), RATINGS, {}, ["measures_", "facets_"]),
+    "partial credit by rater": (ManyFacet(facets=["essay", "rater"], steps="rater"), RATINGS, {}, ["thresholds_"]),
+    "rasch": (Rasch(), RIGHT, {}, ["abilities_", "difficulties_", "thresholds_"]),
+    "rating scale": (RatingScale(spread=1.0), SCORES, {}, ["abilities_", "difficulties_", "thresholds_"]),
+    "partial credit": (PartialCredit(prior=2.0), SCORES, {}, ["abilities_", "difficulties_", "thresholds_"]),
+    "ranking": (BradleyTerry(), PAIRS, {"style": ["length"]}, ["ranking_", "workers_", "style_"]),
+    "plain ranking": (BradleyTerry(reliability=False, prior=1.0, ties="rao-kupper"), PAIRS, {}, ["ranking_"]),
+}
+
+
+def fresh(name):
+    model, data, options, tables = CASES[name]
+    return type(model)(**model.get_params()), data, options, tables
+
+
+def same(one, two, tables):
+    for table in tables:
+        first, second = getattr(one, table), getattr(two, table)
+        assert first.column_names == second.column_names
+        for name in first.column_names:
+            left, right = (np.asarray(frame[name].to_pylist()) for frame in (first, second))
+            np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_saved_model_comes_back_as_it_was(name, tmp_path):
+    model, data, options, tables = fresh(name)
+    model.fit(data, **options).save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert type(again) is type(model)
+    assert {key: list(v) if isinstance(v, tuple) else v for key, v in again.get_params().items()} == {
+        key: list(v) if isinstance(v, tuple) else v for key, v in model.get_params().items()
+    }
+    same(model, again, tables)
+    assert (again.log_likelihood_, again.spread_, again.converged_) == (model.log_likelihood_, model.spread_, model.converged_)
+    assert getattr(again, "notes_", None) == getattr(model, "notes_", None)
+    model.save(tmp_path / "model")  # over itself
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["data.parquet", "fit.parquet", "model.json"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parameters_cloning_cards_and_pickles(name):
+    sklearn = pytest.importorskip("sklearn.base")
+    model, data, options, tables = fresh(name)
+    copy = sklearn.clone(model)
+    assert repr(copy) == repr(model)
+    assert repr(model).startswith(type(model).__name__ + "(")
+    assert "<table>" not in model._repr_html_()
+    with pytest.raises(NotFittedError, match=r"has not been fitted; call fit\("):
+        getattr(model, tables[0])
+    with pytest.raises(NotFittedError):
+        model.save("nowhere")
+    with pytest.raises(ParameterError, match="has no parameter 'nonsense'"):
+        model.set_params(nonsense=1)
+    copy.fit(data, **options)
+    assert "<table>" in copy._repr_html_()
+    same(copy, pickle.loads(pickle.dumps(copy)), tables)
+    same(copy, sklearn.clone(copy).fit(data, **options), tables)
+
+
+def test_set_params_changes_the_next_fit():
+    one = Rasch().fit(RIGHT)
+    two = Rasch().set_params(prior=0.3).fit(RIGHT)
+    spread = [np.std(model.difficulties_["difficulty"].to_numpy()) for model in (one, two)]
+    assert spread[1] < spread[0]
+
+
+def test_a_study_is_no_model_of_labels(tmp_path, run):
+    Rasch().fit(RIGHT).save(tmp_path / "model")
+    with pytest.raises(DataError, match="is a Rasch, which is not fitted to labels"):
+        load_estimator(tmp_path / "model")
+    code, _, error = run("update", tmp_path / "model", "--refit")
+    assert (code, "is a Rasch" in error) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "column", "value"),
+    [
+        ("rasch", "data.parquet", "item", 99),
+        ("rasch", "data.parquet", "worker", -1),
+        ("rasch", "data.parquet", "score", 7),
+        ("many facets", "data.parquet", "code", 10_000),
+        ("many facets", "data.parquet", "score", -2),
+        ("ranking", "data.parquet", "left", 77),
+        ("ranking", "data.parquet", "worker", 77),
+        ("ranking", "data.parquet", "outcome", 3),
+    ],
+)
+def test_forged_codes_are_refused(name, part, column, value, tmp_path):
+    """The sums are right, but another hand wrote codes that name nothing."""
+    model, data, options, _ = fresh(name)
+    model.fit(data, **options).save(tmp_path / "model")
+    path = tmp_path / "model" / part
+    table = pq.read_table(path)
+    codes = table[column].to_pylist()[0]
+    codes[0] = value
+    table = table.set_column(table.column_names.index(column), column, pa.array([codes], table[column].type))
+    head = json.loads((tmp_path / "model" / "model.json").read_text())
+    parts = {one: table if one == part else pq.read_table(tmp_path / "model" / one) for one in folder.STUDY_PARTS}
+    folder.write_model(tmp_path / "model", {key: v for key, v in head.items() if key != "checksum"}, parts)
+    with pytest.raises(DataError, match="do not fit together"):
+        load_model(tmp_path / "model")
+
+
+def test_estimates_of_other_data_and_damage_are_refused(tmp_path):
+    Rasch().fit(RIGHT).save(tmp_path / "one")
+    Rasch().fit(draw_scores(1, 30, np.zeros((4, 1)))[0]).save(tmp_path / "two")
+    heads = [json.loads((tmp_path / name / "model.json").read_text()) for name in ("one", "two")]
+    parts = {
+        "data.parquet": pq.read_table(tmp_path / "one" / "data.parquet"),
+        "fit.parquet": pq.read_table(tmp_path / "two" / "fit.parquet"),
+    }
+    head = {**heads[0], "records": [heads[0]["records"][0], heads[1]["records"][1]]}
+    folder.write_model(tmp_path / "mixed", {key: v for key, v in head.items() if key != "checksum"}, parts)
+    with pytest.raises(DataError, match="do not fit together"):
+        load_model(tmp_path / "mixed")
+    (tmp_path / "one" / "fit.parquet").write_bytes(b"nonsense")
+    with pytest.raises(DataError, match="damaged or has been changed"):
+        load_model(tmp_path / "one")
