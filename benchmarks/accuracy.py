@@ -82,10 +82,14 @@ def _of_known(result: Result, known: np.ndarray) -> Any:
     """Return a result of the items whose truth is known, about which the promise is tested."""
     from dataclasses import replace  # noqa: PLC0415
 
-    from crowdassay.engines.gather import take  # noqa: PLC0415
+    from crowdassay.labels.join import take_items  # noqa: PLC0415
 
     return replace(
-        result, held=None, labels=take(result.labels, known), posterior=result.posterior[known], winners=result.winners[known]
+        result,
+        held=None,
+        labels=take_items(result.labels, known),
+        posterior=result.posterior[known],
+        winners=result.winners[known],
     )
 
 

@@ -16,8 +16,8 @@ from scipy.special import softmax
 
 from corpus import Dataset, calibration_error
 from crowdassay import Assay
-from crowdassay.engines.gather import take
 from crowdassay.findings.scores import error_rate
+from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
 from crowdassay.labels.votes import shares
@@ -47,7 +47,7 @@ def best_worker(labels: Labels, known: np.ndarray, truth: np.ndarray) -> np.ndar
 def regression(labels: Labels, known: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return the probabilities of a ridge logistic regression on the workers' answers."""
     x, n_classes = answers(labels), labels.n_classes
-    few, target = answers(take(labels, known)), np.eye(n_classes)[truth[known]]
+    few, target = answers(take_items(labels, known)), np.eye(n_classes)[truth[known]]
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(-1, n_classes)

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.special import logit, softmax
 
 from corpus import Dataset, datasets, mean_of_groups
-from crowdassay.engines.gather import take
 from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.join import take_items
 from crowdassay.models.assay.constants import Constants
 from crowdassay.solvers.assay.gold import learn, read_gold
 from crowdassay.solvers.assay.members import make_pool
@@ -100,7 +100,7 @@ def ridge_losses(one: Dataset, looks: Looks, constants: Constants) -> np.ndarray
     """Return the log-loss on unknown items by ridges and number of known items, NaN where items are too few."""
     found = np.full((len(RIDGES), len(SIZES)), np.nan)
     rows = np.flatnonzero(one.truth >= 0)
-    labels, truth = take(one.labels, rows), one.truth[rows]
+    labels, truth = take_items(one.labels, rows), one.truth[rows]
     engine = LocalEngine(one.labels)
     pool = make_pool(engine, looks.tables, constants, ordered=False)
     logits, share = parts(labels, pool)
@@ -109,7 +109,7 @@ def ridge_losses(one: Dataset, looks: Looks, constants: Constants) -> np.ndarray
         if len(rows) < size + 50:
             continue
         chosen = np.sort(np.random.default_rng(size).choice(len(rows), size, replace=False))
-        gold = read_gold(take(labels, chosen), pool, eye[truth[chosen]])
+        gold = read_gold(take_items(labels, chosen), pool, eye[truth[chosen]])
         rest = np.where(np.isin(np.arange(len(rows)), chosen), -1, truth)
         cast = answers(labels, share[labels.label_item])
         for at, (by_pool, by_class, by_worker) in enumerate(RIDGES):

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from crowdassay import DawidSkene, MinimaxEntropy
-from crowdassay.engines.files.engine import FilesEngine
+from crowdassay.engines.base import Engine
 from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.ingest import spool_files
@@ -72,7 +72,7 @@ def in_memory(spool: Spool) -> Labels:
     )
 
 
-def sweep_cost(engine: FilesEngine | LocalEngine, repeats: int = 3) -> dict[str, tuple[float, float]]:
+def sweep_cost(engine: Engine, repeats: int = 3) -> dict[str, tuple[float, float]]:
     """Return the least seconds and processor nanoseconds a label of an E-step and of a sweep with items."""
     sigma = np.random.default_rng(0).normal(size=(engine.n_workers, 2, 2)) * 0.3 + 1.5 * np.eye(2)
     basis, prior = nominal(2).basis(), np.zeros(2)
@@ -109,7 +109,7 @@ def files(arguments: argparse.Namespace) -> None:
         took = f"{time.perf_counter() - started:.0f} s, {time.process_time() - cpu:.0f} s of processor"
         print(f"spool: {took}, {resident():.0f} MB resident")
         path.unlink()
-        costs = sweep_cost(FilesEngine(spool))
+        costs = sweep_cost(FilesPlace(spool).engine(gathered=False))
         for name, (wall, ns) in costs.items():
             print(f"files {name}: {wall:.2f} s, {ns:.1f} ns of processor a label, {resident():.0f} MB resident")
         for name, estimator in (("dawid-skene", DawidSkene(tol=1e-7)), ("minimax", MinimaxEntropy(tol=1e-6))):

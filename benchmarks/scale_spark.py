@@ -26,11 +26,11 @@ import pyarrow as pa
 from scipy.optimize import nnls
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.engines.spark.data import encode_frame
-from crowdassay.engines.spark.engine import SparkEngine
+from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.engines.spark.session import open_session
-from crowdassay.engines.spark.tasks import CODES, Sweep, block_number, rows_of
+from crowdassay.engines.spark.tasks import BLOCK_COLUMNS, ReadBlock, rows_of
+from crowdassay.engines.sweeps import SweepTask
 from crowdassay.models.family import Model, penalties_from_gamma
 from crowdassay.models.structures import nominal
 from crowdassay.statistics import log_softmax
@@ -83,16 +83,19 @@ def cost(work: Callable[[], object], repeats: int) -> tuple[float, float]:
 class Alone:
     """The kernel's own time: the compiled pass over the blocks of a partition once they are there, read and checked."""
 
-    task: Sweep
+    read: ReadBlock
+    task: SweepTask
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Sweep until all is compiled, and yield what the shortest of three took."""
-        held = [(block_number(row), self.task.engine(row)) for row in rows_of(batches)]
-        list(self.task.sweep(held))
+        held = [self.read(row) for row in rows_of(batches)]
+        for block in held:
+            self.task(block)
         seconds = []
         for _ in range(3):
             before = time.process_time()
-            list(self.task.sweep(held))
+            for block in held:
+                self.task(block)
             seconds.append(time.process_time() - before)
         yield pa.RecordBatch.from_pydict({"seconds": [min(seconds)]})
 
@@ -104,23 +107,23 @@ def measure(
     frame = simulated(spark, n_labels, n_workers, n_classes)
     data = encode_frame(frame, classes=range(n_classes), partitions=partitions)
     encoding = core_seconds() - before
-    engine, basis = SparkEngine(data), nominal(n_classes).basis()
+    engine, basis = SparkPlace(data).engine(gathered=False), nominal(n_classes).basis()
     alpha, beta = penalties_from_gamma(0.25, n_classes, engine.n_workers, engine.n_items)
     model, prior = Model(basis, basis, alpha, beta), np.zeros(n_classes)
     sigma = np.tile(np.eye(n_classes), (engine.n_workers, 1, 1))
     log_p = log_softmax(sigma)
-    codes = data.blocks.select(*CODES)
+    rows, read = data.blocks.select(*BLOCK_COLUMNS), ReadBlock(data.n_workers, data.classes, names=False)
     sweeps = (
-        ("dawid-skene", Sweep(log_p, prior, Weights.FREE, None), lambda: engine.count(log_p, prior)),
+        ("dawid-skene", SweepTask(log_p, prior, Weights.FREE), lambda: engine.count(log_p, prior)),
         (
             "minimax",
-            Sweep(sigma, prior, Weights.FREE, model, weak_items=has_weak_items(model, data.longest)),
+            SweepTask(sigma, prior, Weights.FREE, model, weak_items=model.has_weak_items(data.longest)),
             lambda: engine.sweep(model, sigma, prior),
         ),
     )
     costs = [cost(work, repeats) for *_, work in sweeps]  # before what no fit does, which leaves Java busy
     for (name, task, _), (cores, seconds) in zip(sweeps, costs, strict=True):
-        kernel = sum(codes.mapInArrow(Alone(task), "seconds double").toArrow()["seconds"].to_pylist())
+        kernel = sum(rows.mapInArrow(Alone(read, task), "seconds double").toArrow()["seconds"].to_pylist())
         yield {
             "labels": n_labels, "workers": n_workers, "classes": n_classes, "partitions": partitions, "sweep_of": name,
             "seconds": round(seconds, 3), "core_seconds": round(cores, 3), "kernel_core_seconds": round(kernel, 4),

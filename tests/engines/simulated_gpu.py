@@ -6,14 +6,13 @@ import pytest
 
 from crowdassay import Assay
 from crowdassay.engines.base import Weights
-from crowdassay.engines.gather import ItemSelection, take
+from crowdassay.engines.blocks import ItemSelection
 from crowdassay.engines.gpu import engine as gpu
 from crowdassay.engines.gpu import layout as gpu_layout
 from crowdassay.engines.gpu import store as gpu_store
 from crowdassay.engines.gpu.engine import GpuEngine
 from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.weak_items import has_weak_items
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal, reference_sets, resolve
@@ -95,7 +94,8 @@ def test_weak_items_equal_the_reference(most, monkeypatch):
     monkeypatch.setattr(gpu, "MOST_LABELS", most)  # of an item of a thread; others have a block
     labels = random_labels(3, n_items=5, n_classes=4, gold=1)
     steps = []
-    monkeypatch.setattr(gpu, "has_weak_items", lambda *given: steps.append(has_weak_items(*given)) or steps[-1])
+    judge = Model.has_weak_items
+    monkeypatch.setattr(Model, "has_weak_items", lambda *given: steps.append(judge(*given)) or steps[-1])
     compare(labels, item_basis("nominal", 4), *Weights, beta=2.0 * np.diff(labels.starts).max())
     assert all(steps)
     assert len(steps) == len(Weights)
@@ -299,7 +299,7 @@ def test_items_come_back_from_the_gpu(streamed, small, monkeypatch):
     workers = np.arange(labels.n_workers) == labels.worker[0]
     asked = [{}, {"known": True}, {"step": 4}, {"workers": workers}, {"known": True, "step": 5, "workers": workers}]
     for selection in (ItemSelection(**one) for one in asked):
-        card, memory = engine.gather(selection), take(labels, selection.rows(labels, 0))
+        card, memory = engine.gather(selection), selection.take(labels)
         for name in ("starts", "gold", "worker", "label"):
             np.testing.assert_array_equal(getattr(card, name), getattr(memory, name), err_msg=f"{name} {selection}")
         assert (card.n_workers, card.n_classes) == (memory.n_workers, memory.n_classes)

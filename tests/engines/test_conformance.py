@@ -7,7 +7,7 @@ import pytest
 
 from crowdassay.checks.engines import CHECKS
 from crowdassay.checks.simulate import simulate
-from crowdassay.engines.files.engine import FilesEngine
+from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.methods import METHODS
 from crowdassay.labels.spool import spool_labels
@@ -29,7 +29,7 @@ def test_engines(name, check, tmp_path):
             return LocalEngine(labels, **LOCAL[name])
         folder = tmp_path / str(next(numbers))
         folder.mkdir()
-        return FilesEngine(spool_labels(labels, folder, size=120), **FILES[name])
+        return FilesPlace(spool_labels(labels, folder, size=120), **FILES[name]).engine(gathered=False)
 
     check(make)
 

@@ -4,7 +4,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.checks.simulate import simulate
-from crowdassay.engines.files.engine import FilesEngine
 from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.memory.place import MemoryPlace
@@ -33,7 +32,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(spool):
     model, sigma = Model(basis, basis, 1.0, 2.0), np.random.default_rng(1).normal(size=(40, 3, 3))
     sums = []
     for threads in (1, 3):
-        engine = FilesEngine(spool, threads=threads)
+        engine = FilesPlace(spool, threads).engine(gathered=False)
         engine.sweep(model, sigma, np.zeros(3))
         sums.append(engine.sweep(model, sigma / 2, np.zeros(3)))
     assert sums[0].objective == sums[1].objective
@@ -69,7 +68,8 @@ def test_weak_items_are_those_of_memory(tmp_path):
     labels = simulate(np.random.default_rng(3), n_items=25_000, n_workers=50, n_classes=2)[0]
     basis = nominal(2).basis()
     model, sigma = Model(basis, basis, 1.0, 500.0), np.random.default_rng(1).normal(size=(50, 2, 2))
-    files, local = FilesEngine(spool_labels(labels, tmp_path, size=30_000)), LocalEngine(labels, gathered=False)
+    files = FilesPlace(spool_labels(labels, tmp_path, size=30_000)).engine(gathered=False)
+    local = LocalEngine(labels, gathered=False)
     for _ in range(2):
         found, expected = (engine.sweep(model, sigma, np.zeros(2)) for engine in (files, local))
         assert found.objective == pytest.approx(expected.objective, rel=1e-13)

@@ -3,9 +3,10 @@ import pytest
 
 from crowdassay.engines.base import Weights
 from crowdassay.engines.blind import Blind
-from crowdassay.engines.files.engine import FilesEngine
-from crowdassay.engines.gather import ItemSelection, join, take
+from crowdassay.engines.blocks import ItemSelection
+from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.spool import spool_labels
 from support.problems import random_labels
 
@@ -25,7 +26,7 @@ def test_known_items_samples_and_workers():
 
 def test_parts_join_to_the_whole():
     labels = random_labels(1, gold=3)
-    whole = join([take(labels, np.arange(5)), take(labels, np.arange(5, 12))])
+    whole = join_items([take_items(labels, rows, named=False) for rows in (np.arange(5), np.arange(5, 12))])
     for name in ("starts", "worker", "label", "gold"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(labels, name))
 
@@ -46,8 +47,9 @@ def test_a_blind_engine_counts_as_if_no_class_were_known(weights):
 
 def test_blocks_on_disk_give_the_same_items(tmp_path):
     labels = random_labels(4, n_items=40, gold=7)
-    engine, local = FilesEngine(spool_labels(labels, tmp_path, size=20)), LocalEngine(labels)
-    assert len(engine.spool.sizes) > 3
+    spool, local = spool_labels(labels, tmp_path, size=20), LocalEngine(labels)
+    engine = FilesPlace(spool).engine(gathered=False)
+    assert len(spool.sizes) > 3
     for selection in (
         ItemSelection(known=True),
         ItemSelection(step=7),

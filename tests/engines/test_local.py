@@ -3,7 +3,8 @@ import pytest
 
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
-from crowdassay.engines.memory.engine import LocalEngine, block_edges
+from crowdassay.engines.blocks import block_edges
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal

@@ -3,7 +3,7 @@ import pytest
 
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
-from crowdassay.engines.memory.scaled import ScaledEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.statistics import log_softmax
 from support.problems import random_labels
 
@@ -33,7 +33,7 @@ def test_a_pass_is_the_model(n_classes, weights):
     generator = np.random.default_rng(1)
     tables = generator.standard_normal((labels.n_workers, n_classes, n_classes))
     log_scale = generator.standard_normal(labels.n_items)
-    engine = ScaledEngine(labels)
+    engine = LocalEngine(labels)
     sums = engine.scaled(tables, log_scale, weights)
     objective, posterior = slow(labels, tables, log_scale, weights)
     assert sums.objective == pytest.approx(objective, rel=1e-12)
@@ -54,7 +54,7 @@ def test_a_pass_is_the_model(n_classes, weights):
 def test_observed_minus_expected_counts_do_not_carry_the_scales():
     labels = random_labels(6)
     tables = np.random.default_rng(0).standard_normal((labels.n_workers, 3, 3))
-    engine, flat = ScaledEngine(labels), np.zeros(labels.n_items)
+    engine, flat = LocalEngine(labels), np.zeros(labels.n_items)
     np.testing.assert_array_equal(
         engine.scaled(tables, flat, plain=True).gradient, engine.scaled(tables, flat).gradient
     )  # all scales are one
@@ -65,7 +65,7 @@ def test_absurd_scales_stay_finite():
     labels = random_labels(6)
     tables = 5 * np.random.default_rng(0).standard_normal((labels.n_workers, 3, 3))
     for extreme in (-800.0, 800.0):
-        sums = ScaledEngine(labels).scaled(tables, np.full(labels.n_items, extreme))
+        sums = LocalEngine(labels).scaled(tables, np.full(labels.n_items, extreme))
         assert np.isfinite(sums.objective)
         assert np.isfinite(sums.gradient).all()
         assert np.isfinite(sums.posterior).all()
@@ -74,6 +74,6 @@ def test_absurd_scales_stay_finite():
 def test_threads_change_nothing():
     labels, _ = simulate(np.random.default_rng(0), n_items=4000, n_workers=20, n_classes=3)
     tables = np.random.default_rng(1).standard_normal((20, 3, 3))
-    one, two = (ScaledEngine(labels, threads=threads).scaled(tables, np.zeros(4000)) for threads in (1, 2))
+    one, two = (LocalEngine(labels, threads=threads).scaled(tables, np.zeros(4000)) for threads in (1, 2))
     assert one.objective == two.objective
     np.testing.assert_array_equal(one.gradient, two.gradient)

@@ -23,7 +23,6 @@ from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark import session as spark_session
 from crowdassay.engines.spark import write as spark_write
 from crowdassay.engines.spark.data import encode_frame, plain_columns
-from crowdassay.engines.spark.engine import SparkEngine
 from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
 from crowdassay.labels.coding import float_text
@@ -105,7 +104,7 @@ def test_fits_are_those_of_the_local_engine(sessions):
     labels = labels.with_gold(np.where(np.arange(labels.n_items) % 5 == 2, 1, -1))
     for spark in sessions.values():
         data = coded(spark, labels)
-        engine, local = SparkEngine(data), LocalEngine(labels, gathered=False)
+        engine, local = SparkPlace(data).engine(gathered=False), LocalEngine(labels, gathered=False)
         assert (engine.n_items, engine.n_labels, data.n_gold) == (labels.n_items, labels.n_labels, 3)
         np.testing.assert_array_equal(engine.worker_counts, local.worker_counts)
         for method in (*METHODS, Assay()) if "cluster" in sessions else METHODS:  # the default elsewhere: see the next test
@@ -181,7 +180,7 @@ def test_every_structure(sessions):
         data, local = coded(spark, labels), LocalEngine(labels, gathered=False)
         for number, structure in enumerate(STRUCTURES):
             # By turns: the driver adds, or the executors do.
-            engine = SparkEngine(data, direct_bytes=0 if number % 3 == 0 else 10**9)
+            engine = SparkPlace(data, direct_bytes=0 if number % 3 == 0 else 10**9).engine(gathered=False)
             weights = Weights.FREE if number % 2 else Weights.VOTES
             basis = resolve(structure, labels.n_classes).basis()
             both = [one.sweep(Model(basis, basis, 1.0, 2.0), sigma, np.zeros(4), weights) for one in (engine, local)]
@@ -198,7 +197,7 @@ def test_a_lost_executor_changes_nothing(sessions):
     assert len(executors) == 2
     lost = max(executors)
 
-    class Shaken(SparkEngine):
+    class Shaken(SparkPlace):
         jobs = 0
 
         def _run(self, task):
@@ -208,7 +207,7 @@ def test_a_lost_executor_changes_nothing(sessions):
             return super()._run(task)
 
     method = MinimaxEntropy(starts=1, max_iter=4)
-    calm, shaken = method.solve(SparkEngine(data)), method.solve(Shaken(data))
+    calm, shaken = (method.solve(place.engine(gathered=False)) for place in (SparkPlace(data), Shaken(data)))
     assert shaken.history == calm.history
     np.testing.assert_array_equal(shaken.sigma, calm.sigma)
     assert lost not in executor_processes(data)

@@ -12,13 +12,13 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.spark import session as spark_session
 from crowdassay.engines.spark import tasks as spark_tasks
-from crowdassay.engines.spark.engine import DIRECT_BYTES, MOST_MISSED, SparkEngine
+from crowdassay.engines.spark.place import DIRECT_BYTES, MOST_MISSED, SparkPlace
 from crowdassay.engines.spark.tasks import Pack, block_items, rows_of
 from support.fake_spark import fake_labels
 
 ENGINES = {
-    "collected": lambda labels: SparkEngine(fake_labels(labels)),
-    "sharded": lambda labels: SparkEngine(fake_labels(labels), direct_bytes=0),
+    "collected": lambda labels: SparkPlace(fake_labels(labels)).engine(gathered=False),
+    "sharded": lambda labels: SparkPlace(fake_labels(labels), direct_bytes=0).engine(gathered=False),
 }
 
 
@@ -37,7 +37,8 @@ def test_conformance(name, check):
 
 def test_shards_cover_all_workers():
     labels = problems()["binary"]
-    engine = SparkEngine(fake_labels(labels, partitions=50), direct_bytes=0)  # more shards are asked for than there are workers
+    data = fake_labels(labels, partitions=50)  # more shards are asked for than there are workers
+    engine = SparkPlace(data, direct_bytes=0).engine(gathered=False)
     log_p = np.full((labels.n_workers, 2, 2), np.log(0.5))
     found = engine.count(log_p, np.log([0.5, 0.5]), Weights.VOTES)
     np.testing.assert_allclose(found.counts, LocalEngine(labels).count(log_p, np.log([0.5, 0.5]), Weights.VOTES).counts)
@@ -99,12 +100,13 @@ def test_a_session_of_our_own_tells_java_what_it_was_told(monkeypatch):
 @pytest.mark.parametrize("direct", [0, DIRECT_BYTES], ids=["sharded", "collected"])
 def test_later_sweeps_read_copies(own_disk, direct):
     labels = problems()["three classes"]
-    engine, prior = SparkEngine(fake_labels(labels), direct_bytes=direct), np.zeros(3)
+    place, prior = SparkPlace(fake_labels(labels), direct_bytes=direct), np.zeros(3)
+    engine = place.engine(gathered=False)
     log_p = np.log(np.random.default_rng(0).dirichlet(np.ones(3), (labels.n_workers, 3)))
-    blocks, first = engine._codes, engine.count(log_p, prior)
-    engine._codes = None  # what is not to be read again
+    blocks, first = place._rows, engine.count(log_p, prior)
+    place._rows = None  # what is not to be read again
     np.testing.assert_array_equal(engine.count(log_p, prior).counts, first.counts)
-    engine._codes = blocks
+    place._rows = blocks
     for _ in range(MOST_MISSED + 1):
         next(own_disk.glob("*/*.arrow")).unlink()
         assert engine.count(log_p, prior).objective == first.objective
@@ -114,6 +116,6 @@ def test_later_sweeps_read_copies(own_disk, direct):
     left = len(list(own_disk.glob("*/*.arrow")))
     engine.count(log_p, prior)
     assert len(list(own_disk.glob("*/*.arrow"))) == left, "copies that go missing are still made again"
-    engine.data.blocks.unpersist = lambda: None
-    engine.close()
+    place.data.blocks.unpersist = lambda: None
+    place.close()
     assert not list(own_disk.iterdir())

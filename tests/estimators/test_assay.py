@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import Assay, MajorityVote, aggregate, as_labels, load_model
-from crowdassay.engines.files.engine import FilesEngine
+from crowdassay.engines.files.place import FilesPlace
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
@@ -171,7 +171,7 @@ def test_blocks_on_disk_are_judged_as_labels_in_memory(tmp_path, n_classes, gold
     one = Assay().fit(labels)
     spool = spool_labels(labels, tmp_path, size=300)
     other = Assay()
-    solution = other.solve(FilesEngine(spool))
+    solution = other.solve(FilesPlace(spool).engine(gathered=False))
     assert len(spool.sizes) > 3
     posterior = np.concatenate(
         [predict_proba(spool.block(number), solution.predict.pool) for number in range(len(spool.sizes))]

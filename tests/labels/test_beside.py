@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import Assay
-from crowdassay.engines.gather import join, take
 from crowdassay.errors import DataError
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.join import join_items, take_items
@@ -30,7 +29,8 @@ def test_items_are_taken_and_put_together_with_what_goes_with_them(timed):
     both = join_items([two, take_items(timed, np.array([0]))])
     assert (both.time.tolist()[-3:], both.item_text.to_pylist()[-1]) == ([100, 104, 108], "text 0")
     assert join_items([two, replace(two, time=None)]).time is None
-    assert join([take(timed, np.array([0])), take(timed, np.array([2]))]).time.tolist() == [100, 104, 108, 102, 106, 110]
+    parts = [take_items(timed, np.array([row]), named=False) for row in (0, 2)]
+    assert join_items(parts).time.tolist() == [100, 104, 108, 102, 106, 110]
 
 
 def test_lengths_are_checked(timed):

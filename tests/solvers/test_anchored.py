@@ -7,7 +7,6 @@ from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.random_items import RandomItemsEngine
 from crowdassay.labels.labels import Labels
 from crowdassay.results.posteriors import ByTables
 from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
@@ -23,7 +22,7 @@ def tables(labels, seed=0):
 
 def integrate(labels, precision, anchor=0.3, threads=1):
     p, effects = tables(labels), np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
-    engine = RandomItemsEngine(labels, threads=threads)
+    engine = LocalEngine(labels, threads=threads)
     return p, effects, engine.integrate(p, np.log(np.full(labels.n_classes, 1 / labels.n_classes)),
                                         anchor=anchor, precision=precision, effects=effects)  # fmt: skip
 
@@ -63,7 +62,7 @@ def test_without_room_for_effects_the_pass_is_the_plain_e_step():
     labels = random_labels(3, n_classes=3, gold=2)
     p, _, found = integrate(labels, 1e9, anchor=0.0)
     posterior = np.empty((labels.n_items, 3))
-    sums = RandomItemsEngine(labels).count(np.log(p), np.log(np.full(3, 1 / 3)), posterior=posterior)
+    sums = LocalEngine(labels).count(np.log(p), np.log(np.full(3, 1 / 3)), posterior=posterior)
     np.testing.assert_allclose(found.posterior, posterior, atol=1e-6)
     np.testing.assert_allclose(found.observed, sums.counts, atol=1e-6)
     prior = np.full((3, 3), 2.0)
@@ -90,7 +89,7 @@ def test_threads_change_nothing():
 
 def test_anchor_one_never_leaves_the_votes():
     labels = random_labels(5, n_items=40)
-    engine = RandomItemsEngine(labels)
+    engine = LocalEngine(labels)
     found = fit_anchored(engine, anchor=1.0, max_iter=10, tol=0.0)
     flat = np.full((labels.n_workers, 3, 3), -np.log(3))
     np.testing.assert_allclose(found.counts, engine.count(flat, flat[0, 0], Weights.VOTES).counts)
@@ -101,16 +100,16 @@ def test_anchor_one_never_leaves_the_votes():
 def test_it_settles(items):
     labels, _ = simulate(np.random.default_rng(0), n_items=200, n_workers=10, n_classes=3)
     run = {"anchor": 0.3, "items": items, "max_iter": 400}
-    found = fit_anchored(RandomItemsEngine(labels), tol=1e-4, **run)
+    found = fit_anchored(LocalEngine(labels), tol=1e-4, **run)
     assert found.converged
-    later = fit_anchored(RandomItemsEngine(labels), tol=0.0, **{**run, "max_iter": found.n_iter + 20})
+    later = fit_anchored(LocalEngine(labels), tol=0.0, **{**run, "max_iter": found.n_iter + 20})
     assert np.abs(np.exp(found.log_p) - np.exp(later.log_p)).mean() < 0.005
 
 
 def test_without_population_and_anchor_it_is_dawid_and_skene_with_a_flat_prior():
     """Counts plus one in every cell: the posterior mean under Dirichlet(1), alternated with the E-step."""
     labels, _ = simulate(np.random.default_rng(3), n_items=100, n_workers=8, n_classes=3)
-    found = fit_anchored(RandomItemsEngine(labels), anchor=0.0, shared=False, learn_prior=False, max_iter=2000, tol=1e-10)
+    found = fit_anchored(LocalEngine(labels), anchor=0.0, shared=False, learn_prior=False, max_iter=2000, tol=1e-10)
     counts = observed_counts(labels, ByTables(found.log_p, found.log_prior)(LocalEngine(labels)).posterior) + 1.0
     np.testing.assert_allclose(np.exp(found.log_p), counts / counts.sum(axis=2, keepdims=True), atol=1e-6)
     np.testing.assert_allclose(found.log_prior, -np.log(3))
@@ -162,7 +161,7 @@ def test_the_size_of_the_effects_is_learned(spread):
     label = (generator.random(len(item)) < answers[:, 1]).astype(int)
     names = random_labels(0, n_items=n_items, n_workers=n_workers, n_classes=2)
     labels = Labels.from_codes(item, worker, label, items=names.items, workers=names.workers, classes=names.classes)
-    engine, found, precision = RandomItemsEngine(labels.with_gold(truth)), np.zeros((n_items, 2, 2)), 4.0
+    engine, found, precision = LocalEngine(labels.with_gold(truth)), np.zeros((n_items, 2, 2)), 4.0
     for _ in range(60):
         sums = engine.integrate(p, np.log([0.5, 0.5]), anchor=0.0, precision=precision, effects=found)
         precision = learn_precision(precision, sums.spread, 2)

@@ -4,41 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdassay.engines.base import Counts, Sums, Weights
-from crowdassay.engines.gather import take
+from crowdassay.engines.base import Counts, Engine, Sums, Weights
 from crowdassay.engines.kernels import reference
 
 
-class FakeEngine:
-    """Hold labels and return sums; whoever asks for anything else is told that there is no such attribute."""
-
-    __slots__ = (
-        "_labels",
-        "can",
-        "class_counts",
-        "gathered",
-        "n_classes",
-        "n_items",
-        "n_labels",
-        "n_workers",
-        "worker_counts",
-        "xp",
-    )
+class FakeEngine(Engine):
+    """Return sums of labels; whoever asks for more than `Engine` has is told that there is no such attribute."""
 
     def __init__(self, labels):
-        self._labels = labels
-        self.n_items, self.n_workers = labels.n_items, labels.n_workers
-        self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
-        self.worker_counts = np.bincount(labels.worker, minlength=labels.n_workers)
-        known = labels.gold[labels.gold >= 0]
-        self.class_counts = np.bincount(np.append(labels.label, known), minlength=labels.n_classes)
-        self.gathered, self.can, self.xp = False, frozenset(), np
-
-    def restart(self):
-        """There is nothing to forget."""
+        self.facts = self._labels = labels
 
     def gather(self, selection):
-        return take(self._labels, selection.rows(self._labels, 0))
+        return selection.take(self._labels)
 
     def count(self, log_p, log_prior, weights=Weights.FREE):
         labels, held = self._labels, self._held(weights)

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.spark.data import SparkLabels
-from crowdassay.engines.spark.tasks import SHIFT, Pack
+from crowdassay.engines.spark.tasks import PARTITION_BLOCKS, Pack
 from crowdassay.labels.labels import Labels
 
 
@@ -99,10 +98,9 @@ def fake_labels(labels: Labels, partitions: int = 3, least: int = 40, truth: np.
     parts = []
     for part in range(partitions):
         rows = table.filter(pa.array(item % partitions == part)).to_batches(max_chunksize=7)
-        parts.append(list(Pack(least).pack(rows, part * SHIFT)))
+        parts.append(list(Pack(least).pack(rows, part * PARTITION_BLOCKS)))
     return SparkLabels(
-        FakeFrame(parts), labels.n_items, labels.n_labels, int((labels.gold >= 0).sum()), int(np.diff(labels.starts).max()),
-        partitions, labels.workers, labels.classes, np.bincount(labels.worker, minlength=labels.n_workers),
-        LocalEngine(labels).class_counts, "string", "string", labels.report,
+        FakeFrame(parts), labels.n_items, labels.n_labels, labels.n_gold, labels.longest, partitions,
+        labels.workers, labels.classes, labels.worker_counts, labels.class_counts, "string", "string", labels.report,
         None if truth is None else {"items": int((truth >= 0).sum()), "unknown_items": 0},
     )  # fmt: skip

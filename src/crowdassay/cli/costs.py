@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crowdassay.arrays import FloatArray
-    from crowdassay.engines.place import Facts
+    from crowdassay.labels.facts import Facts
 
 
 def price(text: str) -> float | None:

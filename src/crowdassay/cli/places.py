@@ -14,7 +14,7 @@ import click
 from crowdassay.cli.options import read, read_options
 
 if TYPE_CHECKING:
-    from crowdassay.engines.place import Place
+    from crowdassay.engines.base import Place
 
 OPTIONS = (
     click.option(

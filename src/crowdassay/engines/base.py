@@ -1,23 +1,97 @@
-"""What an engine is: it holds the labels and turns worker parameters into sums.
+"""What a place and an engine are; the rest of the program knows nothing else of where labels are.
 
-A solver sees nothing else. Local memory, files, a cluster or a GPU differ only in where the items are.
+A *place* holds labels: in memory, in files, in Spark. It passes tasks over blocks of items and joins what they return. An
+*engine* turns worker parameters into sums over the labels of a place. Solvers see the engine alone; what describes workers and
+items sees the place alone. Labels kept in a new way need a new place and no change elsewhere.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.gather import ItemSelection
+from crowdassay.engines.blocks import Block, ItemSelection, J, T
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
+
+if TYPE_CHECKING:
+    from crowdassay.engines.memory.engine import LocalEngine  # it derives from `Engine`
 
 GATHERED_LABELS = 30_000
 """Labels up to which every place gathers them in memory, so that all fit them in the same way: several starts, and items that
 keep their coordinates between sweeps, find better optima. Above, items carry nothing from sweep to sweep anywhere."""
-FEW_CELLS = 10**6  # labels times squared classes: a pass over fewer takes no time, so that several starts pay
+QUICK_CELLS = 10**6  # labels times squared classes: a pass over fewer takes no time, so that several starts pay
+
+Announce = Callable[[str], None]
+
+
+class Place(Protocol):
+    """Labels held somewhere.
+
+    Attributes
+    ----------
+    engine_name : str
+        The name after ``--engine``.
+    in_memory : bool
+        Whether all labels are in this process's memory, where every method runs.
+    writes : bool
+        Whether the place writes tables of the items by itself instead of handing out its blocks.
+    facts : Facts
+    truth_counts : dict, optional
+        Where there is a truth to score against: how many of its items have labels (``items``), and how many have none
+        (``unknown_items``).
+    """
+
+    @property
+    def engine_name(self) -> str: ...
+    @property
+    def in_memory(self) -> bool: ...
+    @property
+    def writes(self) -> bool: ...
+    @property
+    def facts(self) -> Facts: ...
+    @property
+    def truth_counts(self) -> dict[str, int] | None: ...
+
+    def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
+        """Return an engine that sweeps these labels; ``gathered`` tells whether they are few enough for several starts."""
+        ...
+
+    def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
+        """Call a task with every block and join what it returns, in order; the task may travel to another machine.
+
+        Without ``names``, items come without their names and truth. ``size`` is the number of bytes that the task returns, if
+        these can be cut into ranges of workers, as `crowdassay.engines.sweeps.BlockSums` can.
+        """
+        ...
+
+    def blocks(self, task: Callable[[Block], T]) -> Iterator[T]:
+        """Call a task with every block and yield what it returns, in order, few at a time in memory."""
+        ...
+
+    def gather(self, selection: ItemSelection | None = None) -> Block:
+        """Return the labels of some items, or of all, as one block."""
+        ...
+
+    def table(self, task: Callable[[Block], pa.Table]) -> Any:
+        """Return the table whose rows a task finds in every block, as the kind of frame that belongs to this place."""
+        ...
+
+    def frame(self, table: pa.Table) -> Any:
+        """Return a table as the kind of frame that the labels came in."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the labels."""
+        ...
 
 
 class Weights(IntEnum):
@@ -28,7 +102,7 @@ class Weights(IntEnum):
     VOTES = 1
     """The item's vote shares, as in the first step of Algorithm 1."""
     GIVEN = 2
-    """Whatever was last handed to `Engine.set_weights`."""
+    """Whatever was last handed to `ItemEngine.set_weights`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,111 +140,191 @@ class Counts:
     counts: FloatArray
     totals: FloatArray
 
+    def as_sums(self, log_p: FloatArray) -> Sums:
+        """Return the sums of a sweep with worker tables of log probabilities: here they do not depend on the item."""
+        expected = self.counts.sum(axis=2, keepdims=True) * np.exp(log_p)
+        return Sums(self.objective, self.counts - expected, self.totals)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSums:
+    """What one pass over items with random effects returns.
+
+    Attributes
+    ----------
+    objective : float
+        Sum over items of the log-marginal likelihood, the effects integrated out.
+    observed, expected : ndarray of shape (n_workers, n_classes, n_classes)
+        Answers by worker and true class, and those the workers' tables and the items' effects lead one to expect.
+    variance : ndarray of shape (n_workers, n_classes)
+        Sum of the expected answers' variances.
+    totals : ndarray of shape (n_classes,)
+        Sum of the class weights over items.
+    spread : ndarray of shape (2,)
+        Mean over items of the squared length of their effects, and of the trace of the effects' covariance.
+    posterior : ndarray of shape (n_items, n_classes)
+    """
+
+    objective: float
+    observed: FloatArray
+    expected: FloatArray
+    variance: FloatArray
+    totals: FloatArray
+    spread: FloatArray
+    posterior: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledSums:
+    """What one pass over items that scale their workers' tables returns.
+
+    Attributes
+    ----------
+    objective : float
+        Sum over items of the log-marginal, with a uniform class prior.
+    gradient : ndarray
+        Derivative by the workers' parameters: tables (n_workers, n_classes, n_classes), or what they are made of.
+    slope : ndarray of shape (n_items,)
+        Derivative by the items' log scales.
+    posterior : ndarray of shape (n_items, n_classes)
+    """
+
+    objective: float
+    gradient: FloatArray
+    slope: FloatArray
+    posterior: FloatArray
+
 
 class Ability(StrEnum):
     """What an engine may be able to do besides returning sums."""
 
     WEIGHTS = "class weights of every item in memory"
-    """It keeps class weights that are handed to it (`ItemEngine.set_weights`), and where items are."""
+    """It keeps class weights that are handed to it, and where items are: it is an `ItemEngine`."""
     GPU = "arrays on a GPU"
     """Vectors of the size of the workers stay on the GPU: arrays of `Engine.xp` go in and come out."""
     POOL = "pools judged on a GPU"
     """It judges items by the default's pool itself: `crowdassay.engines.gpu.engine.GpuEngine.pool`."""
     EFFECTS = "effects of every item in memory"
-    """It integrates random effects of the items: `crowdassay.engines.memory.random_items`."""
+    """It integrates random effects of the items: `crowdassay.engines.memory.engine.LocalEngine.integrate`."""
 
 
-class Engine(Protocol):
-    """Hold labels and sweep over them; nothing that goes in or out has the size of the items.
+class Engine(ABC):
+    """Sweep labels; nothing that goes in or out has the size of the items.
 
     Attributes
     ----------
-    n_items, n_workers, n_classes, n_labels : int
-    worker_counts : ndarray of shape (n_workers,)
-        Number of labels of each worker.
-    class_counts : ndarray of shape (n_classes,)
-        Number of labels of each class, and of items known to have it.
+    facts : Facts
+        Sizes and counts of the labels.
     gathered : bool
         Whether the labels are so few that several starts pay.
     can : frozenset of Ability
-        What the engine can do beyond this protocol; whoever asks for more says so in words.
+        What the engine can do beyond this class; whoever asks for more says so in words.
     xp : module
         The library of the arrays that go in and come out: NumPy, or one of the same functions on a GPU.
     """
 
-    n_items: int
-    n_workers: int
-    n_classes: int
-    n_labels: int
+    facts: Facts
+    gathered: bool = False
+    can: frozenset[Ability] = frozenset()
+    xp: Any = np
 
     @property
-    def gathered(self) -> bool: ...
+    def n_items(self) -> int:
+        return self.facts.n_items
 
     @property
-    def can(self) -> frozenset[Ability]: ...
+    def n_workers(self) -> int:
+        return self.facts.n_workers
 
     @property
-    def xp(self) -> Any: ...
+    def n_classes(self) -> int:
+        return self.facts.n_classes
 
     @property
-    def worker_counts(self) -> IntArray: ...
+    def n_labels(self) -> int:
+        return self.facts.n_labels
 
     @property
-    def class_counts(self) -> IntArray: ...
+    def worker_counts(self) -> IntArray:
+        return self.facts.worker_counts
 
+    @property
+    def class_counts(self) -> IntArray:
+        return self.facts.class_counts
+
+    @abstractmethod
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
         """Run an E-step with worker tables of log probabilities (n_workers, n_classes, n_classes)."""
-        ...
 
-    def gather(self, selection: ItemSelection) -> Labels:
-        """Return the labels of a few items, known ones or a sample."""
-        ...
-
+    @abstractmethod
     def sweep(
-        self,
-        model: Model,
-        sigma: FloatArray,
-        log_prior: FloatArray,
-        weights: Weights = Weights.FREE,
-        item_tol: float = 0.0,
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
         """Fit every item at the worker tables ``sigma`` (n_workers, n_classes, n_classes) and return the sums.
 
         An item may stop when a step promises to raise the objective by less than half of ``item_tol``.
         """
-        ...
 
-    def restart(self) -> None:
+    @abstractmethod
+    def gather(self, selection: ItemSelection) -> Labels:
+        """Return the labels of a few items, known ones or a sample."""
+
+    def restart(self) -> None:  # noqa: B027  most have nothing to forget
         """Forget whatever items carry from sweep to sweep."""
-        ...
+
+    def to_host(self, array: Any) -> Any:
+        """Return an array of `xp` in the machine's memory."""
+        return np.asarray(array)
+
+    def in_memory(self, labels: Labels) -> LocalEngine:
+        """Return an engine for a few labels that were gathered."""
+        return local_engine(labels, gathered=self.gathered)
 
 
-class ItemEngine(Engine, Protocol):
+class ItemEngine(Engine):
     """An engine that can `Ability.WEIGHTS`: its items are in memory too."""
 
-    @property
-    def labels(self) -> Any: ...
+    labels: Any
 
+    @abstractmethod
     def set_weights(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
-        ...
 
-    def e_step(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
+    @abstractmethod
+    def e_step(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE
+    ) -> tuple[Sums, FloatArray]:
         """Return the sums and the class probabilities (n_items, n_classes) with the items' coordinates as they are."""
-        ...
 
+    @abstractmethod
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
         """Return the same with every item at its optimum."""
-        ...
 
+    @abstractmethod
     def coordinates(self, model: Model) -> FloatArray:
         """Return the items' coordinates of the last pass, (n_items, size)."""
-        ...
 
+    @abstractmethod
     def restart(self, coordinates: FloatArray | None = None) -> None:
         """Forget the items' coordinates, or go back to those of an earlier time."""
-        ...
 
+    @abstractmethod
     def keep_items(self) -> None:
         """Keep the items' coordinates between sweeps from now on."""
+
+
+class EffectEngine(Protocol):
+    """An engine that can `Ability.EFFECTS`."""
+
+    def integrate(
+        self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray
+    ) -> ItemSums:
+        """Pass over items whose effects are integrated out; see `crowdassay.engines.memory.random_items.integrate`."""
         ...
+
+
+def local_engine(labels: Labels, *, gathered: bool | None = None) -> LocalEngine:
+    """Return an engine for labels in memory."""
+    from crowdassay.engines.memory.engine import LocalEngine  # noqa: PLC0415  it derives from `ItemEngine`
+
+    return LocalEngine(labels, gathered=gathered)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from crowdassay.engines.base import Place
 from crowdassay.engines.gpu.place import GpuPlace
 from crowdassay.engines.memory.place import MemoryPlace
-from crowdassay.engines.place import Place
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.labels.frames import as_labels

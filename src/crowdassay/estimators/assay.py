@@ -10,7 +10,7 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine
 from crowdassay.engines.blind import Blind
-from crowdassay.engines.gather import ItemSelection, take
+from crowdassay.engines.blocks import ItemSelection
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.labels.labels import Labels
@@ -80,7 +80,7 @@ class Assay(Estimator):
         trust = self._trust(nothing)
         trusted = None if trust is None else ~np.isnan(trust)
         known = engine.gather(ItemSelection(known=True, workers=trusted))
-        told = take(known, np.flatnonzero(known.gold >= 0))
+        told = ItemSelection(known=True).take(known)
         blind: Engine = Blind(engine, told) if told.n_items else engine
         tables = fit_tables(blind, constants, ordered=ordered, progress=progress)
         pool = replace(make_pool(blind, tables, constants, ordered=ordered), trust=trust)

@@ -10,9 +10,9 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
+from crowdassay.engines.base import ScaledSums, Weights
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.memory.scaled import ScaledEngine, ScaledSums
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
     check_mean,
@@ -82,7 +82,7 @@ class GLAD(Estimator):
         check_run(self.max_iter, self.tol)
         check_mean("ability", self.ability)
         check_mean("easiness", self.easiness)
-        engine = ScaledEngine(labels, threads=self.threads, announce=announce)
+        engine = LocalEngine(labels, threads=self.threads, announce=announce)
         likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
         curvature = likelihood.curvature if isinstance(likelihood, TableLikelihood) else None
         problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, self.confusion, curvature)
@@ -111,7 +111,7 @@ class GLAD(Estimator):
         assert fitted.sigma is not None
         known = fitted.sigma.reshape(len(fitted.sigma), -1) if self.confusion else fitted.sigma[:, :1, 0]
         theta = match_tables(fitted.labels, labels, known, population(known, self._mean(labels), pooled=self.confusion))
-        engine = ScaledEngine(labels, threads=self.threads)
+        engine = LocalEngine(labels, threads=self.threads)
         likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
         return judge_items(likelihood, theta, self.easiness, labels.n_items)
 
@@ -119,7 +119,7 @@ class GLAD(Estimator):
 class TableLikelihood:
     """One pass with a table for each worker, flat in theta (n_workers, n_classes ** 2), zero on the diagonal."""
 
-    def __init__(self, engine: ScaledEngine) -> None:
+    def __init__(self, engine: LocalEngine) -> None:
         self.engine = engine
 
     def __call__(self, theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:
@@ -152,7 +152,7 @@ class LogisticLikelihood:
     :math:`\sum_i \log \frac{1}{1 + e^{z}}`, and :math:`z + \log(K - 1)` more for each label c. No table is needed.
     """
 
-    def __init__(self, engine: ScaledEngine) -> None:
+    def __init__(self, engine: LocalEngine) -> None:
         self.engine = engine
 
     def __call__(self, theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
-from crowdassay.engines.memory.scaled import ScaledEngine, ScaledSums
+from crowdassay.engines.base import ScaledSums, Weights
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
     check_mean,
@@ -73,7 +73,7 @@ class LatentTraitAnalysis(Estimator):
         check_run(self.max_iter, self.tol)
         check_mean("easiness", self.easiness)
         check_order(labels)
-        engine = ScaledEngine(labels, threads=self.threads, announce=announce)
+        engine = LocalEngine(labels, threads=self.threads, announce=announce)
         likelihood = ThresholdLikelihood(engine, discrimination=self.discrimination)
         problem = ScaledProblem(labels, likelihood, prior_mean(labels.n_classes), self.easiness)
         mode = fit_scaled(problem, max_iter=self.max_iter, tol=self.tol, progress=progress)
@@ -90,7 +90,7 @@ class LatentTraitAnalysis(Estimator):
         n_classes = labels.n_classes
         stranger = threshold_tables(prior_mean(n_classes)[None]).ravel()
         tables = match_tables(fitted.labels, labels, fitted.sigma.reshape(len(fitted.sigma), -1), stranger)
-        engine = ScaledEngine(labels, threads=self.threads)
+        engine = LocalEngine(labels, threads=self.threads)
 
         def likelihood(theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:
             return engine.scaled(theta.reshape(-1, n_classes, n_classes), log_scale, weights)
@@ -101,7 +101,7 @@ class LatentTraitAnalysis(Estimator):
 class ThresholdLikelihood:
     """One pass with log discrimination and thresholds, theta (n_workers, n_classes)."""
 
-    def __init__(self, engine: ScaledEngine, *, discrimination: bool) -> None:
+    def __init__(self, engine: LocalEngine, *, discrimination: bool) -> None:
         self.engine, self.discrimination = engine, discrimination
 
     def __call__(self, theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import FEW_CELLS, Engine
+from crowdassay.engines.base import QUICK_CELLS, Engine
 from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.memory.place import MemoryPlace
-from crowdassay.engines.memory.weak_items import average_worker, has_weak_items
+from crowdassay.engines.memory.weak_items import average_worker
 from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
@@ -231,7 +231,7 @@ class MinimaxEntropy(Estimator):
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
         workers = WORKING_TABLES + min(2.0 * MEMORY_PAIRS, MEMORY_NUMBERS / (facts.n_workers * facts.n_classes**2))
         weak_items = not gathered and self.needs_memory() is None and (self.starts or 1) == 1
-        if weak_items and has_weak_items(make_model(self, facts), facts.longest):
+        if weak_items and make_model(self, facts).has_weak_items(facts.longest):
             return workers, 0.0
         return workers, self.memory_tables[1]
 
@@ -258,7 +258,7 @@ class MinimaxEntropy(Estimator):
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
         tol = TOLERANCES["profiled"] if self.tol is None else self.tol
         check_run(self.max_iter, tol)
-        several = engine.gathered and model.item and cells(engine) <= FEW_CELLS
+        several = engine.gathered and model.item and cells(engine) <= QUICK_CELLS
         starts = (3 if several else 1) if self.starts is None else self.starts
         if starts < 1:
             raise ParameterError(f"starts must be at least 1, not {starts}.")

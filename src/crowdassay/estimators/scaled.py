@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.confusion import normalise, observed_counts
-from crowdassay.engines.memory.scaled import ScaledEngine
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import match_workers
 from crowdassay.labels.labels import Labels
@@ -32,7 +32,7 @@ def match_tables(fitted: Labels, new: Labels, known: FloatArray, stranger: Float
     return np.where((code >= 0)[:, None], known[code], stranger)
 
 
-def expected_counts(engine: ScaledEngine, tables: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> FloatArray:
+def expected_counts(engine: LocalEngine, tables: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> FloatArray:
     """Return each worker's expected answers by true class, (n_workers, n_classes, n_classes)."""
     residual = engine.scaled(tables, log_scale, plain=True).gradient
     return np.maximum(observed_counts(engine.labels, posterior) - residual, 0.0)

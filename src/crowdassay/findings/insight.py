@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.engines.base import Place
 from crowdassay.engines.confusion import normalise
-from crowdassay.engines.place import Place
 from crowdassay.findings.copies import Pair, find_copies
 from crowdassay.findings.intervals import accuracy_interval, confusion_interval
 from crowdassay.findings.items import ItemInsight, next_items

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max, row_sum
+from crowdassay.engines.base import Place
+from crowdassay.engines.blocks import Block
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.place import Block, Place
 from crowdassay.findings.connection import ConnectedGroups, Links
 from crowdassay.findings.drift import Clock
 from crowdassay.findings.items import ItemInsight, join_named, named_items

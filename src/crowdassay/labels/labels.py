@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
+from crowdassay.labels.facts import Vocabularies
 from crowdassay.threads import on_all_cores
 
 SORTED_LABELS = 1 << 14  # labels up to which sorting takes less time than SciPy takes to load
@@ -82,7 +82,7 @@ class ImportReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Labels(Vocabularies):
     """A frozen, validated set of labels; the labels of item ``j`` are ``starts[j]:starts[j + 1]``.
 
     Make one with `crowdassay.read_labels` (files), `crowdassay.as_labels` (frames, arrays) or `Labels.from_codes`.
@@ -209,26 +209,29 @@ class Labels:
         return len(self.items)
 
     @property
-    def n_workers(self) -> int:
-        return len(self.workers)
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
-
-    @property
     def n_labels(self) -> int:
         return len(self.label)
 
     @cached_property
-    def class_names(self) -> tuple[str, ...]:
-        """Classes as text, in order."""
-        return names_of(self.classes)
+    def n_gold(self) -> int:
+        """Number of items whose class is known."""
+        return int((self.gold >= 0).sum())
 
     @cached_property
-    def numeric(self) -> bool:
-        """Whether every class is a number, so that the classes stand in numeric order."""
-        return are_numbers(self.class_names)
+    def longest(self) -> int:
+        """Number of labels of the item that has most."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    @cached_property
+    def worker_counts(self) -> IntArray:
+        """Number of labels of each worker, shape (n_workers,)."""
+        return np.bincount(self.worker, minlength=self.n_workers)
+
+    @cached_property
+    def class_counts(self) -> IntArray:
+        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
+        known = self.gold[self.gold >= 0]
+        return np.bincount(self.label, minlength=self.n_classes) + np.bincount(known, minlength=self.n_classes)
 
     @cached_property
     def label_item(self) -> IntArray:
@@ -306,19 +309,6 @@ class Labels:
             f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
             f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
         )
-
-
-def names_of(classes: pa.Array) -> tuple[str, ...]:
-    """Return classes as text, in order."""
-    return tuple(str(value) for value in classes.to_pylist())
-
-
-def are_numbers(names: Iterable[str]) -> bool:
-    """Tell whether every class is a number, so that the classes stand in numeric order."""
-    try:  # Python reads digits of any script, and underscores between them, which are sorted as text
-        return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in names)
-    except ValueError:
-        return False
 
 
 def _check_codes(name: str, codes: NDArray[np.integer[Any]], size: int, least: int = 0) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
+from crowdassay.labels.facts import Vocabularies
 from crowdassay.labels.labels import ImportReport, Labels
 
 LABELS, ITEMS, IDS = "labels.parquet", "items.parquet", "ids.parquet"
@@ -24,8 +25,8 @@ ITEM_COLUMNS = pa.schema([pa.field(name, pa.int32(), False) for name in ("n_labe
 
 
 @dataclass(frozen=True, eq=False)
-class Spool:
-    """Labels on disk.
+class Spool(Vocabularies):
+    """Labels on disk; all that is said of them, `crowdassay.labels.facts.Facts`, is in memory.
 
     Attributes
     ----------
@@ -53,6 +54,7 @@ class Spool:
     report: ImportReport
     n_gold: int = 0
     truth: dict[str, int] | None = None
+    frame: ClassVar[str] = "pyarrow"
 
     @property
     def n_items(self) -> int:

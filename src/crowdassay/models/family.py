@@ -22,6 +22,7 @@ from crowdassay.models.structures import Basis
 LARGEST_PENALTY = 1e15  # beyond, nothing is left of the labels but rounding errors
 PAPER_GAMMA = 0.25  # the smallest that the paper tries, nearly always the best
 AGREE = 1 / 3  # by how much two labels of an item agree more often than by chance
+LONGEST_WEAK_ITEM = 128  # labels of an item up to which its likelihood, as a product, stays a float
 VANISHING = 1e-3  # what a penalty of zero stands for: without any, the maximum may lie at infinity
 
 
@@ -48,6 +49,10 @@ class Model:
     beta: float
     metric: FloatArray | None = None
     population: bool = False
+
+    def has_weak_items(self, longest: int) -> bool:
+        """Tell whether items of at most ``longest`` labels have so strong a penalty that their own tables stay small."""
+        return self.item is not None and longest <= min(0.5 * self.beta, LONGEST_WEAK_ITEM) and self.item.free
 
     def penalise(self, coordinates: FloatArray) -> tuple[float, FloatArray]:
         r"""Return the worker penalty of coordinates (n_workers, size), and its gradient.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from crowdassay.engines.place import Facts
 from crowdassay.errors import ParameterError
 from crowdassay.findings.passes import MajorityCheck
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.values import counted, listed
 
 SAYS_NOTHING = 0.01  # mean probability of the labels above that of a guess, below which a fit tells no class apart

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crowdassay.engines.place import Facts
 from crowdassay.errors import DataError
+from crowdassay.labels.facts import Facts
 from crowdassay.memory import available_memory
 
 POSTERIORS = 5  # arrays of the size items x classes that a fit and its result hold at a time

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import Place
+from crowdassay.engines.blocks import Block
 from crowdassay.engines.memory.place import MemoryPlace
-from crowdassay.engines.place import Block, Place
 from crowdassay.errors import ParameterError
 from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.insight import Insight, describe
@@ -41,7 +42,7 @@ class Result(Record):
     """The outcome of one fit.
 
     The attributes are those of `Record`. Where the labels are in memory, so is what the fit says of every item. Elsewhere
-    arrays of the size of the items stay with the labels: ``labels`` are then `crowdassay.engines.place.Facts`, and `blocks` and
+    arrays of the size of the items stay with the labels: ``labels`` are then `crowdassay.labels.facts.Facts`, and `blocks` and
     the tables give what is said of the items.
     """
 
@@ -85,7 +86,7 @@ class Result(Record):
         ``cost`` is the price of a label, or what each worker has been paid (n_workers,); ``contents`` says by item what it
         is, a text or the path of a picture.
         """
-        if truth is None and self.place.facts.truth is not None:
+        if truth is None and self.place.truth_counts is not None:
             truth = self.insight.against
         from crowdassay.results.report.build import write_report  # noqa: PLC0415  charts load when one is drawn
 

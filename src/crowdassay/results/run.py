@@ -9,14 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import GATHERED_LABELS, Engine
+from crowdassay.engines.base import GATHERED_LABELS, Engine, Place
+from crowdassay.engines.blocks import Block
 from crowdassay.engines.confusion import normalise
-from crowdassay.engines.files.engine import BlockEngine
 from crowdassay.engines.memory.place import MemoryPlace
-from crowdassay.engines.memory.weak_items import has_weak_items
-from crowdassay.engines.place import Block, Facts, Place
+from crowdassay.engines.sweeps import BlockEngine
 from crowdassay.errors import ParameterError
 from crowdassay.findings.passes import MajorityCheck, two_passes
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import SETTLED, Record
 from crowdassay.models.structures import Basis
@@ -107,7 +107,7 @@ def fit(
     gathered = place.facts.n_labels <= gather_below
     if gathered and not place.in_memory:
         block = place.gather()
-        place = MemoryPlace(block.labels, block.truth, place.facts.truth, origin=place)
+        place = MemoryPlace(block.labels, block.truth, place.truth_counts, origin=place)
     with one_blas_thread():
         asked = result, plain = _run(method, place, progress, announce, start, gathered=gathered)
         notes: list[str] = []
@@ -163,7 +163,7 @@ def _decide(
         result = _result(name, settings, solution, engine.labels, predicted, item, Held(place))
         return result, MajorityCheck.of(result)
     facts = place.facts
-    weak_items = solution.model is not None and has_weak_items(solution.model, facts.longest)
+    weak_items = solution.model is not None and solution.model.has_weak_items(facts.longest)
     by_block = PredictBlock(predict, name, item, weak_items, solution.settled)
     found = two_passes(place, by_block)
     nothing = [away(words, place.engine_name) for words in ("Probabilities", "Labels")]
@@ -229,7 +229,7 @@ class PredictBlock:
 
     def __call__(self, block: Block) -> tuple[Record, FloatArray]:
         """Predict the block."""
-        predicted = self.predict(BlockEngine(block.labels, weak_items=self.weak_items, threads=1))
+        predicted = self.predict(BlockEngine(block, weak_items=self.weak_items))
         nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
         record = Record(
             block.labels, self.method, {}, predicted.posterior, predicted.winners, nothing, nothing[:, 0, 0], phi=predicted.phi,

@@ -54,9 +54,9 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
         summary["notes"].append(
             f"Not converged after {result.n_iter} iterations: the result is usable but not final; raise --max-iter."
         )
-    if facts.truth is not None:
+    if result.place.truth_counts is not None:
         summary |= result.insight.against.score.measures(facts, ordered=ordered)
-        summary["truth_items_without_labels"] = facts.truth["unknown_items"]
+        summary["truth_items_without_labels"] = result.place.truth_counts["unknown_items"]
     return summary
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
-from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.base import ItemEngine, Weights
 from crowdassay.models.family import Model
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import WorkerProblem
@@ -19,7 +18,7 @@ CERTAIN_LABELS_CHANGE = (
 
 
 def fit_algorithm1(
-    engine: LocalEngine,
+    engine: ItemEngine,
     model: Model,
     log_prior: FloatArray,
     *,
@@ -38,7 +37,7 @@ def fit_algorithm1(
 
     Parameters
     ----------
-    engine : LocalEngine
+    engine : ItemEngine
     model : Model
     log_prior : ndarray of shape (n_classes,)
     max_steps : int
@@ -77,7 +76,7 @@ def fit_algorithm1(
     return Outcome(solution, previous, phi, sums.gradient)
 
 
-def vote_shares(engine: LocalEngine) -> FloatArray:
+def vote_shares(engine: ItemEngine) -> FloatArray:
     """Return Q proportional to the votes, known classes in their place; shape (n_items, n_classes)."""
     votes = engine.labels.votes()
     total = votes.sum(axis=1, keepdims=True)

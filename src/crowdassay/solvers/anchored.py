@@ -8,9 +8,7 @@ from typing import cast
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Ability, Counts, Engine
-from crowdassay.engines.gpu.device import to_host
-from crowdassay.engines.memory.random_items import ItemSums, RandomItemsEngine
+from crowdassay.engines.base import Ability, Counts, EffectEngine, Engine, ItemSums
 from crowdassay.errors import ParameterError
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.assay.population import BELIEF, USUAL, Population
@@ -92,7 +90,8 @@ def fit_anchored(
 
     Parameters
     ----------
-    engine : RandomItemsEngine
+    engine : Engine
+        One that can `Ability.EFFECTS` where items have effects.
     anchor : float
         The weight a of the votes, from 0 to 1.
     items : bool
@@ -128,9 +127,9 @@ def fit_anchored(
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
     beta = FIRST_PRECISION if precision is None else precision
     while True:
-        population.learn(counts)
+        population.learn(counts, engine.to_host)
         if learn_prior:
-            seen = to_host(totals) + 1.0
+            seen = engine.to_host(totals) + 1.0
             log_prior = without_absent(digamma(seen) - digamma(seen.sum()), engine)
         integrated: ItemSums | None = None
         if effects is None:
@@ -140,7 +139,7 @@ def fit_anchored(
             totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
         else:
             p = population.tables(counts)
-            integrated = cast(RandomItemsEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
+            integrated = cast(EffectEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
             new_counts, totals, value = (
                 unexplained_counts(p, population.prior, integrated),
                 integrated.totals,

@@ -8,7 +8,6 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Counts, Engine, Weights
-from crowdassay.engines.gpu.device import to_host
 from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.outcome import Progress
 
@@ -70,14 +69,14 @@ def fit_em(
     while not converged and len(history) < max_iter:
         log_p, log_density = update(sums.counts)
         if estimate_prior:
-            totals = to_host(sums.totals) + EPSILON
+            totals = engine.to_host(sums.totals) + EPSILON
             log_prior = without_absent(np.log(totals / totals.sum()), engine)
         sums = engine.count(log_p, log_prior)
         history.append(sums.objective + log_density)
         if progress is not None:
             progress(len(history), history[-1])
         converged = len(history) > 1 and history[-1] - history[-2] < tol * abs(history[-1])
-    return to_host(log_p), to_host(log_prior), tuple(history), len(history), converged
+    return engine.to_host(log_p), engine.to_host(log_prior), tuple(history), len(history), converged
 
 
 def at_vote_shares(engine: Engine) -> Counts:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.base import ItemEngine
 from crowdassay.models.family import VANISHING, Model
 from crowdassay.solvers.outcome import Outcome, Progress
 from crowdassay.solvers.profiled import complete, fit_profiled
@@ -20,7 +20,7 @@ LEAST_SQUARES = 1e-9  # sum of squared deviations below which workers are taken 
 
 
 def fit_empirical(
-    engine: LocalEngine,
+    engine: ItemEngine,
     model: Model,
     *,
     penalties: bool,
@@ -37,7 +37,7 @@ def fit_empirical(
 
     Parameters
     ----------
-    engine : LocalEngine
+    engine : ItemEngine
     model : Model
         Its penalties are where learning begins.
     penalties, prior : bool
@@ -79,7 +79,7 @@ def learned_prior(posterior: FloatArray) -> FloatArray:
     return np.asarray(np.log(totals / totals.sum()))
 
 
-def worker_classes(engine: LocalEngine, posterior: FloatArray) -> FloatArray:
+def worker_classes(engine: ItemEngine, posterior: FloatArray) -> FloatArray:
     """Return how many labels of each worker are for items of each class, shape (n_workers, n_classes)."""
     data = engine.labels
     return np.stack(

@@ -9,7 +9,6 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine
-from crowdassay.engines.gpu.device import to_host
 from crowdassay.models.family import Model
 from crowdassay.solvers.ascent import WorkerProblem
 
@@ -45,4 +44,4 @@ class GpuProblem(WorkerProblem):
 
     def solved_tables(self, coordinates: Vector) -> FloatArray:
         """Return the worker tables in the machine's memory."""
-        return np.asarray(to_host(self.tables(coordinates)))
+        return np.asarray(self.engine.to_host(self.tables(coordinates)))

@@ -16,8 +16,7 @@ from functools import partial
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
-from crowdassay.engines.memory.scaled import ScaledSums
+from crowdassay.engines.base import ScaledSums, Weights
 from crowdassay.labels.labels import Labels
 from crowdassay.solvers.lbfgs import maximise
 from crowdassay.solvers.outcome import Progress

@@ -11,7 +11,6 @@ import pytest
 from crowdassay.engines.base import Weights
 from crowdassay.engines.kernels import small, small_agreement, small_items
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.random_items import RandomItemsEngine
 from crowdassay.findings import agreement as metrics
 from support.problems import random_labels
 
@@ -52,7 +51,7 @@ def test_items_with_effects(labels, precision, monkeypatch):
         monkeypatch.setattr(small, "FEW_LABELS", labels.n_labels if few else 0)
         monkeypatch.setattr(small_items, "is_few", lambda _: True)
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
-        engine = RandomItemsEngine(labels)
+        engine = LocalEngine(labels)
         for _ in range(2):  # the second time from where the first has ended
             sums = engine.integrate(p, log_prior, anchor=0.2, precision=precision, effects=effects)
         found.append([*(getattr(sums, field.name) for field in fields(sums)), effects])

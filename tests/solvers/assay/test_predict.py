@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crowdassay.engines.gather import take
+from crowdassay.labels.join import take_items
 from crowdassay.models.assay.dependence import worth
 from crowdassay.solvers.assay.pool import ItemMember, choose, move_mean, parts, predict_proba
 from crowdassay.statistics import softmax
@@ -35,7 +35,10 @@ def test_items_are_judged_one_by_one(effects):
     labels = random_labels(5, n_items=20, n_classes=2)
     pool = a_pool(labels, items=with_effects(labels) if effects else None)
     order = np.random.default_rng(0).permutation(20)
-    whole, some = predict_proba(labels, pool), [predict_proba(take(labels, rows), pool) for rows in np.split(order, [4, 11])]
+    whole, some = (
+        predict_proba(labels, pool),
+        [predict_proba(take_items(labels, rows), pool) for rows in np.split(order, [4, 11])],
+    )
     np.testing.assert_allclose(np.concatenate(some), whole[order], rtol=1e-9)
 
 

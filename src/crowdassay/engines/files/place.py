@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from typing import TypeVar
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.engines.base import Engine
-from crowdassay.engines.files.engine import FilesEngine, each_block
-from crowdassay.engines.place import Block, Facts, J
-from crowdassay.labels.join import join_items
+from crowdassay.engines.base import Announce, Engine
+from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
+from crowdassay.engines.sweeps import PlaceEngine
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.spool import Spool
-
-T = TypeVar("T")
+from crowdassay.threads import available_cores
 
 
 @dataclass(frozen=True, eq=False)
 class FilesPlace:
-    """Hold labels in a spool."""
+    """Hold labels in a spool.
+
+    Attributes
+    ----------
+    spool : Spool
+    threads : int, optional
+        Number of blocks in work at a time, by default all cores this process may use.
+    """
 
     spool: Spool
     threads: int | None = None
@@ -29,31 +36,31 @@ class FilesPlace:
     in_memory: bool = False
     writes: bool = False
 
-    @cached_property
+    @property
     def facts(self) -> Facts:
         """What is known of the labels."""
-        spool = self.spool
-        return Facts(
-            spool.n_items, spool.n_labels, spool.n_gold, spool.longest, spool.workers, spool.classes, spool.worker_counts,
-            spool.class_counts, spool.report, spool.truth,
-        )  # fmt: skip
+        return self.spool
 
-    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
+    @property
+    def truth_counts(self) -> dict[str, int] | None:
+        """How many items of the truth have labels, and how many have none."""
+        return self.spool.truth
+
+    def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
         """Return an engine that sweeps these labels."""
-        return FilesEngine(self.spool, threads=self.threads, announce=announce)
+        return PlaceEngine(self, announce=announce)
 
-    def gather(self) -> Block:
-        """Return all labels as one block."""
-        parts = [self._block(number) for number in range(len(self.spool.sizes))]
-        return Block(0, join_items([part.labels for part in parts]), np.concatenate([part.truth for part in parts]))
-
-    def reduce(self, task: Callable[[Block], J]) -> J:
+    def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
         """Call a task with every block and join what it returns, in order."""
-        return reduce(lambda one, other: one.join(other), self.blocks(task))
+        return reduce(lambda one, other: one.join(other), self._each(lambda number: task(self._block(number, names)), spare=1))
 
     def blocks(self, task: Callable[[Block], T]) -> Iterator[T]:
         """Call a task with every block and yield what it returns, in order; as many are in memory as there are threads."""
-        return each_block(lambda number: task(self._block(number)), len(self.spool.sizes), self.threads, spare=0)
+        return self._each(lambda number: task(self._block(number)), spare=0)
+
+    def gather(self, selection: ItemSelection | None = None) -> Block:
+        """Return the labels of some items, or of all, as one block."""
+        return self.reduce(Gather(selection), names=selection is None).whole()
 
     def table(self, task: Callable[[Block], pa.Table]) -> pa.Table:
         """Return the table whose rows a task finds in every block; it has to fit into memory."""
@@ -66,5 +73,22 @@ class FilesPlace:
     def close(self) -> None:
         """Whoever made the spool's folder removes it."""
 
-    def _block(self, number: int) -> Block:
-        return Block(number, self.spool.block(number, ids=True), self.spool.known(number).astype(np.int64))
+    def _block(self, number: int, names: bool = True) -> Block:
+        labels = self.spool.block(number, ids=names)
+        truth = self.spool.known(number).astype(np.int64) if names else np.full(labels.n_items, -1)
+        return Block(number, labels, truth, int(self.spool.first_item[number]))
+
+    def _each(self, work: Callable[[int], T], *, spare: int) -> Iterator[T]:
+        """Call ``work`` with the number of every block and yield the results in order.
+
+        ``spare`` results may wait, so that no thread does while one is looked at; 0 saves memory where results are large.
+        """
+        threads = self.threads or available_cores()
+        with ThreadPoolExecutor(threads) as pool:
+            waiting: deque[Future[T]] = deque()
+            for number in range(len(self.spool.sizes)):
+                waiting.append(pool.submit(work, number))
+                if len(waiting) >= threads + spare:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.base import Ability, Counts, Sums, Weights
-from crowdassay.engines.gather import ItemSelection, take
+from crowdassay.engines.base import Ability, Announce, Counts, ItemEngine, Sums, Weights
+from crowdassay.engines.blocks import ItemSelection
 from crowdassay.engines.gpu.device import Array, array_module, for_kernels, launch, to_host
 from crowdassay.engines.gpu.gather import gather
 from crowdassay.engines.gpu.layout import Group, Layout, lay_out
 from crowdassay.engines.gpu.listing import Listing, list_items
 from crowdassay.engines.gpu.store import OnGpu, choose_store
 from crowdassay.engines.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
-from crowdassay.engines.memory.weak_items import has_weak_items
-from crowdassay.labels.labels import Labels
+from crowdassay.labels.facts import Facts, Vocabularies
+from crowdassay.labels.labels import ImportReport, Labels
 from crowdassay.models.family import Model
 
 BLOCKS, THREADS = 4096, 128  # of a launch, and of a block in which every item has a thread of its own
@@ -28,7 +30,23 @@ MOST_LABELS = 32  # of an item that one thread takes
 FINER = 2.0**20  # units of the small weights, see `crowdassay.engines.kernels.gpu`
 
 
-class GpuEngine:
+@dataclass(frozen=True, eq=False)
+class _ArrayFacts(Vocabularies):
+    """The facts of labels that are arrays without names; see `Facts`."""
+
+    n_items: int
+    n_labels: int
+    longest: int
+    n_gold: int
+    workers: pa.Array
+    classes: pa.Array
+    worker_counts: IntArray
+    class_counts: IntArray
+    report: ClassVar[ImportReport] = ImportReport()
+    frame: ClassVar[str] = "pyarrow"
+
+
+class GpuEngine(ItemEngine):
     """Sweep labels on a GPU, in single precision with sums in fixed point; see `crowdassay.engines.kernels.gpu`.
 
     The answer does not change from run to run, nor with where the labels are: `crowdassay.engines.gpu.store`. Arrays go in and
@@ -52,7 +70,6 @@ class GpuEngine:
     """
 
     labels: Labels | None = None
-    gathered = False
     can = frozenset({Ability.WEIGHTS, Ability.GPU, Ability.POOL})
 
     def __init__(
@@ -66,27 +83,29 @@ class GpuEngine:
         gold: Array | None = None,
         item_tolerance: float = 1e-9,
         item_steps: int = 100,
-        announce: Callable[[str], None] | None = None,
+        announce: Announce | None = None,
     ) -> None:
         self.xp = xp = array_module()
-        self.n_labels, self.n_workers, self.n_classes = len(worker), n_workers, n_classes
-        self.n_items = len(worker) // starts if isinstance(starts, int) else len(starts) - 1
-        self.store = choose_store(self.n_labels, self.n_items, n_workers, n_classes, announce)
+        n_items = len(worker) // starts if isinstance(starts, int) else len(starts) - 1
+        self.store = choose_store(len(worker), n_items, n_workers, n_classes, announce)
         self.item_tolerance, self.item_steps, self.announce = item_tolerance, item_steps, announce
         if not isinstance(starts, int):
             lengths = starts[1:] - starts[:-1]
-            self._longest = int(lengths.max())
-            if int(lengths.min()) == self._longest:
-                starts = self._longest
-        if isinstance(starts, int):
-            self._longest = starts
+            longest = int(lengths.max())
+            if int(lengths.min()) == longest:
+                starts = longest
+        else:
+            longest = starts
         self.layout: Layout = lay_out(
             xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_LABELS
         )
+        known = None if gold is None or not bool((gold >= 0).any()) else gold
+        self.facts: Facts = _ArrayFacts(
+            n_items, len(worker), longest, 0 if known is None else int((known >= 0).sum()), pa.nulls(n_workers),
+            pa.nulls(n_classes), to_host(self.layout.label_counts.sum(axis=1)), _class_counts(self.layout, known),
+        )  # fmt: skip
         self._most = int(self.worker_counts.max())
-        self._gold: list[Array] | None = None
-        if gold is not None and bool((gold >= 0).any()):
-            self._gold = self._in_groups(gold, np.int16)
+        self._gold = None if known is None else self._in_groups(known, np.int16)
         self._given: list[Array] | None = None
         self._state: list[Array] | None = None
 
@@ -96,27 +115,18 @@ class GpuEngine:
         engine = cls(
             labels.worker, labels.label, labels.starts, labels.n_workers, labels.n_classes, gold=labels.gold, **options
         )
-        engine.labels = labels
+        engine.labels = engine.facts = labels
         return engine
-
-    @property
-    def worker_counts(self) -> IntArray:
-        return np.asarray(to_host(self.layout.label_counts.sum(axis=1)))
-
-    @property
-    def class_counts(self) -> IntArray:
-        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
-        counts = np.asarray(to_host(self.layout.label_counts.sum(axis=0)))
-        for part in self._gold or []:
-            known = np.asarray(to_host(part)).ravel()
-            counts = counts + np.bincount(known[known >= 0], minlength=self.n_classes)
-        return counts
 
     def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items; of arrays on the GPU, without names."""
         if self.labels is not None:
-            return take(self.labels, selection.rows(self.labels, 0))
+            return selection.take(self.labels)
         return gather(self.layout, self._gold, selection, self.n_classes, self.xp)
+
+    def to_host(self, array: Array) -> Any:
+        """Return an array in the machine's memory."""
+        return to_host(array)
 
     def set_weights(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
@@ -233,16 +243,12 @@ class GpuEngine:
         if basis is None or basis.size == 0:
             shifted = tables - tables.max(axis=2, keepdims=True)
             log_p = shifted - xp.log(xp.exp(shifted).sum(axis=2, keepdims=True))
-            counts = self.count(log_p, log_prior, weights, posterior)
-            observed = xp.asarray(counts.counts)
-            gradient = observed - observed.sum(axis=2, keepdims=True) * xp.exp(log_p)
-            return Sums(counts.objective, _like(gradient, sigma), _like(counts.totals, sigma))
+            sums = self.count(log_p, log_prior, weights, posterior).as_sums(log_p)
+            return Sums(sums.objective, _like(sums.gradient, sigma), _like(sums.totals, sigma))
         from crowdassay.engines.kernels.gpu import make_solver  # noqa: PLC0415  numba loads on first use
 
         free, shape = contrasts(basis)
-        weak_items = n_classes > 2 and has_weak_items(
-            model, self._longest
-        )  # two classes have one equation each, solved at once
+        weak_items = n_classes > 2 and model.has_weak_items(self.facts.longest)  # two classes have one equation each
         tolerance = max(self.item_tolerance, item_tol) if weak_items else self.item_tolerance
         exact = xp.clip(log_odds(tables), -CLAMP, CLAMP)
         rounded = xp.exp(exact).astype(np.float32)
@@ -357,6 +363,11 @@ class GpuEngine:
         for group, part in zip(self.layout.groups, columns, strict=True):
             rows[group.items] = part.T
         return rows
+
+
+def _class_counts(layout: Layout, gold: Array | None) -> IntArray:
+    counts = np.asarray(to_host(layout.label_counts.sum(axis=0)))
+    return counts if gold is None else counts + np.bincount(to_host(gold[gold >= 0]), minlength=len(counts))
 
 
 def _launch_of(group: Group, n_values: int) -> tuple[bool, int, int, int]:

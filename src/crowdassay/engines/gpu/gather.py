@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.engines.gather import ItemSelection
+from crowdassay.engines.blocks import ItemSelection
 from crowdassay.engines.gpu.device import Array, to_host
 from crowdassay.engines.gpu.layout import Group, Layout
 from crowdassay.labels.labels import Labels

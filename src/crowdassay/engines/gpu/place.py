@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from crowdassay.engines.base import Engine
+from crowdassay.engines.base import Announce, Engine
 from crowdassay.engines.gpu.device import missing
 from crowdassay.engines.gpu.engine import GpuEngine
 from crowdassay.engines.memory.place import MemoryPlace
@@ -21,7 +20,7 @@ class GpuPlace(MemoryPlace):
         """The name after ``--engine``."""
         return "gpu"
 
-    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
+    def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
         """Return an engine on the GPU; labels that are few are fitted as everywhere, without it."""
         reason = missing()
         if reason is not None:

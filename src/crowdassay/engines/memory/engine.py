@@ -7,27 +7,38 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.base import FEW_CELLS, GATHERED_LABELS, Ability, Counts, Sums, Weights
-from crowdassay.engines.gather import ItemSelection, take
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import (
+    GATHERED_LABELS,
+    QUICK_CELLS,
+    Ability,
+    Announce,
+    Counts,
+    ItemEngine,
+    ItemSums,
+    ScaledSums,
+    Sums,
+    Weights,
+)
+from crowdassay.engines.blocks import ItemSelection, block_edges, code_cells
 from crowdassay.engines.kernels import small
-from crowdassay.engines.memory.weak_items import ItemCoordinates, ItemOutputs, average_worker, has_weak_items, sweep_weak_items
+from crowdassay.engines.memory.random_items import integrate
+from crowdassay.engines.memory.scaled import pass_with_abilities, pass_with_tables
+from crowdassay.engines.memory.weak_items import ItemCoordinates, ItemOutputs, average_worker, sweep_weak_items
 from crowdassay.errors import ParameterError
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.votes import shares, tally
 from crowdassay.models.family import Model
 from crowdassay.statistics import log_softmax
 from crowdassay.threads import available_cores
 
-MAX_BLOCKS = 16
-LEAST_BLOCK = 32768  # labels below which handing a block to a thread costs more than it saves
-LEAST_COUNTED = 131072  # the same where items are only judged, which takes a few nanoseconds a label
+LEAST_COUNTED = 131072  # labels of a block for a thread where items are only predicted, a few nanoseconds a label
 UNROLLED_LABELS = 30_000  # labels from which compiling for the very number of classes pays
 FEW_CLASSES = 8
 SILENT_SECONDS = 0.5  # seconds after which a wait for the compiler is announced
@@ -36,7 +47,7 @@ Block = Callable[[int, int, FloatArray, FloatArray], float]
 T = TypeVar("T")
 
 
-class LocalEngine:
+class LocalEngine(ItemEngine):
     """Sweep labels held in memory.
 
     Items are cut into blocks by the data alone, each block sums into its own buffer, and buffers are added in block order:
@@ -60,8 +71,7 @@ class LocalEngine:
         Called with a sentence when the first use of a kernel has to wait for the compiler.
     """
 
-    can = frozenset({Ability.WEIGHTS})
-    xp = np
+    can = frozenset({Ability.WEIGHTS, Ability.EFFECTS})
 
     def __init__(
         self,
@@ -72,13 +82,12 @@ class LocalEngine:
         gathered: bool | None = None,
         item_tolerance: float = 1e-10,
         item_steps: int = 100,
-        announce: Callable[[str], None] | None = None,
+        announce: Announce | None = None,
     ) -> None:
         if threads is not None and threads < 1:
             raise ParameterError(f"threads must be at least 1, not {threads}.")
-        self.n_items, self.n_workers = labels.n_items, labels.n_workers
-        self.n_classes, self.n_labels = labels.n_classes, labels.n_labels
         self.labels, self.announce = labels, announce
+        self.facts: Facts = labels
         self.gathered = labels.n_labels <= GATHERED_LABELS if gathered is None else gathered
         self._in_numpy = self.gathered and labels.n_labels <= small.FEW_LABELS  # without a wait for the compiler
         self.warm, self._kept = (self.gathered if warm is None else warm), bool(warm)
@@ -92,22 +101,11 @@ class LocalEngine:
 
     def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items."""
-        return take(self.labels, selection.rows(self.labels, 0))
+        return selection.take(self.labels)
 
     def set_weights(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = np.ascontiguousarray(weights)
-
-    @cached_property
-    def worker_counts(self) -> IntArray:
-        """Number of labels of each worker, shape (n_workers,)."""
-        return np.bincount(self.labels.worker, minlength=self.n_workers)
-
-    @cached_property
-    def class_counts(self) -> IntArray:
-        """Number of labels of each class, and of items known to have it, shape (n_classes,)."""
-        gold = self.labels.gold
-        return np.bincount(self.labels.label, minlength=self.n_classes) + np.bincount(gold[gold >= 0], minlength=self.n_classes)
 
     @cached_property
     def _blocks(self) -> list[tuple[int, int]]:
@@ -119,10 +117,8 @@ class LocalEngine:
 
     @cached_property
     def cells(self) -> NDArray[np.uint32]:
-        """Worker and label of every label in one number, shape (n_labels,)."""
-        cells = self.labels.worker * np.int32(self.n_classes)  # what overflows is right again without a sign
-        cells += self.labels.label
-        return cells.view(np.uint32)
+        """Worker and class of every label in one number, shape (n_labels,)."""
+        return code_cells(self.labels)
 
     @cached_property
     def classes(self) -> Any:
@@ -217,6 +213,22 @@ class LocalEngine:
         """Return the same with the items' coordinates as they are: the second half of Algorithm 1."""
         return self._e_step(model, sigma, log_prior, 1, weights)
 
+    def integrate(
+        self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray
+    ) -> ItemSums:
+        """Pass over items whose effects are integrated out; see `crowdassay.engines.memory.random_items.integrate`."""
+        return integrate(self, p, log_prior, anchor=anchor, precision=precision, effects=effects)
+
+    def scaled(
+        self, tables: FloatArray, log_scale: FloatArray, weights: Weights = Weights.FREE, *, plain: bool = False
+    ) -> ScaledSums:
+        """Pass over items that scale their workers' tables; see `crowdassay.engines.memory.scaled`."""
+        return pass_with_tables(self, tables, log_scale, weights, plain=plain)
+
+    def abilities(self, ability: FloatArray, log_scale: FloatArray, weights: Weights = Weights.FREE) -> ScaledSums:
+        """Do so with one ability for each worker, shape (n_workers, 1), instead of a table."""
+        return pass_with_abilities(self, ability, log_scale, weights)
+
     def coordinates(self, model: Model) -> FloatArray:
         """Return the items' coordinates of the last pass that kept them, (n_items, size), or weak ones to be computed."""
         if self._has_weak_items(model) and self._judged is not None:
@@ -236,10 +248,8 @@ class LocalEngine:
     def _without_items(
         self, sigma: FloatArray, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None = None
     ) -> Sums:
-        """Turn expected counts into the gradient by the worker tables: p does not depend on the item."""
         log_p = log_softmax(sigma)
-        sums = self.count(log_p, log_prior, weights, posterior)
-        return Sums(sums.objective, sums.counts - sums.counts.sum(axis=2, keepdims=True) * np.exp(log_p), sums.totals)
+        return self.count(log_p, log_prior, weights, posterior).as_sums(log_p)
 
     def _item_state(self, model: Model) -> FloatArray:
         size = model.item.size if model.item else 0
@@ -283,12 +293,8 @@ class LocalEngine:
 
         Few items of few classes keep theirs: a pass takes no time, and one kernel less is compiled.
         """
-        spared = self.gathered and self.n_labels * self.n_classes**2 <= FEW_CELLS
-        return not self._kept and not (self.warm and spared) and has_weak_items(model, self._longest)
-
-    @cached_property
-    def _longest(self) -> int:
-        return int(np.diff(self.labels.starts).max())
+        spared = self.gathered and self.n_labels * self.n_classes**2 <= QUICK_CELLS
+        return not self._kept and not (self.warm and spared) and model.has_weak_items(self.labels.longest)
 
     def _run(
         self, kernel: str, block: Block, cells: tuple[int, ...] | None = None, edges: list[tuple[int, int]] | None = None
@@ -333,17 +339,3 @@ class LocalEngine:
         if self.announce is not None:
             self.announce("Compiling the kernels, once after installation ...")
             self.announce = None
-
-
-def block_edges(labels: Labels, least: int = LEAST_BLOCK) -> list[tuple[int, int]]:
-    """Cut the items into ranges of about equal numbers of labels, by the data alone.
-
-    Each block has a buffer of the size of the worker tables, so there are no more blocks than such buffers would fit into
-    the labels themselves, up to `MAX_BLOCKS`, but always enough for a few threads where the labels are many.
-    """
-    tables = labels.n_workers * labels.n_classes**2
-    n_blocks = min(MAX_BLOCKS, max(4, labels.n_labels // (4 * tables)), 1 + labels.n_labels // least, labels.n_items)
-    targets = np.linspace(0, labels.n_labels, n_blocks + 1)
-    edges = sorted(set(np.searchsorted(labels.starts, targets).tolist()))
-    edges[0], edges[-1] = 0, labels.n_items
-    return list(pairwise(edges))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdassay.engines.base import Engine
+from crowdassay.engines.base import Announce, Engine, Place
+from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.place import Block, Facts, J
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.labels import Labels
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,7 @@ class MemoryPlace:
     truth : ndarray of int, shape (n_items,), optional
         Known classes to score against, -1 where unknown.
     truth_counts : dict, optional
-        See `Facts.truth`.
+        See `Place`.
     threads : int, optional
     origin : Place, optional
         Where the labels were gathered from, since they are few; tables go back there.
@@ -40,7 +38,7 @@ class MemoryPlace:
     truth: NDArray[np.integer[Any]] | None = None
     truth_counts: dict[str, int] | None = None
     threads: int | None = None
-    origin: Any = None
+    origin: Place | None = None
     in_memory: ClassVar[bool] = True
 
     @property
@@ -51,46 +49,32 @@ class MemoryPlace:
     @property
     def writes(self) -> bool:
         """Whether the place where the labels come from writes tables by itself."""
-        return self.origin is not None and bool(self.origin.writes)
+        return self.origin is not None and self.origin.writes
 
-    @cached_property
+    @property
     def facts(self) -> Facts:
         """What is known of the labels."""
-        labels = self.labels
-        return Facts(
-            labels.n_items,
-            labels.n_labels,
-            int((labels.gold >= 0).sum()),
-            int(np.diff(labels.starts).max()),
-            labels.workers,
-            labels.classes,
-            np.bincount(labels.worker, minlength=labels.n_workers),
-            LocalEngine(labels, threads=1).class_counts,
-            labels.report,
-            self.truth_counts,
-            labels.frame,
-        )
+        return self.labels
 
-    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
+    def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
         """Return an engine that sweeps these labels."""
         return LocalEngine(self.labels, gathered=gathered, threads=self.threads, announce=announce)
 
-    def gather(self) -> Block:
-        """Return all labels as one block."""
-        unknown = np.full(self.labels.n_items, -1) if self.truth is None else self.truth
-        return Block(0, self.labels, unknown)
-
-    def reduce(self, task: Callable[[Block], J]) -> J:
+    def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
         """Call a task with the one block there is."""
-        return task(self.gather())
+        return task(self._block)
 
     def blocks(self, task: Callable[[Block], T]) -> Iterator[T]:
         """Call a task with the one block there is."""
-        yield task(self.gather())
+        yield task(self._block)
+
+    def gather(self, selection: ItemSelection | None = None) -> Block:
+        """Return the labels of some items, or of all, as one block."""
+        return self.reduce(Gather(selection)).whole()
 
     def table(self, task: Callable[[Block], pa.Table]) -> pa.Table:
         """Return the table that a task finds."""
-        return task(self.gather())
+        return task(self._block)
 
     def frame(self, table: pa.Table) -> Any:
         """Return a table as the kind of frame that the labels came in."""
@@ -100,3 +84,7 @@ class MemoryPlace:
         """Let go of the labels where they were gathered from."""
         if self.origin is not None:
             self.origin.close()
+
+    @property
+    def _block(self) -> Block:
+        return Block(0, self.labels, np.full(self.labels.n_items, -1) if self.truth is None else self.truth)

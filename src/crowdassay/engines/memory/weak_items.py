@@ -20,8 +20,6 @@ from crowdassay.models.family import Model
 if TYPE_CHECKING:
     from crowdassay.engines.memory.engine import LocalEngine
 
-LONGEST_ITEM = 128  # labels of an item up to which its likelihood, as a product, stays a float
-
 
 @dataclass(frozen=True, eq=False)
 class ItemOutputs:
@@ -43,11 +41,6 @@ class ItemOutputs:
 def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
     """Return the mean of the workers' tables, each counting by its number of labels, shape (n_classes, n_classes)."""
     return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)
-
-
-def has_weak_items(model: Model, longest: int) -> bool:
-    """Tell whether items of at most ``longest`` labels have so strong a penalty that their own tables stay small."""
-    return model.item is not None and longest <= min(0.5 * model.beta, LONGEST_ITEM) and model.item.free
 
 
 def sweep_weak_items(

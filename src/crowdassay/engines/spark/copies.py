@@ -1,8 +1,8 @@
-"""Copies of blocks on executors' own disks, so that a sweep need not bring them from Spark to Python every time.
+"""Copies of blocks on executors' own disks, so that a task need not bring them from Spark to Python every time.
 
-The first sweep leaves a copy of every block it reads, and with it what every sweep would work out of it again. Later ones ask
+The first task leaves a copy of every block it reads, and with it what every sweep would work out of it again. Later ones ask
 Spark for the numbers of blocks alone and map the copies into memory, which costs nothing where the system still has them there.
-A copy that is not to be found, since Spark has moved a block or lost an executor, makes the sweep read all blocks as the first
+A copy that is not to be found, since Spark has moved a block or lost an executor, makes the task read all blocks as the first
 did: the answer is the same to the last bit.
 """
 
@@ -14,13 +14,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from crowdassay.engines.spark.tasks import Batches, block_number, rows_of
-
-MISSING = -1  # the shard of a row that says that a copy was not found
+from crowdassay.engines.blocks import code_cells
+from crowdassay.engines.spark.tasks import MISSING, Batches, RunTask, block_number, found_row, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +26,7 @@ class LeaveCopies:
     """A task for whole blocks, each of which is copied on its way."""
 
     token: str
-    task: Any
+    task: RunTask
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Copy the blocks of one partition and hand them on."""
@@ -38,13 +36,13 @@ class LeaveCopies:
         for batch in batches:
             for position in range(len(batch)):
                 row = self._with_cells(batch.slice(position, 1))
-                if place := _place(self.token, row["block"][0].as_py()):
+                if path := _path(self.token, row["block"][0].as_py()):
                     with suppress(OSError):  # no room is no reason to stop
-                        _write(row, place)
+                        _write(row, path)
                 yield row
 
     def _with_cells(self, row: pa.RecordBatch) -> pa.RecordBatch:
-        cells = self.task.engine(next(rows_of([row]))).cells
+        cells = code_cells(self.task.read(next(rows_of([row]))).labels)
         return row.append_column("cells", pa.array([cells.tobytes()], pa.binary()))
 
 
@@ -53,7 +51,7 @@ class FromCopies:
     """The same task for the numbers of blocks."""
 
     token: str
-    task: Any
+    task: RunTask
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Run the task on the copies of one partition's blocks; without one of them, say so."""
@@ -62,46 +60,44 @@ class FromCopies:
     def run(self, blocks: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """Do so for blocks of these numbers."""
         numbers = list(blocks)
-        places = [place for number in numbers if (place := _place(self.token, number)) is not None and place.exists()]
-        if len(places) == len(numbers):
-            yield from self.task(map(_read, places))
+        paths = [path for number in numbers if (path := _path(self.token, number)) is not None and path.exists()]
+        if len(paths) == len(numbers):
+            yield from self.task(map(_read, paths))
             return
-        missing = {"shard": pa.array([MISSING], pa.int32()), "block": pa.array(numbers[:1], pa.int64())}
-        nothing = pa.array([b""], pa.binary())
-        yield pa.RecordBatch.from_pydict({**missing, "objective": pa.array([0.0]), "totals": nothing, "sums": nothing})
+        yield found_row(MISSING, numbers[0], None)
 
 
 @dataclass(frozen=True, eq=False)
 class Forget:
-    """Remove what an engine has left on the executors that hold its blocks."""
+    """Remove what a place has left on the executors that hold its blocks."""
 
     token: str
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Remove it, and hand the numbers of the blocks on."""
         for batch in batches:
-            if place := _place(self.token, 0):
-                shutil.rmtree(place.parent, ignore_errors=True)
+            if path := _path(self.token, 0):
+                shutil.rmtree(path.parent, ignore_errors=True)
             yield batch
 
 
-def _place(token: str, number: int) -> Path | None:
+def _path(token: str, number: int) -> Path | None:
     """Return where a block's copy is: with Spark's own temporary files, which an executor removes when it ends."""
     folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     return Path(folder) / f"crowdassay-{token}" / f"{number}.arrow" if folder else None
 
 
-def _write(row: pa.RecordBatch, place: Path) -> None:
+def _write(row: pa.RecordBatch, path: Path) -> None:
     """Write a file that is whole from the moment it is there; another task may be writing the same."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    half = place.with_suffix(f".{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_suffix(f".{os.getpid()}")
     try:
         with pa.OSFile(str(half), "wb") as file, pa.ipc.new_file(file, row.schema) as stream:
             stream.write_batch(row)
-        half.replace(place)
+        half.replace(path)
     finally:
         half.unlink(missing_ok=True)
 
 
-def _read(place: Path) -> pa.RecordBatch:
-    return pa.ipc.open_file(pa.memory_map(str(place))).get_batch(0)
+def _read(path: Path) -> pa.RecordBatch:
+    return pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)

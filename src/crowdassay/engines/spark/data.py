@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from crowdassay.engines.spark.tasks import BLOCKS, Pack
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.labels.classes import arrange_classes
 from crowdassay.labels.columns import find_columns
+from crowdassay.labels.facts import Vocabularies
 from crowdassay.labels.labels import MAX_CLASSES, ImportReport
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.values import is_text, number_of
@@ -46,8 +47,8 @@ WRITTEN = (
 
 
 @dataclass(frozen=True, eq=False)
-class SparkLabels:
-    """Labels as blocks of codes in Spark; the driver has what is of the size of the workers.
+class SparkLabels(Vocabularies):
+    """Labels as blocks of codes in Spark; all that is said of them, `crowdassay.labels.facts.Facts`, is on the driver.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class SparkLabels:
     folder : str, optional
         Where the blocks lie, if that is a folder of ours.
     copies : set of str
-        Engines that have left copies of the blocks on executors' disks.
+        Places that have left copies of the blocks on executors' disks.
     """
 
     blocks: Any
@@ -88,6 +89,7 @@ class SparkLabels:
     truth: dict[str, int] | None = None
     folder: str | None = None
     copies: set[str] = field(default_factory=set)
+    frame: ClassVar[str] = "spark"
 
     def close(self) -> None:
         """Let Spark forget the blocks, and remove their folder and copies."""

@@ -2,83 +2,96 @@
 
 from __future__ import annotations
 
-import pickle  # only for what our own executors send  # nosec B403
+import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
-from typing import Any, TypeVar
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.engines.base import Engine
-from crowdassay.engines.place import Block, Facts, J
+from crowdassay.engines.base import Announce, Engine
+from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
+from crowdassay.engines.spark.copies import FromCopies, LeaveCopies
 from crowdassay.engines.spark.data import SparkLabels
-from crowdassay.engines.spark.engine import SparkEngine
-from crowdassay.engines.spark.session import run
-from crowdassay.engines.spark.tasks import SHIFT, Batches, block_items, block_labels, rows_of
+from crowdassay.engines.spark.session import is_connect, run
+from crowdassay.engines.spark.tasks import BLOCK_COLUMNS, FOUND, MISSING, ReadBlock, RunTask, TableRows, join_found, load_found
+from crowdassay.engines.sweeps import PlaceEngine
 from crowdassay.errors import DataError
-from crowdassay.labels.join import join_items
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.labels import Labels
 
-T = TypeVar("T")
+COLUMN_TYPES = {pa.float64(): "double", pa.int64(): "bigint", pa.bool_(): "boolean", pa.string(): "string"}
+DIRECT_BYTES = 64 * 10**6  # sums of all partitions that the driver collects and adds by itself
+SHARD_BYTES = 4 * 10**6  # sums that an executor adds, about
+DIRECT_PARTITIONS = 64  # partitions whose parts the driver joins by itself; as many executors join those of more
+MOST_MISSED = 3  # tasks that may find a copy missing before copies are no longer looked for
 
-TYPES = {pa.float64(): "double", pa.int64(): "bigint", pa.bool_(): "boolean", pa.string(): "string"}
-PARTS = "shard int, block bigint, part binary"
-SHARDS = 64  # executors that join what partitions send, before the driver does
-BATCH_ROWS = 1 << 16
 
-
-@dataclass(frozen=True, eq=False)
 class SparkPlace:
-    """Hold labels in Spark."""
+    """Hold labels in Spark.
 
-    data: SparkLabels
-    engine_name: str = "spark"
-    in_memory: bool = False
-    writes: bool = True
+    A task travels to the executors, and every partition returns what it found, joined. Where that of all partitions together
+    is large, executors join it: each a range of workers where it can be cut, else that of some partitions. All is joined in the
+    order of the blocks, so that the same partitions give the same bits. A lost executor costs the partitions it held and
+    nothing else.
+
+    Parameters
+    ----------
+    data : SparkLabels
+    direct_bytes : int
+        Size of all partitions' sums up to which the driver adds them.
+    """
+
+    engine_name, in_memory, writes = "spark", False, True
+
+    def __init__(self, data: SparkLabels, *, direct_bytes: int = DIRECT_BYTES) -> None:
+        self.data, self.direct_bytes = data, direct_bytes
+        self._rows, self._numbers = data.blocks.select(*BLOCK_COLUMNS), data.blocks.select("block")
+        self._token, self._copied, self._missed = uuid.uuid4().hex, False, 0
 
     @cached_property
     def facts(self) -> Facts:
         """What is known of the labels; classes whose columns Spark could not tell apart are refused before any work."""
-        data = self.data
-        check_names([str(name) for name in data.classes.to_pylist()], self.session)
-        return Facts(
-            data.n_items, data.n_labels, data.n_gold, data.longest, data.workers, data.classes, data.worker_counts,
-            data.class_counts, data.report, data.truth, "spark",
-        )  # fmt: skip
+        check_names(list(self.data.class_names), self.session)
+        return self.data
 
-    def engine(self, *, gathered: bool, announce: Callable[[str], None] | None = None) -> Engine:
+    @property
+    def truth_counts(self) -> dict[str, int] | None:
+        """How many items of the truth have labels, and how many have none."""
+        return self.data.truth
+
+    def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
         """Return an engine that sweeps these labels."""
-        return SparkEngine(self.data)
+        return PlaceEngine(self)
 
-    def gather(self) -> Block:
-        """Return all labels as one block."""
-        rows = run(self.data.blocks.toArrow).sort_by("block")
-        parts = [self._read(row) for row in rows_of(rows.to_batches())]
-        labels = join_items([part.labels for part in parts])
-        labels = replace(labels, workers=self.data.workers, report=self.data.report)
-        return Block(0, labels, np.concatenate([part.truth for part in parts]))
-
-    def reduce(self, task: Callable[[Block], J]) -> J:
-        """Call a task with every block on executors; where there are many partitions, executors join what it returns."""
-        rows = self.data.blocks.mapInArrow(Send(self._read, task), PARTS)
-        if self.data.n_partitions > SHARDS:
-            rows = rows.repartition(SHARDS, "shard").mapInArrow(join_rows, PARTS)
-        table = run(rows.toArrow).sort_by("block")
-        return _join(part.as_py() for part in table["part"])
+    def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
+        """Call a task with every block on executors, and join what it returns."""
+        found = load_found(self._run(RunTask(self._read(names), task, self._shards(size), size > 0)).to_batches())
+        parts: list[Any] = [part for _, part in found.values()]
+        if size:
+            return parts[0].paste(parts)
+        return reduce(lambda one, other: one.join(other), [part for _, part in sorted(found.values(), key=itemgetter(0))])
 
     def blocks(self, task: Callable[[Block], T]) -> Iterator[T]:
         """Call a task with every block, here on the driver, one after the other."""
+        read = self._read()
         for row in run(self.data.blocks.toLocalIterator):
             cells = {
                 name: pa.scalar(bytes(value) if isinstance(value, bytearray) else value) for name, value in row.asDict().items()
             }
-            yield task(self._read(cells))
+            yield task(read(cells))
+
+    def gather(self, selection: ItemSelection | None = None) -> Block:
+        """Return the labels of some items, or of all, as one block; steps are counted within blocks."""
+        found = self.reduce(Gather(selection), names=selection is None).whole()
+        return replace(found, labels=replace(found.labels, workers=self.data.workers, report=self.data.report))
 
     def table(self, task: Callable[[Block], pa.Table]) -> Any:
         """Return a Spark frame whose rows a task finds in every block, on executors."""
-        return self.data.blocks.mapInArrow(Rows(self._read, task), self._schema(task))
+        return self.data.blocks.mapInArrow(TableRows(self._read(), task), self._schema(task))
 
     def frame(self, table: pa.Table) -> Any:
         """Return a table as a Spark frame."""
@@ -94,14 +107,58 @@ class SparkPlace:
         """The session that the labels belong to."""
         return self.data.blocks.sparkSession
 
-    @property
-    def _read(self) -> Read:
-        return Read(len(self.data.workers), self.data.classes)
+    def _read(self, names: bool = True) -> ReadBlock:
+        return ReadBlock(self.data.n_workers, self.data.classes, names)
+
+    def _shards(self, size: int) -> int:
+        """Return how many executors join what partitions find, 1 where the driver does so by itself."""
+        partitions = self.data.n_partitions
+        if not size:
+            return DIRECT_PARTITIONS if partitions > DIRECT_PARTITIONS else 1
+        if size * partitions <= self.direct_bytes:
+            return 1
+        return min(self.data.n_workers, max(-(-size // SHARD_BYTES), min(partitions, DIRECT_PARTITIONS)))
+
+    def _run(self, task: RunTask) -> pa.Table:
+        """Run a task on copies of the blocks, leaving some where there are none, or on the blocks where that does not serve."""
+        if self.data.folder is not None or self._missed > MOST_MISSED:
+            return self._join(self._rows, task, task)
+        if self._copied:
+            table = self._by_number(task)
+            if MISSING not in table["shard"].to_pylist():
+                return table
+            self._missed += 1
+        self.data.copies.add(self._token)
+        self._copied = True
+        return self._join(self._rows, task, LeaveCopies(self._token, task))
+
+    def _by_number(self, task: RunTask) -> pa.Table:
+        """Run a task on copies of the blocks, of which Spark brings the numbers alone."""
+        from_copies = FromCopies(self._token, task)
+        if is_connect(self._numbers) or task.shards > 1:
+            return self._join(self._numbers, task, from_copies)
+        return run(lambda: pa.Table.from_batches(self._held.mapPartitions(from_copies.run).collect()))
+
+    @cached_property
+    def _held(self) -> Any:
+        """The numbers where the blocks are, for plain jobs: to plan a query takes Spark longer than many a sweep."""
+        numbers, context = self._numbers.rdd.map(itemgetter(0)), self.session.sparkContext
+        if context.master.split("[")[0] != "local":
+            return numbers.persist()
+        parts = numbers.glom().collect()  # one executor has all copies, so tasks need not know how blocks were made
+        return context.parallelize(parts, len(parts)).flatMap(list)
+
+    def _join(self, rows: Any, task: RunTask, wrapped: Callable[..., Iterator[pa.RecordBatch]]) -> pa.Table:
+        """Run a task on every partition of ``rows``, let executors join what it finds where they should, and return that."""
+        found = rows.mapInArrow(wrapped, FOUND)
+        if task.shards > 1:
+            found = found.repartition(task.shards, "shard").mapInArrow(join_found, FOUND)
+        return run(found.toArrow)
 
     def _schema(self, task: Callable[[Block], pa.Table]) -> str:
         """Return the columns of a table as Spark declares them, found by calling the task with one made-up item."""
         one = Labels(
-            np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1, np.int16), pa.nulls(1), pa.nulls(len(self.data.workers)),
+            np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1, np.int16), pa.nulls(1), pa.nulls(self.data.n_workers),
             self.data.classes, np.full(1, -1, np.int32),
         )  # fmt: skip
         fields = task(Block(0, one, np.full(1, -1))).schema
@@ -109,7 +166,7 @@ class SparkPlace:
         own = {"item": self.data.item_type}
         if fields.names[:2] == ["item", "label"]:
             own["label"] = self.data.label_type
-        types = {field.name: own.get(field.name) or TYPES[field.type] for field in fields}
+        types = {field.name: own.get(field.name) or COLUMN_TYPES[field.type] for field in fields}
         return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in types.items())
 
 
@@ -120,65 +177,3 @@ def check_names(names: list[str], spark: Any) -> None:
             "Some classes differ in upper and lower case alone, and Spark takes their columns for the same; set "
             "spark.sql.caseSensitive to true, or write the classes alike."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """Read a block from its row, on an executor or on the driver."""
-
-    n_workers: int
-    classes: pa.Array
-
-    def __call__(self, row: dict[str, Any]) -> Block:
-        """Read it."""
-        labels = block_labels(row, self.n_workers, len(self.classes), items=block_items(row), classes=self.classes)
-        return Block(int(row["block"].as_py()), labels, np.frombuffer(row["truth"].as_buffer(), np.int32))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a table that a task makes of every block."""
-
-    read: Read
-    task: Callable[[Block], pa.Table]
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Make those of the blocks of one partition."""
-        for row in rows_of(batches):
-            yield from self.task(self.read(row)).combine_chunks().to_batches(max_chunksize=BATCH_ROWS)
-
-
-@dataclass(frozen=True, eq=False)
-class Send:
-    """Join what a task finds in the blocks of a partition, and send it as one row."""
-
-    read: Read
-    task: Callable[[Block], Any]
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Run the task on the blocks of one partition."""
-        joined: list[tuple[int, Any]] = []
-        for row in rows_of(batches):
-            block = self.read(row)
-            part = self.task(block)
-            joined = [(joined[0][0], joined[0][1].join(part))] if joined else [(block.number, part)]
-        for first, part in joined:
-            yield _row(first // SHIFT % SHARDS, first, part)
-
-
-def join_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Join the rows of every shard in block order, so that the same rows give the same."""
-    rows = sorted((row["shard"].as_py(), row["block"].as_py(), row["part"].as_py()) for row in rows_of(batches))
-    for shard in sorted({row[0] for row in rows}):
-        mine = [row for row in rows if row[0] == shard]
-        yield _row(shard, mine[0][1], _join(part for _, _, part in mine))
-
-
-def _row(shard: int, block: int, part: Any) -> pa.RecordBatch:
-    columns = [pa.array([shard], pa.int32()), pa.array([block], pa.int64()), pa.array([pickle.dumps(part)], pa.binary())]
-    return pa.RecordBatch.from_arrays(columns, ["shard", "block", "part"])
-
-
-def _join(parts: Iterator[bytes]) -> Any:
-    loaded = (pickle.loads(part) for part in parts)  # noqa: S301  our own executors'  # nosec B301
-    return reduce(lambda one, other: one.join(other), loaded)

@@ -1,13 +1,14 @@
-"""What runs inside Spark's executors: pack labels into blocks, sweep blocks, add sums. Arrow batches in and out, no Spark.
+"""What runs inside Spark's executors: pack labels into blocks, run tasks on blocks, join what they return. No Spark is needed.
 
-A block is one row: the codes of some items' labels as raw bytes, so that a sweep reads arrays and converts nothing.
+A block is one row: the codes of some items' labels as raw bytes, so that a task reads arrays and converts nothing.
 """
 
 from __future__ import annotations
 
 import gc
+import pickle  # only for what our own executors send  # nosec B403
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -16,86 +17,123 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Weights
-from crowdassay.engines.files.engine import BlockEngine
-from crowdassay.engines.gather import ItemSelection, take
+from crowdassay.engines.blocks import Block
 from crowdassay.labels.labels import Labels
-from crowdassay.models.family import Model
 
 BLOCKS = (
     "block bigint, n_items bigint, n_labels bigint, n_gold bigint, longest bigint, "
     "starts binary, worker binary, label binary, gold binary, truth binary, items binary"
 )
-CODES = ("block", "starts", "worker", "label", "gold")  # the columns of a block that a sweep reads
-GATHERED = "block bigint, starts binary, worker binary, label binary, gold binary"
-SUMS = "shard int, block bigint, objective double, totals binary, sums binary"
+BLOCK_COLUMNS = ("block", "starts", "worker", "label", "gold", "truth", "items")  # what a task reads
+MISSING = -1  # the shard of a row that says that a copy of a block was not found
+FOUND = "shard int, block bigint, part binary"  # what it returns, pickled, of the blocks from one number on
 BLOCK_LABELS = 4_000_000  # labels after which a block ends with its item
-SHIFT = 2**24  # blocks of a partition are numbered from the partition's number times this
+PARTITION_BLOCKS = 2**24  # blocks of a partition are numbered from the partition's number times this
+TABLE_ROWS = 1 << 16  # rows of a table that leave an executor at a time
 
 Batches = Iterable[pa.RecordBatch]
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
-    """One sweep as it travels to the executors.
+class ReadBlock:
+    """Read a block from its row, on an executor or on the driver; without ``names`` its codes alone."""
+
+    n_workers: int
+    classes: pa.Array
+    names: bool = True
+
+    def __call__(self, row: dict[str, Any]) -> Block:
+        """Read it. Copies have been checked when they were made, and hold their cells."""
+        starts = array(row["starts"], np.int64)
+        columns = {
+            "starts": starts,
+            "worker": array(row["worker"], np.int32),
+            "label": array(row["label"], np.int16),
+            "gold": array(row["gold"], np.int32),
+            "items": block_items(row) if self.names else pa.nulls(len(starts) - 1),
+            "workers": pa.nulls(self.n_workers),
+            "classes": self.classes,
+        }
+        cells = array(row["cells"], np.uint32) if "cells" in row else None
+        labels = Labels(**columns) if cells is None else unchecked_labels(columns)
+        return Block(block_number(row), labels, array(row["truth"], np.int32), cells=cells)
+
+
+def unchecked_labels(columns: dict[str, Any]) -> Labels:
+    """Return labels whose codes need not be checked again, which would take as long as many a sweep."""
+    labels = Labels.__new__(Labels)
+    vars(labels).update(columns)
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class RunTask:
+    """Join what a task finds in the blocks of a partition, and send it.
 
     Attributes
     ----------
-    tables : ndarray of shape (n_workers, n_classes, n_classes)
-        ``sigma``, or log probabilities where there is no model.
-    log_prior : ndarray of shape (n_classes,)
-    weights : Weights
-    model : Model or None
-        None counts; a model fits its items.
-    weak_items : bool
-        Whether the items' tables stay small, see `crowdassay.engines.memory.weak_items`.
-    item_tol : float
-        See `Engine.sweep`.
+    read : ReadBlock
+    task : callable
     shards : int
-        Ranges of workers into which the sums are cut, a row each.
+        Executors that join what partitions send, before the driver does.
+    cut : bool
+        Whether each of them gets a range of workers (`crowdassay.engines.sweeps.BlockSums`), or all of some partitions.
     """
 
-    tables: FloatArray
-    log_prior: FloatArray
-    weights: Weights
-    model: Model | None
-    weak_items: bool = False
-    item_tol: float = 0.0
+    read: ReadBlock
+    task: Callable[[Block], Any]
     shards: int = 1
+    cut: bool = False
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Sweep the blocks of one partition as they come, and yield their sum."""
-        yield from self.sweep((block_number(row), self.engine(row)) for row in rows_of(batches))
+        """Run the task on the blocks of one partition."""
+        first, found = -1, None
+        for row in rows_of(batches):
+            block = self.read(row)
+            part = self.task(block)
+            first, found = (block.number, part) if found is None else (first, found.join(part))
+        if found is not None:
+            parts = enumerate(found.cut(self.shards)) if self.cut else [(first // PARTITION_BLOCKS % self.shards, found)]
+            for shard, part in parts:
+                yield found_row(shard, first, part)
         settle()
 
-    def sweep(self, blocks: Iterable[tuple[int, BlockEngine]]) -> Iterator[pa.RecordBatch]:
-        """Do so with the engines of numbered blocks."""
-        first: int | None = None
-        objective, totals, sums = 0.0, np.zeros(self.tables.shape[1]), np.zeros(self.tables.shape)
-        for number, engine in blocks:
-            first = number if first is None else first
-            if self.model is None:
-                counted = engine.count(self.tables, self.log_prior, self.weights)
-                value, table, classes = counted.objective, counted.counts, counted.totals
-            else:
-                swept = engine.sweep(self.model, self.tables, self.log_prior, self.weights, self.item_tol)
-                value, table, classes = swept.objective, swept.gradient, swept.totals
-            objective += value
-            totals += classes
-            sums += table
-        if first is not None:
-            yield sums_batch(first, objective, totals, sums, self.shards)
 
-    def engine(self, row: dict[str, Any]) -> BlockEngine:
-        """Return what sweeps a block. Copies have been looked at when they were made, and hold their cells."""
-        n_workers, n_classes = self.tables.shape[:2]
-        labels = block_labels(row, n_workers, n_classes, Copied if "cells" in row else Labels)
-        # One thread a task, since Spark runs as many tasks as it has cores; it holds linear algebra to that as well.
-        engine = BlockEngine(labels, weak_items=self.weak_items, threads=1)
-        if "cells" in row:
-            engine.cells = array(row["cells"], np.uint32)
-        return engine
+def join_found(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Join what was found, for every shard in the order of blocks, so that the same parts give the same bits."""
+    for shard, (block, part) in load_found(batches).items():
+        yield found_row(shard, block, part)
+
+
+def load_found(batches: Batches) -> dict[int, tuple[int, Any]]:
+    """Return for every shard, in order, the number of its first block and what was found, joined in the order of blocks."""
+    rows = sorted((row["shard"].as_py(), block_number(row), row["part"].as_py()) for row in rows_of(batches))
+    found: dict[int, tuple[int, Any]] = {}
+    for shard, block, data in rows:
+        part = pickle.loads(data)  # noqa: S301  our own executors'  # nosec B301
+        if shard == MISSING:
+            return {shard: (block, part)}
+        found[shard] = (found[shard][0], found[shard][1].join(part)) if shard in found else (block, part)
+    return found
+
+
+def found_row(shard: int, block: int, part: Any) -> pa.RecordBatch:
+    """Return what was found as it travels."""
+    columns = [pa.array([shard], pa.int32()), pa.array([block], pa.int64()), pa.array([pickle.dumps(part)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, ["shard", "block", "part"])
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """The rows of a table that a task makes of every block."""
+
+    read: ReadBlock
+    task: Callable[[Block], pa.Table]
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Make those of the blocks of one partition."""
+        for row in rows_of(batches):
+            yield from self.task(self.read(row)).combine_chunks().to_batches(max_chunksize=TABLE_ROWS)
 
 
 def settle() -> None:
@@ -119,90 +157,9 @@ def task_context() -> Any:
     return None if pyspark is None else pyspark.TaskContext.get()
 
 
-@dataclass(frozen=True, eq=False)
-class Gather:
-    """What brings the labels of a few items of every block to the driver."""
-
-    selection: ItemSelection
-    n_workers: int
-    n_classes: int
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield a smaller block for every block."""
-        for row in rows_of(batches):
-            labels = block_labels(row, self.n_workers, self.n_classes)
-            few = take(labels, self.selection.rows(labels, 0))
-            codes: dict[str, Any] = {"starts": few.starts, "worker": few.worker, "label": few.label, "gold": few.gold}
-            yield pa.RecordBatch.from_pydict(
-                {"block": pa.array([block_number(row)], pa.int64())}
-                | {name: pa.array([code.tobytes()], pa.binary()) for name, code in codes.items()}
-            )
-
-
 def block_number(row: dict[str, Any]) -> int:
     """Return the number of a row's block."""
     return int(row["block"].as_py())
-
-
-def sums_batch(block: int, objective: float, totals: FloatArray, sums: FloatArray, shards: int) -> pa.RecordBatch:
-    """Cut sums (n_workers, ...) into ranges of workers, a row each; the first row alone has the objective and the totals."""
-    parts = np.array_split(sums, shards)
-    return pa.RecordBatch.from_pydict(
-        {
-            "shard": pa.array(range(shards), pa.int32()),
-            "block": pa.array([block] * shards, pa.int64()),
-            "objective": pa.array([objective] + [0.0] * (shards - 1), pa.float64()),
-            "totals": pa.array([totals.tobytes()] + [b""] * (shards - 1), pa.binary()),
-            "sums": pa.array([part.tobytes() for part in parts], pa.binary()),
-        }
-    )
-
-
-def add(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Add the rows of every shard, in block order, so that the same rows give the same bits."""
-    by_shard: dict[int, list[dict[str, Any]]] = {}
-    for row in rows_of(batches):
-        by_shard.setdefault(int(row["shard"].as_py()), []).append(row)
-    for shard, rows in sorted(by_shard.items()):
-        rows.sort(key=lambda row: int(row["block"].as_py()))
-        first = rows[0]
-        yield pa.RecordBatch.from_pydict(
-            {
-                "shard": pa.array([shard], pa.int32()),
-                "block": pa.array([first["block"].as_py()], pa.int64()),
-                "objective": pa.array([sum(row["objective"].as_py() for row in rows)], pa.float64()),
-                "totals": pa.array([_total(rows, "totals").tobytes()], pa.binary()),
-                "sums": pa.array([_total(rows, "sums").tobytes()], pa.binary()),
-            }
-        )
-
-
-def read_sums(table: pa.Table) -> tuple[float, FloatArray, FloatArray]:
-    """Return the objective, the totals and the sums, flat, of all rows that partitions or shards have sent."""
-    rows = [row for batch in add(table.to_batches()) for row in rows_of([batch])]
-    return rows[0]["objective"].as_py(), _total(rows[:1], "totals"), np.concatenate([_total([row], "sums") for row in rows])
-
-
-class Copied(Labels):
-    """Labels of a copy, whose codes need not be looked through at every sweep."""
-
-    def __post_init__(self) -> None:
-        """Trust them."""
-
-
-def block_labels(
-    row: dict[str, Any], n_workers: int, n_classes: int, kind: type[Labels] = Labels, **vocabularies: pa.Array
-) -> Labels:
-    """Return the labels of a block; vocabularies that are not given are empty of values but have the right length."""
-    starts = array(row["starts"], np.int64)
-    names = {"items": pa.nulls(len(starts) - 1), "workers": pa.nulls(n_workers), "classes": pa.nulls(n_classes)}
-    return kind(
-        starts,
-        array(row["worker"], np.int32),
-        array(row["label"], np.int16),
-        gold=array(row["gold"], np.int32),
-        **{**names, **vocabularies},
-    )
 
 
 def array(cell: pa.Scalar, kind: Any) -> Any:
@@ -219,7 +176,7 @@ class Pack:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Yield a block as soon as it has enough labels; what belongs to its last item waits for the rest of it."""
         context = task_context()
-        return self.pack(batches, (context.partitionId() if context else 0) * SHIFT)
+        return self.pack(batches, (context.partitionId() if context else 0) * PARTITION_BLOCKS)
 
     def pack(self, batches: Batches, number: int) -> Iterator[pa.RecordBatch]:
         """Do so, numbering the blocks from ``number``."""
@@ -303,11 +260,3 @@ def rows_of(batches: Batches) -> Iterator[dict[str, Any]]:
         cells = [partial(Bytes, column) if column.type == pa.binary() else column.__getitem__ for column in batch.columns]
         for position in range(len(batch)):
             yield {name: cell(position) for name, cell in zip(batch.schema.names, cells, strict=True)}
-
-
-def _total(rows: list[dict[str, Any]], name: str) -> FloatArray:
-    total = array(rows[0][name], np.float64).copy()
-    for row in rows[1:]:
-        if len(part := array(row[name], np.float64)):
-            total += part
-    return total

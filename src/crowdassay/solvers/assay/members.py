@@ -10,9 +10,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Engine
-from crowdassay.engines.gather import ItemSelection
-from crowdassay.engines.gpu.device import to_host
-from crowdassay.engines.memory.random_items import RandomItemsEngine
+from crowdassay.engines.blocks import ItemSelection
 from crowdassay.labels.labels import Labels
 from crowdassay.models.assay.constants import Constants
 from crowdassay.solvers.anchored import fit_anchored
@@ -74,7 +72,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     progress : callable, optional
     """
     place, votes = engine.xp.asarray, at_vote_shares(engine)
-    given = to_host(votes.counts).sum(axis=(0, 1)) + 1.0
+    given = engine.to_host(votes.counts).sum(axis=(0, 1)) + 1.0
     log_p, log_prior, _, steps, _ = fit_em(
         engine,
         estimate_prior=True,
@@ -92,7 +90,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     mean = crowd.counts + place(crowd.population.prior)
     stranger = crowd.population.log_tables(np.zeros((engine.n_classes, engine.n_classes)))
     everyone = engine.xp.concatenate([crowd.log_p, place(stranger)[None]])
-    label_weight = to_host(label_weights(everyone, place(crowd.log_prior), place(np.append(engine.worker_counts, 0))))
+    label_weight = engine.to_host(label_weights(everyone, place(crowd.log_prior), place(np.append(engine.worker_counts, 0))))
     return Tables(
         [log_p, crowd.log_p],
         [log_prior, crowd.log_prior],
@@ -100,7 +98,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         given / given.sum(),
         label_weight[:-1],
         float(label_weight[-1]),
-        to_host(mean / mean.sum(axis=2, keepdims=True)),
+        engine.to_host(mean / mean.sum(axis=2, keepdims=True)),
         steps + crowd.n_iter,
     )
 
@@ -115,8 +113,8 @@ def make_pool(engine: Engine, tables: Tables, constants: Constants, *, ordered: 
         return weight * np.log(slipped(np.exp(place(log_tables)), place(tables.habit), constants.slip))
 
     return Pool(
-        tables=to_host(weigh(tables.log_p[0], weights[0]) + weigh(tables.log_p[1], weights[1])),
-        stranger=to_host(weigh(tables.stranger, weights[1])),
+        tables=engine.to_host(weigh(tables.log_p[0], weights[0]) + weigh(tables.log_p[1], weights[1])),
+        stranger=engine.to_host(weigh(tables.stranger, weights[1])),
         offset=weights[0] * tables.log_prior[0] + weights[1] * tables.log_prior[1],
         bias=np.zeros(engine.n_classes),
         vote=constants.vote,
@@ -172,7 +170,7 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     sample = sample_of(engine)
     present, worker = np.unique(sample.worker, return_inverse=True)
     fewer = replace(sample, worker=worker.astype(np.int32), workers=sample.workers.take(pa.array(present)))
-    local = RandomItemsEngine(fewer, gathered=engine.gathered)
+    local = engine.in_memory(fewer)
     fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective

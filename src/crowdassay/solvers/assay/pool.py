@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.engines.base import local_engine
 from crowdassay.engines.kernels.small import FEW_LABELS, add_items
-from crowdassay.engines.memory.random_items import RandomItemsEngine
 from crowdassay.labels.join import slice_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
@@ -56,7 +56,7 @@ class ItemMember:
 
     def log_posterior(self, labels: Labels) -> FloatArray:
         """Return the logarithms of its class probabilities, (n_items, n_classes)."""
-        engine = RandomItemsEngine(without_gold(labels))
+        engine = local_engine(without_gold(labels))
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
         integrated = engine.integrate(self.p, self.log_prior, anchor=0.0, precision=self.precision, effects=effects)
         return np.log(np.maximum(integrated.posterior, LEAST_PROBABILITY))

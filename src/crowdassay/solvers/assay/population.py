@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.gpu.device import to_host
 from crowdassay.solvers.gamma import digamma, trigamma
 
 BELIEF = 10.0  # answers' worth of belief, for every true class, that its row looks like the others
@@ -69,8 +69,11 @@ class Population:
         """Dirichlet parameters by true class, shape (n_classes, n_classes)."""
         return np.asarray(self.concentration[:, None] * self.mean)
 
-    def learn(self, counts: FloatArray) -> None:
-        """Move the population towards what explains the workers' counts (n_workers, n_classes, n_classes) best."""
+    def learn(self, counts: FloatArray, to_host: Callable[[FloatArray], FloatArray] = np.asarray) -> None:
+        """Move the population towards what explains the workers' counts (n_workers, n_classes, n_classes) best.
+
+        ``to_host`` brings those of a sample of workers into the machine's memory.
+        """
         if not self.shared:
             return
         counts = to_host(counts[:: max(-(-counts.size // POPULATION_CELLS), -(-len(counts) // POPULATION_WORKERS))])
