@@ -31,6 +31,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "digits": lambda value: f"{value:.3g}",
     "count": lambda value: f"{value:,}",
     "plain": lambda value: f"{value:g}",
+    "tenths": lambda value: f"{value:,.1f}",
     "number": lambda value: f"{value:.2f}",
     "precise": lambda value: f"{value:.3f}",
     "four digits": lambda value: f"{value:.4f}",

@@ -197,7 +197,7 @@ def check_pictures(options: dict[str, Any]) -> None:
         if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(options["save_model"]):
             raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     if options["report"] is not None:
-        from crowdassay.results.report.build import check_report
+        from crowdassay.results.report.page import check_report
 
         check_report(options["report"])
     elif options["report_title"] is not None:

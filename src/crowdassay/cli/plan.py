@@ -159,7 +159,7 @@ def write_files(made: Planned, options: dict[str, Any]) -> None:
         write_table(made.decisions(), options["decisions"])
     if options["curve"] is not None:
         from crowdassay.results.report.chart import save_chart
-        from crowdassay.results.report.curves import curve_chart
+        from crowdassay.results.report.charts import curve_chart
 
         save_chart(curve_chart(made.curve(), made.target), options["curve"])
 

@@ -92,7 +92,7 @@ def check_outputs(labels: tuple[str, ...], options: dict[str, Any]) -> None:
         if path is not None:
             check_writable(path.parent)
     if options["report"] is not None:
-        from crowdassay.results.report.build import check_report
+        from crowdassay.results.report.page import check_report
 
         check_report(options["report"])
 

@@ -24,15 +24,6 @@ RATES = TableOf(
         Column("judges", "judges alone claim"),
     ),
 )
-GROUPS = TableOf(
-    "groups",
-    (
-        Column("group", format="name"),
-        Column("estimate", "rate", "precise share"),
-        Column("low", "interval", "precise share", to="high"),
-        Column("seen", "people saw"),
-    ),
-)
 
 
 def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
@@ -80,21 +71,13 @@ def show_rates(console: Console, rated: Rated) -> None:
 def show_groups(console: Console, facts: dict[str, Any]) -> None:
     """Print rates by group and differences, for the class that means success or else the first."""
     from crowdassay.judges.page import headline
+    from crowdassay.judges.rated import GROUPS, group_rows
     from crowdassay.results.show import print_table
 
     name = facts["classes"][headline(facts["classes"])]
     if "by" in facts:
-        unknown = dict.fromkeys(("estimate", "low", "high"))
-        rows = [
-            {
-                "group": group,
-                "seen": f"{one['n_people_items']:,} of {one['n_items']:,}",
-                **(one["rate"][name] if one["rate"] else unknown),
-            }
-            for group, one in facts["by"].items()
-        ]
         rate = GROUPS.column("estimate", title=f"rate of {short(name)}")
-        print_table(console, GROUPS, rows, ["group", rate, "low", "seen"], title="By group")
+        print_table(console, GROUPS, group_rows(facts["by"], name), ["group", rate, "low", "seen"], title="By group")
         for one in facts["differences"][:JUDGES_SHOWN]:
             if one["difference"]:
                 pairs = "" if one["pairs"] is None else f" in {one['pairs']:,} pairs"

@@ -115,7 +115,7 @@ class StudyCommand:
 
         refuse_inputs([source], [options["report"], options["chart"]], [(options["out"], self.files)])
         if options["report"] is not None:
-            from crowdassay.results.report.build import check_report
+            from crowdassay.results.report.page import check_report
 
             check_report(options["report"])
         if options["chart"] is not None:
@@ -139,7 +139,7 @@ class StudyCommand:
         if options["chart"] is not None:
             view.chart().save(options["chart"])
         if options["report"] is not None:
-            from crowdassay.results.report.findings import write_findings
+            from crowdassay.results.report.page import write_findings
 
             write_findings(view.page(options["report_title"]), options["report"])
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from crowdassay.judges.rated import Rated
-from crowdassay.results.report.chart import Chart
+from crowdassay.results.report.chart import AMBER, BLUE, CHART_LOOK, GREY, INK, ORANGE, Chart
 from crowdassay.results.report.charts import SCHEMA, confusion_chart
-from crowdassay.results.report.theme import AMBER, BLUE, CONFIG, GREY, INK, ORANGE
 from crowdassay.text import distinct, short
 
 WAYS = ("people with the judges' help", "people alone", "judges alone claim")
@@ -168,7 +167,7 @@ def _share(field: str, title: str) -> Spec:
 
 def _chart(title: str, says: str, records: list[dict[str, Any]], height: int, layers: list[Spec]) -> Spec:
     head = {"$schema": SCHEMA, "title": title, "description": says, "width": 560, "height": height}
-    return {**head, "data": {"values": records}, "layer": layers, "config": CONFIG}
+    return {**head, "data": {"values": records}, "layer": layers, "config": CHART_LOOK}
 
 
 def _r(value: float) -> float:

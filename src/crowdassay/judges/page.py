@@ -10,18 +10,20 @@ import numpy as np
 
 from crowdassay.judges.charts import judges_chart, likeness_chart, rates_chart, tables_chart
 from crowdassay.judges.ppi import FEWEST_ITEMS
-from crowdassay.judges.rated import Rated
+from crowdassay.judges.rated import GROUPS, JUDGES, NEXT_FOR_PEOPLE, Rated, group_rows
 from crowdassay.judges.redundancy import judges_gain
 from crowdassay.labels.values import counted
 from crowdassay.labels.write import write_bytes
-from crowdassay.results.report.build import check_report
-from crowdassay.results.report.chart import Chart
-from crowdassay.results.report.html import asset, render
+from crowdassay.results.report.page import asset, check_report, on_page, render
+from crowdassay.results.show import Section, table_section
 from crowdassay.text import short
-from crowdassay.version import VERSION
 
 ROWS_SHOWN = 30
-NARROW = ("likeness", "tables")  # squares keep their size, the others fill the page
+SHARES = {"format": "share"}  # the page shows whole percents
+JUDGES_SHOWN = (
+    "judge", "items", JUDGES.column("accuracy", **SHARES), JUDGES.column("accuracy_low", **SHARES), "kappa", "bias", "verdict",
+)  # fmt: skip
+GROUPS_SHOWN = ("group", "estimate", "low", GROUPS.column("seen", title="seen by people"))
 JUDGES_NAMED = 8
 FAVOURABLE = ("pass", "passed", "correct", "true", "yes", "good", "1", "ok", "acceptable", "safe", "positive", "win")
 
@@ -44,45 +46,30 @@ def write_judges_report(rated: Rated, facts: dict[str, Any], path: str | Path, *
 
 def build_judges_report(rated: Rated, facts: dict[str, Any], *, title: str | None = None) -> str:
     """Return the page as HTML."""
-    names, people = rated.verdicts.judges, rated.people
-    worth = about_worth(rated)
+    names, people, c = rated.verdicts.judges, rated.people, headline(rated.verdicts.classes)
+    charts = {
+        "rates": rates_chart(rated),
+        "judges": judges_chart(rated),
+        "likeness": likeness_chart(rated),
+        "tables": tables_chart(rated),
+    }
     return render(
         asset("judges.html"),
-        _charts(rated),
-        title=short(title or "Rates by judges and people", 120),
+        on_page(charts),
+        title=title or "Rates by judges and people",
         subtitle=f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(names), 'judge')}; people saw "
         f"{counted(len(people.item), 'item')} ({counted(people.n_labels, 'label')}).",
         cards=_cards(rated),
         steps=[text for text in (to_do(rated) if len(rated.ahead.item) else "", to_drop(rated), about_help(rated)) if text],
         notes=[text for text in (about_people(rated), *rated.notes) if text],
         gate=facts.get("gate", []),
-        groups=_groups(rated, facts),
+        groups=table_section("groups", "", GROUPS, group_rows(facts.get("by") or {}, rated.verdicts.classes[c]), GROUPS_SHOWN),
         differences=_differences(rated, facts),
         judges=_judges(rated),
-        judges_note="" if len(names) <= ROWS_SHOWN else f"{len(names) - ROWS_SHOWN} more are in the JSON.",
         sentences=[*about_replacing(rated), *about_order(rated)],
-        worth=worth,
-        items=[
-            {**row, "item": short(row["item"]), "label": short(row["label"]), "probability": f"{row['probability']:.0%}"}
-            for row in rated.next_items().slice(0, ROWS_SHOWN).to_pylist()
-        ],
-        version=VERSION,
+        worth=about_worth(rated),
+        next_items=table_section("items", "", NEXT_FOR_PEOPLE, rated.next_items().slice(0, ROWS_SHOWN)),
     )
-
-
-def _charts(rated: Rated) -> dict[str, Chart]:
-    made = {
-        "rates": rates_chart(rated),
-        "judges": judges_chart(rated),
-        "likeness": likeness_chart(rated),
-        "tables": tables_chart(rated),
-    }
-    charts = {}
-    for name, chart in made.items():
-        if chart is not None:
-            bare = {key: value for key, value in chart.spec.items() if key != "title"}  # the page has headings of its own
-            charts[name] = Chart(bare if name in NARROW else {**bare, "width": "container"}, chart.note)
-    return charts
 
 
 def _cards(rated: Rated) -> list[dict[str, str]]:
@@ -106,36 +93,16 @@ def _cards(rated: Rated) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def _judges(rated: Rated) -> list[dict[str, str]]:
-    drop = {rated.verdicts.judges[i] for i in rated.droppable}
-    return [
-        {
-            "judge": short(one.name),
-            "items": f"{one.items:,}",
-            "accuracy": "–" if one.accuracy is None else f"{one.accuracy.estimate:.0%}",
-            "interval": "–" if one.accuracy is None else f"{one.accuracy.low:.0%} to {one.accuracy.high:.0%}",
-            "kappa": "–" if one.kappa is None else f"{one.kappa:.2f}",
-            "bias": one.bias,
-            "verdict": one.verdict + ("; can be dropped without loss" if one.name in drop else ""),
-            "tone": "good" if "well" in one.verdict else "bad" if "guess" in one.verdict or "worse" in one.verdict else "",
-        }
-        for one in (rated.judges[i] for i in rated.by_accuracy[:ROWS_SHOWN])
-    ]
-
-
-def _groups(rated: Rated, facts: dict[str, Any]) -> list[dict[str, str]]:
-    name, rows = rated.verdicts.classes[headline(rated.verdicts.classes)], []
-    for group, one in (facts.get("by") or {}).items():
-        rate = one["rate"] and one["rate"][name]
-        rows.append(
-            {
-                "group": short(group),
-                "rate": f"{rate['estimate']:.1%}" if rate else "–",
-                "interval": f"{rate['low']:.1%} to {rate['high']:.1%}" if rate else "–",
-                "seen": f"{one['n_people_items']:,} of {one['n_items']:,}",
-            }
-        )
-    return rows
+def _judges(rated: Rated) -> Section:
+    order = rated.by_accuracy[:ROWS_SHOWN]
+    rows = rated.judges_table().take(order).to_pylist()
+    for i, row in zip(order, rows, strict=True):
+        row["verdict"] += "; can be dropped without loss" if i in rated.droppable else ""
+    verdicts = [rated.judges[i].verdict for i in order]
+    tones = ["good" if "well" in one else "bad" if "guess" in one or "worse" in one else "" for one in verdicts]
+    more = len(rated.judges) - ROWS_SHOWN
+    note = f"{more} more are in the JSON." if more > 0 else ""
+    return table_section("judges", "", JUDGES, rows, JUDGES_SHOWN, note=note, tones=tones)
 
 
 def _differences(rated: Rated, facts: dict[str, Any]) -> list[str]:

@@ -34,6 +34,16 @@ JUDGES = TableOf(
         Column("bias", about="The wrong answer that it gives most."),
     ),
 )
+GROUPS = TableOf(
+    "groups",
+    (
+        Column("group", format="name", about="The group of items."),
+        Column("estimate", "rate", "precise share", "The rate of the class that means success, or else of the first."),
+        Column("low", "interval", "precise share", "Lower limit of the rate.", to="high"),
+        Column("high", format="precise share", about="Upper limit of the rate."),
+        Column("seen", "people saw", "figure", "How many of its items people saw."),
+    ),
+)
 NEXT_FOR_PEOPLE = TableOf(
     "next",
     (
@@ -221,6 +231,19 @@ class Rated:
         if self.groups is not None:
             fields["by"], fields["differences"] = self.groups, self.differences
         return fields
+
+
+def group_rows(groups: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the rows of `GROUPS` for the class of that name."""
+    unknown = dict.fromkeys(("estimate", "low", "high"))
+    return [
+        {
+            **(one["rate"][name] if one["rate"] else unknown),
+            "group": group,
+            "seen": f"{one['n_people_items']:,} of {one['n_items']:,}",
+        }
+        for group, one in groups.items()
+    ]
 
 
 def kind_names(count: int) -> list[str]:

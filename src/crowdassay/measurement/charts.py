@@ -10,9 +10,8 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.measurement.tables import thresholds_table
-from crowdassay.results.report.chart import Chart
+from crowdassay.results.report.chart import AMBER, BLUE, CLASS_COLOURS, GREY, INK, Chart
 from crowdassay.results.report.charts import _chart, _tooltip
-from crowdassay.results.report.theme import AMBER, BLUE, CLASSES, GREY, INK
 from crowdassay.tables import undefined
 from crowdassay.text import short
 
@@ -67,7 +66,7 @@ def wright_map(model: ManyFacet) -> Chart:
         side_by_side = 0.03 + ((stack - 1) % NAMES_ACROSS) / NAMES_ACROSS
         record["across"] = round(side_by_side if record["name"] else (stack - 0.5) / max(most, LEAST_STACK), 4)
     y = {"field": "level", "type": "quantitative", "title": "logits", "scale": {"domain": [low, high], "nice": False}}
-    colour = {"field": "facet", "type": "nominal", "legend": None, "scale": {"domain": headings, "range": CLASSES}}
+    colour = {"field": "facet", "type": "nominal", "legend": None, "scale": {"domain": headings, "range": CLASS_COLOURS}}
     place = {"x": ACROSS, "y": y}
     layer: list[dict[str, Any]] = [
         {

@@ -25,7 +25,7 @@ from crowdassay.measurement.tables import (
     thresholds_table,
 )
 from crowdassay.results.report.chart import Chart
-from crowdassay.results.report.findings import Findings
+from crowdassay.results.report.page import Findings
 from crowdassay.results.show import Section, print_table, table_section
 from crowdassay.tables import Column, Row, TableOf, undefined
 from crowdassay.version import VERSION

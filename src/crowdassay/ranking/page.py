@@ -23,10 +23,9 @@ from crowdassay.ranking.tables import (
     rankings_by_group,
     workers_table,
 )
-from crowdassay.results.report.chart import Chart
+from crowdassay.results.report.chart import BLUE, INK, Chart
 from crowdassay.results.report.charts import _chart, _names, _tooltip
-from crowdassay.results.report.findings import Findings
-from crowdassay.results.report.theme import BLUE, INK
+from crowdassay.results.report.page import Findings
 from crowdassay.results.show import Section, print_table, table_section
 from crowdassay.text import short
 from crowdassay.version import VERSION

@@ -16,7 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page; its chart is the one named by its id. ``sides`` says where the cells of each column stand."""
+    """A part of a page, whose chart is the one named by its id.
+
+    Attributes
+    ----------
+    id, title, text : str
+    columns : sequence of str
+        The heads of the table.
+    rows : sequence of sequences of str
+    note : str
+        Below the table.
+    sides : sequence of str
+        On which side the cells of each column stand, "left" or "right".
+    tones : sequence of str
+        For each row how its last cell is coloured: "good", "bad", "warn" or not at all.
+    """
 
     id: str
     title: str
@@ -25,6 +39,7 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
     note: str = ""
     sides: Sequence[str] = ()
+    tones: Sequence[str] = ()
 
     def side(self, place: int) -> str:
         """Return on which side the cells of a column stand; unless told, figures follow a first column of names."""
@@ -65,7 +80,8 @@ def table_section(
     *,
     text: str = "",
     note: str = "",
+    tones: Sequence[str] = (),
 ) -> Section:
     """Return the section of a page that shows a table, below the chart of that name if the page has one."""
     heads, body = table.cells(rows, shown)
-    return Section(name, title, text, heads, body, note, [column.side for column in table.shown(shown)])
+    return Section(name, title, text, heads, body, note, [column.side for column in table.shown(shown)], tones)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from crowdassay.results.report.chart import Chart
-    from crowdassay.results.report.findings import Findings
+    from crowdassay.results.report.page import Findings
 
 
 class StudyView(Protocol):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from crowdassay.errors import MissingExtraError
-from crowdassay.results.report.build import check_report
+from crowdassay.results.report.page import check_report
 
 
 @pytest.mark.parametrize("missing", ["vl_convert", "jinja2"])

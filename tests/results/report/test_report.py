@@ -10,7 +10,7 @@ import pytest
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy, simulate
 from crowdassay.checks.story import birds
 from crowdassay.results.report.build import build_report, write_report
-from crowdassay.results.report.html import as_json, fingerprint, vega
+from crowdassay.results.report.page import as_json, fingerprint, vega
 from crowdassay.text import short
 from support.crowds import draw_workers
 from support.hostile import NAMES, hostile_labels

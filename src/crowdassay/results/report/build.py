@@ -7,30 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from crowdassay.arrays import FloatArray
-from crowdassay.errors import FileError
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.money import count_money
 from crowdassay.findings.scores import Against, calibration_error
-from crowdassay.labels.folder import check_writable
 from crowdassay.labels.values import counted
 from crowdassay.labels.write import write_bytes
 from crowdassay.results.report import overview, sections
-from crowdassay.results.report.chart import converter
-from crowdassay.results.report.contents import shown_contents
-from crowdassay.results.report.downloads import downloads
 from crowdassay.results.report.gallery import Gallery
-from crowdassay.results.report.html import asset, render, templates
-from crowdassay.text import short
-from crowdassay.version import VERSION
-
-
-def check_report(path: Path) -> None:
-    """Refuse a report's path, or the lack of what draws it, before there is anything to report."""
-    if path.suffix not in (".html", ".htm"):
-        raise FileError(f"'{path}' must end in .html.")
-    check_writable(path.parent)
-    converter()
-    templates()
+from crowdassay.results.report.page import asset, check_report, render
 
 
 def write_report(
@@ -85,14 +69,14 @@ def build_report(
         notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
     labels, totals = insight.record.labels, insight.totals
     money = None if cost is None else count_money(insight, cost)
-    held = shown_contents(insight, contents or {}, folder)
+    held = sections.shown_contents(insight, contents or {}, folder)
     flagged, flagged_note = sections.flagged_workers(insight)
     workers, workers_note = sections.all_workers(insight)
     worth, worth_note = sections.worth_items(insight, held)
     return render(
         asset("report.html"),
         Gallery(insight).page(against),
-        title=short(title or f"Report on {labels.report.source}", 120),
+        title=title or f"Report on {labels.report.source}",
         subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
         cards=overview.cards(insight, against, money),
@@ -111,8 +95,7 @@ def build_report(
         worth_note=worth_note,
         hardest=sections.hardest_items(insight, held),
         model=sections.model_facts(insight),
-        files=downloads(insight),
-        version=VERSION,
+        files=sections.downloads(insight),
     )
 
 

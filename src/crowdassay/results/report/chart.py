@@ -1,4 +1,7 @@
-"""A chart: records and a Vega-Lite specification that shows itself, and saves itself."""
+"""A chart: records and a Vega-Lite specification that shows itself, and saves itself; and how all charts look.
+
+Ink follows the page, so that one chart serves light, dark and paper.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,53 @@ from typing import Any
 from crowdassay.errors import FileError, MissingExtraError
 from crowdassay.labels.folder import check_writable
 from crowdassay.labels.write import write_bytes, write_json
-from crowdassay.results.report.theme import INK
 
-VERSION = "5.20"
-ENDINGS = (".svg", ".png", ".html", ".json")
-ADDRESSES = 72 * 10**9  # bytes that the JavaScript engine in vl-convert reserves; where it cannot, it ends the process
-MIME = "application/vnd.vegalite.v5+json"
+VEGA_LITE = "5.20"  # version
+CHART_FILES = (".svg", ".png", ".html", ".json")
+ADDRESS_SPACE = 72 * 10**9  # bytes that the JavaScript engine in vl-convert reserves; where it cannot, it ends the process
+VEGA_MIME = "application/vnd.vegalite.v5+json"
+BLUE, GREEN, AMBER, ORANGE, RED, GREY = "#3f7fbf", "#3a9d6e", "#d39a1f", "#e0682f", "#c9344f", "#8a919c"
+ACTION_COLOURS = {"keep": BLUE, "retrain": AMBER, "talk to": ORANGE, "remove": RED, "cannot tell": GREY}
+CLASS_COLOURS = [BLUE, ORANGE, GREEN, "#8b6fc0", AMBER, "#4aa8b5", RED, "#a3743f", "#d277a8", "#6f8f3a"]
+INK = "currentColor"
+PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+CHART_LOOK: dict[str, Any] = {
+    "background": None,
+    "font": PAGE_FONT,
+    "view": {"stroke": None},
+    "title": {"color": INK, "fontSize": 14, "fontWeight": 600, "anchor": "start", "offset": 12},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelOpacity": 0.75,
+        "titleOpacity": 0.9,
+        "domainColor": INK,
+        "domainOpacity": 0.25,
+        "tickColor": INK,
+        "tickOpacity": 0.25,
+        "gridColor": INK,
+        "gridOpacity": 0.1,
+        "labelLimit": 160,
+    },
+    "legend": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "orient": "top",
+        "symbolType": "circle",
+        "symbolOpacity": 1,
+        "columns": 4,
+    },
+    "text": {"color": INK, "fontSize": 11},
+    "rule": {"color": INK},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +84,19 @@ class Chart:
     def save(self, path: str | Path) -> None:
         """Write the chart as .svg, .png, .html (one file that opens offline) or .json (the specification)."""
         path = Path(path)
-        if path.suffix not in ENDINGS:
-            raise FileError(f"'{path}' must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        if path.suffix not in CHART_FILES:
+            raise FileError(f"'{path}' must end in {', '.join(CHART_FILES[:-1])} or {CHART_FILES[-1]}.")
         if path.suffix == ".json":
             write_json(self.spec, path)
         elif path.suffix == ".html":
-            from crowdassay.results.report.html import chart_page  # noqa: PLC0415  a page is made of charts
+            from crowdassay.results.report.page import chart_page  # noqa: PLC0415  a page is made of charts
 
             write_bytes(chart_page(self).encode(), path)
         else:
             save_chart(self.spec, path)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        bundle: dict[str, Any] = {MIME: self.spec, "text/plain": repr(self)}
+        bundle: dict[str, Any] = {VEGA_MIME: self.spec, "text/plain": repr(self)}
         with suppress(MissingExtraError):
             bundle["image/svg+xml"] = render_svg(self.spec)
         return bundle
@@ -64,7 +108,7 @@ class Chart:
 
 def render_svg(spec: dict[str, Any]) -> str:
     """Draw a chart as SVG text, on white."""
-    return str(converter().vegalite_to_svg(_on_white(spec), vl_version=VERSION))
+    return str(converter().vegalite_to_svg(_on_white(spec), vl_version=VEGA_LITE))
 
 
 def check_chart(path: Path) -> None:
@@ -81,7 +125,7 @@ def save_chart(spec: dict[str, Any], path: Path) -> None:
     if path.suffix == ".svg":
         write_bytes(render_svg(spec).encode(), path)
     else:
-        write_bytes(converter().vegalite_to_png(_on_white(spec), vl_version=VERSION, scale=2), path)
+        write_bytes(converter().vegalite_to_png(_on_white(spec), vl_version=VEGA_LITE, scale=2), path)
 
 
 def _on_white(spec: dict[str, Any]) -> dict[str, Any]:
@@ -100,9 +144,9 @@ def _in_black(part: Any) -> Any:
 
 def converter() -> Any:
     """Return vl-convert, or say which extra has it, or that it would crash the process here."""
-    if (room := address_limit()) < ADDRESSES:
+    if (room := address_limit()) < ADDRESS_SPACE:
         raise MissingExtraError(
-            f"What draws charts reserves {ADDRESSES / 1e9:.0f} GB of addresses, though it uses little of them, and a limit "
+            f"What draws charts reserves {ADDRESS_SPACE / 1e9:.0f} GB of addresses, though it uses little of them, and a limit "
             f"allows {room / 1e9:,.1f} GB; lift it (ulimit -v unlimited), or leave out charts and reports."
         )
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowdassay.results.report.theme import ACTIONS, AMBER, BLUE, CLASSES, CONFIG, GREEN, GREY, INK
+from crowdassay.results.report.chart import ACTION_COLOURS, AMBER, BLUE, CHART_LOOK, CLASS_COLOURS, GREEN, GREY, INK
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"  # names the language; nothing is fetched from it
 Spec = dict[str, Any]
@@ -14,7 +14,7 @@ Records = list[dict[str, Any]]
 def _chart(title: str, says: str, records: Records, width: int = 560, height: int = 300, **rest: Any) -> Spec:
     """Return a chart; a screen reader reads out what it `says`."""
     head = {"$schema": SCHEMA, "title": title, "description": says, "width": width, "height": height}
-    return {**head, "data": {"values": records}, **rest, "config": CONFIG}
+    return {**head, "data": {"values": records}, **rest, "config": CHART_LOOK}
 
 
 def _share(field: str, title: str | None, **more: Any) -> Spec:
@@ -61,12 +61,12 @@ MOST_NAMED = 40  # workers up to which a chart names each
 def workers_chart(records: Records, mean: float | None) -> Spec:
     """Return accuracy with its interval, coloured by what to do: by name, or against the number of labels."""
     named = len(records) <= MOST_NAMED
-    present = [name for name in ACTIONS if any(record["action"] == name for record in records)]
+    present = [name for name in ACTION_COLOURS if any(record["action"] == name for record in records)]
     colour = {
         "field": "action",
         "type": "nominal",
         "title": None,
-        "scale": {"domain": present, "range": [ACTIONS[name] for name in present]},
+        "scale": {"domain": present, "range": [ACTION_COLOURS[name] for name in present]},
     }
     hover = _tooltip(
         worker="worker", labels=("labels", ","), accuracy=("accuracy", ".1%"), interval="95% interval",
@@ -193,7 +193,7 @@ def items_chart(records: Records, items: list[str], classes: list[str]) -> Spec:
         "encoding": {
             "y": {"field": "row", "type": "ordinal", "title": None, "axis": {"labelExpr": _names("datum.value", items)}},
             "x": {"field": "labels", "type": "quantitative", "title": "labels", "axis": {"tickMinStep": 1, "format": "d"}},
-            "color": {"field": "label", "type": "nominal", "title": None, "scale": {"domain": classes, "range": CLASSES}},
+            "color": {"field": "label", "type": "nominal", "title": None, "scale": {"domain": classes, "range": CLASS_COLOURS}},
             "tooltip": _tooltip(
                 item="item", label="label", labels=("labels", ","), found="label found", probability=("probability", ".1%")
             ),
@@ -282,4 +282,36 @@ def calibration_chart(records: Records) -> Spec:
         270,
         270,
         layer=[honest, points, counts],
+    )
+
+
+def curve_chart(records: Records, target: float | None = None) -> Spec:
+    """Return the expected error, and its upper limit, against what further labels cost; the point is where the job stands."""
+    most = max(*(record["high"] for record in records), target or 0.0, 0.01) * 1.05
+    scale = {"scale": {"domain": [0, most], "nice": False}, "axis": {"format": ".1%", "tickCount": 6}}
+    x = {"field": "spend", "type": "quantitative", "title": "further spend", "axis": {"format": ",.0f", "tickCount": 6}}
+    hover = _tooltip(
+        spend=("spend", ",.2f"), labels=("labels", ",.0f"), error=("expected error", ".2%"), high=("upper limit", ".2%")
+    )
+    band = {
+        "mark": {"type": "area", "color": BLUE, "opacity": 0.15},
+        "encoding": {"x": x, "y": _share("error", "error", **scale), "y2": {"field": "high"}},
+    }
+    line = {
+        "mark": {"type": "line", "color": BLUE, "strokeWidth": 2.5},
+        "encoding": {"x": x, "y": _share("error", "error", **scale), "tooltip": hover},
+    }
+    here = {
+        "data": {"values": records[:1]},
+        "mark": {"type": "point", "filled": True, "size": 120, "color": AMBER, "opacity": 1},
+        "encoding": {"x": x, "y": _share("error", "error", **scale), "tooltip": hover},
+    }
+    layers: list[Any] = [band, line, here]
+    if target is not None:
+        rule = {"type": "rule", "color": GREEN, "strokeDash": [5, 4], "strokeWidth": 1.5}
+        layers.append(
+            {"data": {"values": [{"error": target}]}, "mark": rule, "encoding": {"y": _share("error", "error", **scale)}}
+        )
+    return _chart(
+        "Error against money", "Line: expected error against further spend, with its upper limit", records, layer=layers
     )

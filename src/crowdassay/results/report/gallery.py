@@ -17,10 +17,9 @@ from crowdassay.planning.plan import assess, curve_records
 from crowdassay.planning.state import State
 from crowdassay.results.report import charts, records
 from crowdassay.results.report.chart import Chart
-from crowdassay.results.report.curves import curve_chart
+from crowdassay.results.report.charts import curve_chart
+from crowdassay.results.report.page import on_page
 from crowdassay.text import distinct
-
-FIXED = ("confusion", "truth", "calibration")  # squares keep their size, the others fill the page
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +122,7 @@ class Gallery:
             drawn["calibration"] = Chart(charts.calibration_chart(against.records))
             drawn["truth"] = _truth_chart(insight, against.cells)
         drawn["confusion"] = _say_whose(drawn["confusion"])
-        for name, one in drawn.items():
-            bare = {key: value for key, value in one.spec.items() if key != "title" or isinstance(value, dict)}
-            drawn[name] = Chart(bare if name in FIXED else {**bare, "width": "container"}, one.note)
-        return drawn
+        return on_page(drawn)
 
     def match(self, truth: Any) -> np.ndarray | None:
         """Return known classes as codes (n_items,), -1 where unknown, or None where nothing is given."""

@@ -11,10 +11,9 @@ from crowdassay.errors import CrowdassayError
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.verdicts import ORDER
 from crowdassay.labels.values import counted
-from crowdassay.results.report.chart import Chart, render_svg
+from crowdassay.results.report.chart import ACTION_COLOURS, Chart, render_svg
 from crowdassay.results.report.gallery import Gallery
 from crowdassay.results.report.overview import cards, worth_knowing
-from crowdassay.results.report.theme import ACTIONS
 from crowdassay.tables import Column, TableOf
 from crowdassay.text import short
 
@@ -63,7 +62,7 @@ def _attention(insight: Insight) -> str:
     """Return a line for each worker that needs attention: what to do, who, and why."""
     chosen, workers = insight.attention[:ROWS_IN_NOTEBOOK], insight.record.labels.workers
     lines = "".join(
-        f"<div><b style='color:{ACTIONS[insight.actions[i]]}'>{insight.actions[i].capitalize()}</b> "
+        f"<div><b style='color:{ACTION_COLOURS[insight.actions[i]]}'>{insight.actions[i].capitalize()}</b> "
         f"<bdi>{escape(short(workers[i].as_py()))}</bdi>: {escape(insight.evidence[i])}</div>"
         for i in sorted(chosen, key=lambda i: ORDER.index(insight.actions[i]))
     )

@@ -1,30 +1,69 @@
-"""The tables of the report: all workers, those to look at, items to look at, and how the labels were found."""
+"""What the report shows: workers, items with their texts or pictures, how the labels were found, and files to save."""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.findings.insight import Insight
-from crowdassay.findings.items import hardest
+from crowdassay.findings.items import hardest, hardness
 from crowdassay.findings.reasons import shown_seconds
 from crowdassay.findings.verdicts import ORDER, UNKNOWN
 from crowdassay.labels.values import counted
-from crowdassay.results.report.contents import ROWS_SHOWN, Contents
+from crowdassay.labels.write import csv_lines
+from crowdassay.results.show import Section, table_section
+from crowdassay.tables import Column, TableOf
 from crowdassay.text import short
 
-MOST_ROWS = 400  # workers in the table
-NAMES = 6  # workers named for one answer
+ROWS_ON_PAGE = 12  # in each table of a report but that of all workers
+WORKERS_ON_PAGE = 400  # in the table of all workers
+NAMED_FOR_ANSWER = 6  # workers named for one answer
+PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".webp": "webp"}
+LONGEST_TEXT = 280  # characters of a text
+LARGEST_PICTURE = 300_000  # bytes of a picture that goes into the page
+LARGEST_DOWNLOAD = 600_000  # characters of a file that goes into the page
+MOST_ROWS_SAVED = LARGEST_DOWNLOAD // 20
+SAVED_OF_WORKERS = (
+    "worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "action", "verdict", "evidence", "looks_like",
+)  # fmt: skip
+COPIES = TableOf(
+    "copies",
+    (
+        Column("worker", format="name"),
+        Column("other", "and", "name"),
+        Column("items", "common items", "count"),
+        Column("agreed", "same answer", "count"),
+        Column("expected", format="tenths"),
+    ),
+)
 
 Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A text or, as a data address, a picture; the other is empty."""
+
+    text: str = ""
+    picture: str = ""
+
+
+Contents = Mapping[Any, Content]
 
 
 def flagged_workers(insight: Insight) -> tuple[Rows, str]:
     """Return the workers that need attention, the most urgent first, and a note on how many are left out."""
     chosen = insight.attention
-    rows = [_worker(insight, i) for i in chosen[:ROWS_SHOWN]]
-    return rows, "" if len(chosen) <= ROWS_SHOWN else f"{len(chosen) - ROWS_SHOWN:,} more are marked in the table of workers."
+    rows = [_worker(insight, i) for i in chosen[:ROWS_ON_PAGE]]
+    return rows, "" if len(
+        chosen
+    ) <= ROWS_ON_PAGE else f"{len(chosen) - ROWS_ON_PAGE:,} more are marked in the table of workers."
 
 
 def all_workers(insight: Insight) -> tuple[Rows, str]:
@@ -33,8 +72,12 @@ def all_workers(insight: Insight) -> tuple[Rows, str]:
     shown = np.where(insight.estimable, insight.accuracy, 2.0)
     order = np.lexsort((-insight.n_labels, shown, rank))
     order = order[insight.n_labels[order] > 0]
-    note = "" if len(order) <= MOST_ROWS else f"The first {MOST_ROWS:,} of {len(order):,} workers; the file has all of them."
-    return [_worker(insight, int(i)) for i in order[:MOST_ROWS]], note
+    note = (
+        ""
+        if len(order) <= WORKERS_ON_PAGE
+        else f"The first {WORKERS_ON_PAGE:,} of {len(order):,} workers; the file has all of them."
+    )
+    return [_worker(insight, int(i)) for i in order[:WORKERS_ON_PAGE]], note
 
 
 def _worker(insight: Insight, i: int) -> dict[str, Any]:
@@ -63,19 +106,20 @@ def _standing(insight: Insight, i: int) -> str:
     return "" if insight.advice.reasons[i] or insight.actions[i] != UNKNOWN else insight.verdicts[i]
 
 
-def copied_workers(insight: Insight) -> Rows:
+def copied_workers(insight: Insight) -> Section:
     """Return the pairs of workers that look most like copies."""
     workers = insight.record.labels.workers
-    return [
+    rows = [
         {
-            "worker": short(workers[pair.worker].as_py()),
-            "other": short(workers[pair.other].as_py()),
-            "items": f"{pair.items:,}",
-            "agreed": f"{pair.agreed:,}",
-            "expected": f"{pair.expected:,.1f}",
+            "worker": workers[pair.worker].as_py(),
+            "other": workers[pair.other].as_py(),
+            "items": pair.items,
+            "agreed": pair.agreed,
+            "expected": pair.expected,
         }
-        for pair in insight.copies[0][:ROWS_SHOWN]
+        for pair in insight.copies[0][:ROWS_ON_PAGE]
     ]
+    return table_section("copies", "", COPIES, rows)
 
 
 def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
@@ -91,15 +135,15 @@ def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
             "probability": f"{insight.record.probability[one.item]:.0%}",
             "labels": "ask an expert" if one.labels is None else f"{one.labels}",
         }
-        for one in worth[:ROWS_SHOWN]
+        for one in worth[:ROWS_ON_PAGE]
     ]
-    return rows, "" if len(worth) <= ROWS_SHOWN else "The file of items to label next has more."
+    return rows, "" if len(worth) <= ROWS_ON_PAGE else "The file of items to label next has more."
 
 
 def hardest_items(insight: Insight, contents: Contents) -> Rows:
     """Return the items that workers get wrong most, or are least sure, and who said what about them."""
     labels = insight.record.labels
-    chosen = [int(j) for j in hardest(insight.record, ROWS_SHOWN) if labels.starts[j + 1] > labels.starts[j]]
+    chosen = [int(j) for j in hardest(insight.record, ROWS_ON_PAGE) if labels.starts[j + 1] > labels.starts[j]]
     return [
         {
             "item": short(labels.items[j].as_py()),
@@ -122,8 +166,8 @@ def said(insight: Insight, item: int) -> Rows:
         {
             "label": short(labels.class_names[int(k)], 24),
             "count": f"{counts[k]:,}",
-            "workers": [short(labels.workers[int(i)].as_py(), 24) for i in worker[label == k][:NAMES]],
-            "more": max(0, int(counts[k]) - NAMES),
+            "workers": [short(labels.workers[int(i)].as_py(), 24) for i in worker[label == k][:NAMED_FOR_ANSWER]],
+            "more": max(0, int(counts[k]) - NAMED_FOR_ANSWER),
         }
         for k in np.argsort(-counts, kind="stable")
         if counts[k]
@@ -139,3 +183,57 @@ def model_facts(insight: Insight) -> dict[str, str]:
         text += "; it was stopped before it had finished, so the figures are not final"
     chosen = insight.record.selection
     return {"text": text + ".", "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}."}
+
+
+def shown_items(insight: Insight) -> list[int]:
+    """Return the codes of the items that a report shows."""
+    hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:ROWS_ON_PAGE]]
+    return list(dict.fromkeys([*(one.item for one in insight.next_items[:ROWS_ON_PAGE]), *hard]))
+
+
+def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Contents:
+    """Return what items hold, from a mapping of item to text, or to the file of a picture in some folder.
+
+    A picture at an address of the web stays an address: a page loads nothing from elsewhere.
+    """
+    return {item: _content(value, folder) for item, value in values.items() if value is not None and str(value).strip()}
+
+
+def shown_contents(insight: Insight, contents: Mapping[Any, Any], folder: Path | None = None) -> Contents:
+    """Return what is known of the items that a report shows: what was handed over, and else what the labels came with."""
+    labels, texts = insight.record.labels, insight.record.labels.item_text
+    known: dict[Any, Any] = {}
+    if texts is not None:
+        known = {labels.items[j].as_py(): texts[j].as_py() for j in shown_items(insight)}
+    return as_contents({**known, **contents}, folder)
+
+
+def _content(value: Any, folder: Path | None) -> Content:
+    text = str(value).strip()
+    kind = PICTURES.get(Path(text.split("?")[0]).suffix.lower())
+    if kind is not None and folder is not None and "://" not in text and "\0" not in text and len(text) < 1000:
+        path = (folder / text).resolve()
+        if path.is_relative_to(folder.resolve()) and path.is_file() and path.stat().st_size <= LARGEST_PICTURE:
+            return Content(picture=f"data:image/{kind};base64,{b64encode(path.read_bytes()).decode()}")
+    return Content(text=short(" ".join(text.split()), LONGEST_TEXT))
+
+
+def downloads(insight: Insight) -> list[dict[str, str]]:
+    """Return the name, a description and the address of each file that is small enough to go into the page."""
+    tables = []
+    if not insight.partial and insight.record.labels.n_items < MOST_ROWS_SAVED:
+        table = insight.record.labels_table().append_column("standing", pa.array(insight.standings))
+        tables.append(("labels.csv", "the label of every item", table))
+    tables.append(("workers.csv", "all workers", insight.workers_table().select(SAVED_OF_WORKERS)))
+    worth = insight.next_table()
+    if worth.num_rows:
+        tables.append(("next.csv", "items to label next", worth))
+    small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < MOST_ROWS_SAVED]
+    return [{"name": name, "text": text, "address": data} for name, text, data in small if len(data) <= LARGEST_DOWNLOAD]
+
+
+def address(table: pa.Table) -> str:
+    """Return a table as CSV in a data address; cells that a spreadsheet would run are defused."""
+    header = csv_lines([pa.array([name]) for name in table.column_names], False)
+    rows = b"".join(csv_lines(batch.columns, False) for batch in table.to_batches())
+    return f"data:text/csv;charset=utf-8;base64,{b64encode(header + rows).decode()}"

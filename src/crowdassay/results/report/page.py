@@ -1,19 +1,29 @@
-"""Pages that open offline: charts as data, scripts inlined and pinned by their hashes."""
+"""A page: cards, notes, and sections with a chart and a table each, in one file that opens offline.
+
+Charts are data, and scripts are inlined and pinned by their hashes. All pages share one frame and one stylesheet.
+"""
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from crowdassay.errors import FileError, MissingExtraError
 from crowdassay.labels.datasets.fetch import user_folder
+from crowdassay.labels.folder import check_writable
 from crowdassay.labels.write import write_bytes
-from crowdassay.results.report.chart import VERSION, Chart, converter
+from crowdassay.results.report.chart import VEGA_LITE, Chart, converter
+from crowdassay.results.show import Section
+from crowdassay.text import short
+from crowdassay.version import VERSION
 
 # What may end a script element, or a line in old JavaScript, is written as an escape; JSON reads it back the same.
 ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -25,16 +35,78 @@ body { padding: 1.5rem; }</style></head><body><figure><div class="chart" id="cha
 <figcaption class="note">{{ note }}</figcaption></figure><script type="application/json" id="charts">{{ specs }}</script>
 <script>{{ bundle }}</script><script>{{ script }}</script></body></html>
 """
+MOST_TITLE = 120  # characters
+SQUARE_CHARTS = ("map", "matrix", "likeness", "tables", "confusion", "truth", "calibration")  # which keep their size
 
 
-def render(template: str, charts: dict[str, Chart], **values: Any) -> str:
+def check_report(path: Path) -> None:
+    """Refuse a report's path, or the lack of what draws it, before there is anything to report."""
+    if path.suffix not in (".html", ".htm"):
+        raise FileError(f"'{path}' must end in .html.")
+    check_writable(path.parent)
+    converter()
+    templates()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a page says."""
+
+    title: str
+    subtitle: str
+    sections: Sequence[Section]
+    notes: Sequence[str] = ()
+    cards: Sequence[dict[str, str]] = ()
+    charts: dict[str, Chart] = field(default_factory=dict)
+
+
+def write_findings(findings: Findings, path: Path) -> None:
+    """Write the page as one HTML file that opens offline."""
+    check_report(path)
+    write_bytes(findings_page(findings).encode(), path)
+
+
+def findings_page(findings: Findings) -> str:
+    """Return the page as HTML."""
+    return render(
+        asset("findings.html"),
+        on_page(findings.charts),
+        title=findings.title,
+        subtitle=findings.subtitle,
+        cards=list(findings.cards),
+        notes=list(findings.notes),
+        sections=list(findings.sections),
+    )
+
+
+def on_page(charts: Mapping[str, Chart | None]) -> dict[str, Chart]:
+    """Return the charts of a page without their titles, as the page has headings, and as wide as the page."""
+    done = {}
+    for name, chart in charts.items():
+        if chart is not None:
+            spec = {key: value for key, value in chart.spec.items() if key != "title" or isinstance(value, dict)}
+            done[name] = Chart(spec if name in SQUARE_CHARTS else {**spec, "width": "container"}, chart.note)
+    return done
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a figure, or a dash for what is undefined."""
+    return "–" if value is None or value != value else f"{value:.{digits}f}"  # noqa: PLR0124  NaN
+
+
+def small(p: float | None) -> str:
+    """Return a probability."""
+    return "–" if p is None or p != p else "<.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR0124
+
+
+def render(template: str, charts: dict[str, Chart], *, title: str, **values: Any) -> str:
     """Fill a template; everything is escaped but our own style and scripts, and charts go in as JSON."""
     jinja2 = templates()
     safe = jinja2.utils.markupsafe.Markup
     bundle, script = vega(), asset("report.js")
     specs = {f"chart-{name}": compiled(chart) for name, chart in charts.items()}
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(asset),  # the head that all pages share
+        loader=jinja2.FunctionLoader(asset),  # the frame that all pages share
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -42,6 +114,8 @@ def render(template: str, charts: dict[str, Chart], **values: Any) -> str:
     )
     return environment.from_string(template).render(
         **values,
+        title=short(title, MOST_TITLE),
+        version=VERSION,
         charts=charts,
         specs=safe(as_json(specs)),  # every < > & in it is an escape
         bundle=safe(bundle),  # the dependency's own
@@ -67,7 +141,7 @@ def chart_page(chart: Chart) -> str:
 
 def compiled(chart: Chart) -> dict[str, Any]:
     """Return the chart as Vega, which a page need not translate; a version that it might complain of is left out."""
-    spec = converter().vegalite_to_vega(chart.spec, vl_version=VERSION)
+    spec = converter().vegalite_to_vega(chart.spec, vl_version=VEGA_LITE)
     return {name: value for name, value in spec.items() if name != "$schema"}
 
 
@@ -92,11 +166,11 @@ def vega() -> str:
     They take seconds to put together, so they are kept in the user's data folder, if that can be written to.
     """
     carrier, text = converter(), ""
-    name = f"vega-{VERSION}-{carrier.__version__}.js"
+    name = f"vega-{VEGA_LITE}-{carrier.__version__}.js"
     with suppress(OSError, UnicodeDecodeError, RuntimeError):  # the last where a user has no home
         text = user_folder().with_name(name).read_text(encoding="utf-8")
     if not text:
-        text = str(carrier.javascript_bundle(vl_version=VERSION))
+        text = str(carrier.javascript_bundle(vl_version=VEGA_LITE))
         with suppress(FileError, RuntimeError):
             write_bytes(text.encode(), user_folder().with_name(name))
     assert "</script" not in text.lower() and "<!--" not in text  # noqa: PT018  nothing may end the element early
