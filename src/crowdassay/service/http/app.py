@@ -26,19 +26,7 @@ from crowdassay.service.http.job_endpoints import (
     post_fit,
 )
 from crowdassay.service.http.label_endpoints import get_labels, post_labels
-from crowdassay.service.http.openapi import (
-    NUMBER_SCHEMA,
-    TEXT_SCHEMA,
-    WHOLE_SCHEMA,
-    Endpoint,
-    describe,
-    holding,
-    list_of,
-    maybe,
-    page_of,
-    parameter,
-    see,
-)
+from crowdassay.service.http.openapi import Endpoint, Parameter, describe
 from crowdassay.service.http.requests import as_json
 from crowdassay.service.http.service import Service
 from crowdassay.service.http.token_check import COOKIE, Rights, TokenCheck
@@ -49,83 +37,67 @@ ASSETS = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")
 YEAR_SECONDS = 365 * 24 * 3600
 LABELLERS, MANAGERS = ("label", "manage"), ("manage",)
 
-LIMIT = parameter("limit", WHOLE_SCHEMA)
-PAGE = (LIMIT, parameter("after", WHOLE_SCHEMA, "The 'next' of the answer before."))
+LIMIT = Parameter("limit", "integer")
+PAGE = (LIMIT, Parameter("after", "integer", "The 'next' of the answer before."))
 ITEM_FILTERS = (
-    parameter("open", WHOLE_SCHEMA, "1: only those not settled, the least sure first."),
-    parameter("disputed", WHOLE_SCHEMA, "1: only those not settled that have labels."),
-    parameter("q", TEXT_SCHEMA, "Part of the name."),
-    parameter("label", TEXT_SCHEMA),
-    parameter("standing", TEXT_SCHEMA),
+    Parameter("open", "integer", "1: only those not settled, the least sure first."),
+    Parameter("disputed", "integer", "1: only those not settled that have labels."),
+    Parameter("q", "string", "Part of the name."),
+    Parameter("label", "string"),
+    Parameter("standing", "string"),
     *PAGE,
 )
-ITEM_DETAIL = {
-    "allOf": [
-        see("Item"),
-        holding(
-            posterior={"type": "object", "additionalProperties": NUMBER_SCHEMA}, labels=list_of(see("StoredLabel")),
-            text=maybe(TEXT_SCHEMA), link=maybe(TEXT_SCHEMA), why=list_of(TEXT_SCHEMA),
-        ),
-    ]
-}  # fmt: skip
-NUMBER_ONLY = holding(id=WHOLE_SCHEMA)
-
+TABLES_AS_CSV = (Parameter("table", "|".join(CSV_COLUMNS)),)
 ENDPOINTS = (
     Endpoint(
-        "POST", "/labels", post_labels, "Add labels; answered once they are stored. 422 if all were refused.", see("Taken"),
+        "POST", "/labels", post_labels, "Add labels; answered once they are stored. 422 if all were refused.", "Taken",
         LABELLERS, body="Label",
     ),
     Endpoint(
         "GET", "/labels", get_labels, "List labels in the order in which they came.",
-        page_of("labels", see("StoredLabel"), TEXT_SCHEMA),
-        parameters=(LIMIT, parameter("after", TEXT_SCHEMA, "A key: the labels after that one.")),
+        {"labels": "[StoredLabel]", "next": "string?"},
+        parameters=(LIMIT, Parameter("after", "string", "A key: the labels after that one.")),
     ),
-    Endpoint("GET", "/items", get_items, "List items.", page_of("items", see("Item")), parameters=ITEM_FILTERS),
-    Endpoint("POST", "/items", post_items, "Add items with text or a link.", see("Taken"), MANAGERS, body="NewItem"),
-    Endpoint("GET", "/items/{item:path}", get_item, "An item's label, its probability, and why.", ITEM_DETAIL),
-    Endpoint("GET", "/workers", get_workers, "Workers with verdicts.", page_of("workers", see("Worker")), parameters=PAGE),
+    Endpoint("GET", "/items", get_items, "List items.", {"items": "[Item]", "next": "integer?"}, parameters=ITEM_FILTERS),
+    Endpoint("POST", "/items", post_items, "Add items with text or a link.", "Taken", MANAGERS, body="NewItem"),
+    Endpoint("GET", "/items/{item:path}", get_item, "An item's label, its probability, and why.", "ItemDetail"),
+    Endpoint(
+        "GET", "/workers", get_workers, "Workers with verdicts.", {"workers": "[Worker]", "next": "integer?"}, parameters=PAGE
+    ),
     Endpoint(
         "GET", "/next", get_next, "What a worker should label next.",
-        holding(worker=TEXT_SCHEMA, item=maybe(TEXT_SCHEMA), items=list_of(see("Item"))), LABELLERS,
-        (parameter("worker", TEXT_SCHEMA, needed=True), parameter("n", WHOLE_SCHEMA)),
+        {"worker": "string", "item": "string?", "items": "[Item]"}, LABELLERS,
+        (Parameter("worker", "string", needed=True), Parameter("n", "integer")),
     ),
     Endpoint(
-        "POST", "/truth", post_truth, "Add known classes.", see("Taken"), MANAGERS,
-        (parameter("replace", WHOLE_SCHEMA, "1: in the place of what is stored."),), body="Truth",
+        "POST", "/truth", post_truth, "Add known classes.", "Taken", MANAGERS,
+        (Parameter("replace", "integer", "1: in the place of what is stored."),), body="Truth",
     ),
     Endpoint(
         "POST", "/decisions", post_decision, "Settle a disputed item.",
-        holding(id=WHOLE_SCHEMA, item=TEXT_SCHEMA, label=TEXT_SCHEMA), MANAGERS, body="Truth", one=True, status=201,
+        {"id": "integer", "item": "string", "label": "string"}, MANAGERS, body="Truth", one=True, status=201,
     ),
+    Endpoint("GET", "/decisions", get_decisions, "List decisions.", {"decisions": "[Decision]"}, parameters=(LIMIT,)),
+    Endpoint("DELETE", "/decisions/{id:int}", delete_decision, "Undo a decision.", {"id": "integer"}, MANAGERS),
+    Endpoint("POST", "/fits", post_fit, "Ask for a fit; 429 if one waits already.", "Fit", MANAGERS, status=202),
+    Endpoint("GET", "/fits", get_fits, "List fits.", {"fits": "[Fit]"}, parameters=(LIMIT,)),
+    Endpoint("GET", "/fits/{id:int}", get_fit, "How a fit stands.", "Fit"),
+    Endpoint("DELETE", "/fits/{id:int}", delete_fit, "Cancel a fit.", {"id": "integer", "state": "string"}, MANAGERS),
     Endpoint(
-        "GET", "/decisions", get_decisions, "List decisions.", holding(decisions=list_of(see("Decision"))), parameters=(LIMIT,)
-    ),
-    Endpoint("DELETE", "/decisions/{id:int}", delete_decision, "Undo a decision.", NUMBER_ONLY, MANAGERS),
-    Endpoint("POST", "/fits", post_fit, "Ask for a fit; 429 if one waits already.", see("Fit"), MANAGERS, status=202),
-    Endpoint("GET", "/fits", get_fits, "List fits.", holding(fits=list_of(see("Fit"))), parameters=(LIMIT,)),
-    Endpoint("GET", "/fits/{id:int}", get_fit, "How a fit stands.", see("Fit")),
-    Endpoint(
-        "DELETE", "/fits/{id:int}", delete_fit, "Cancel a fit.", holding(id=WHOLE_SCHEMA, state=TEXT_SCHEMA), MANAGERS
-    ),
-    Endpoint(
-        "GET", "/summary", get_summary, "How the job stands.",
-        holding(labels=WHOLE_SCHEMA, items=WHOLE_SCHEMA, workers=WHOLE_SCHEMA),
+        "GET", "/summary", get_summary, "How the job stands.", {"labels": "integer", "items": "integer", "workers": "integer"}
     ),
     Endpoint("GET", "/events", get_events, "How the job stands, whenever it changes.", media="text/event-stream"),
+    Endpoint("GET", "/download/{table}.csv", get_download, "A table as CSV.", parameters=TABLES_AS_CSV, media="text/csv"),
     Endpoint(
-        "GET", "/download/{table}.csv", get_download, "A table as CSV.", media="text/csv",
-        parameters=(parameter("table", {"enum": list(CSV_COLUMNS)}, where="path", needed=True),),
-    ),
-    Endpoint(
-        "POST", "/tokens", post_token, "Hand out a token.", holding(id=WHOLE_SCHEMA, token=TEXT_SCHEMA, role=TEXT_SCHEMA),
+        "POST", "/tokens", post_token, "Hand out a token.", {"id": "integer", "token": "string", "role": "string"},
         MANAGERS, body="NewToken", one=True, status=201,
     ),
-    Endpoint("GET", "/tokens", get_tokens, "List tokens.", holding(tokens=list_of(see("Token"))), MANAGERS),
-    Endpoint("DELETE", "/tokens/{id:int}", delete_token, "Take a token back.", NUMBER_ONLY, MANAGERS),
-    Endpoint("GET", "/audit", get_audit, "Who did what.", holding(audit=list_of(holding())), MANAGERS, (LIMIT,)),
+    Endpoint("GET", "/tokens", get_tokens, "List tokens.", {"tokens": "[Token]"}, MANAGERS),
+    Endpoint("DELETE", "/tokens/{id:int}", delete_token, "Take a token back.", {"id": "integer"}, MANAGERS),
+    Endpoint("GET", "/audit", get_audit, "Who did what.", {"audit": "[object]"}, MANAGERS, (LIMIT,)),
     Endpoint(
         "GET", "/health", get_health, "Whether the service works; no token is needed.",
-        holding(status=TEXT_SCHEMA, version=TEXT_SCHEMA),
+        {"status": "string", "version": "string"},
     ),
     Endpoint("GET", "/metrics", get_metrics, "Counters for Prometheus.", media="text/plain"),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import NoneType
 from typing import Any, NamedTuple, get_args
 
@@ -27,15 +27,27 @@ from crowdassay.service.store.records import (
 from crowdassay.version import VERSION
 
 Schema = dict[str, Any]  # JSON of any depth
+Short = str | Mapping[str, str]  # see `schema`
 
 TYPE_NAMES = {str: "string", int: "integer", float: "number"}
-TEXT_SCHEMA, WHOLE_SCHEMA, NUMBER_SCHEMA = ({"type": name} for name in TYPE_NAMES.values())
 # What is None is left out of these, instead of being null.
 SENT = {"Label": SentLabel, "NewItem": NewItem, "Truth": Truth, "NewToken": NewToken, "Refused": Refused}
 ANSWERED = {
     "StoredLabel": StoredLabel, "Item": ItemRow, "Worker": WorkerRow, "Fit": FitRun, "Decision": ItemDecision,
     "Token": HandedOutToken,
 }  # fmt: skip
+ITEM_DETAIL = {
+    "posterior": "{number}", "labels": "[StoredLabel]", "text": "string?", "link": "string?", "why": "[string]",
+}  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    """A parameter of the query, or of the path where that does not say enough."""
+
+    name: str
+    kind: str
+    about: str = ""
+    needed: bool = False
 
 
 class Endpoint(NamedTuple):
@@ -48,14 +60,13 @@ class Endpoint(NamedTuple):
     function : callable
     about : str
         One sentence.
-    answer : dict
-        JSON schema of the answer.
+    answer : str or dict
+        What the answer holds, in the short form of `schema`.
     roles : tuple of str
         Roles of tokens that are enough; ``manage`` always is.
-    parameters : tuple of dict
-        Of the query; those of the path are taken from it.
+    parameters : tuple of Parameter
     body : str
-        Name of the schema of a record that is sent.
+        Name of the record that is sent.
     one : bool
         Whether one record is sent, instead of a list.
     status : int
@@ -68,67 +79,49 @@ class Endpoint(NamedTuple):
     path: str
     function: Callable[[Request], Awaitable[Response]]
     about: str
-    answer: Schema = TEXT_SCHEMA
+    answer: Short = "string"
     roles: tuple[str, ...] = ("read",)
-    parameters: tuple[Schema, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     body: str = ""
     one: bool = False
     status: int = 200
     media: str = "application/json"
 
 
-def see(name: str) -> Schema:
-    """Return a reference to a schema."""
-    return {"$ref": f"#/components/schemas/{name}"}
+def schema(short: Short, needed: Iterable[str] = ()) -> Schema:
+    """Return the JSON schema that a short form stands for.
 
+    It is the name of a type or of a record, ``[...]`` for a list, ``{...}`` for values by name, ``...?`` for what may be null,
+    ``a|b`` for one of several values, or a dictionary for an object, of which the ``needed`` fields are always there.
 
-def list_of(schema: Schema) -> Schema:
-    """Return the schema of a list."""
-    return {"type": "array", "items": schema}
-
-
-def maybe(schema: Schema) -> Schema:
-    """Return the schema of a plain value that may be null."""
-    return {**schema, "type": [schema["type"], "null"]}
-
-
-def holding(needed: Iterable[str] = (), **fields: Schema) -> Schema:
-    """Return the schema of an object; the ``needed`` fields are always there."""
-    required = list(needed)
-    return {"type": "object", "properties": fields, **({"required": required} if required else {})}
-
-
-def page_of(name: str, schema: Schema, after: Schema = WHOLE_SCHEMA) -> Schema:
-    """Return the schema of a page of a list, with what to ask for the next by."""
-    return holding(**{name: list_of(schema), "next": maybe(after)})
-
-
-def parameter(name: str, schema: Schema, about: str = "", *, where: str = "query", needed: bool = False) -> Schema:
-    """Return the description of a parameter."""
-    return {"name": name, "in": where, "schema": schema, "required": needed, "description": about}
+    >>> schema({"items": "[Item]", "next": "integer?"})["properties"]["next"]
+    {'type': ['integer', 'null']}
+    """
+    if not isinstance(short, str):
+        fields = {name: schema(kind) for name, kind in short.items()}
+        return {"type": "object", "properties": fields, **({"required": list(needed)} if needed else {})}
+    if short.startswith("["):
+        return {"type": "array", "items": schema(short[1:-1])}
+    if short.startswith("{"):
+        return {"type": "object", "additionalProperties": schema(short[1:-1])}
+    if short.endswith("?"):
+        return {"type": [short[:-1], "null"]}
+    if "|" in short:
+        return {"enum": short.split("|")}
+    return {"$ref": f"#/components/schemas/{short}"} if short[0].isupper() else {"type": short}
 
 
 def schema_of(record: type, *, nulls: bool) -> Schema:
     """Return the schema of a record; what may be None is null in JSON, or left out of it."""
-    fields = {}
-    for name, (kind, more, _) in fields_of(record).items():
+    shorts, needed = {}, []
+    for name, (kind, more, always) in fields_of(record).items():
         plain = next((part for part in get_args(kind) if part is not NoneType), kind)
-        schema: Schema = {"enum": list(more.values)} if more.values else {"type": TYPE_NAMES[plain]}
-        if nulls and plain is not kind:
-            schema = maybe(schema)
-        fields[name] = {**schema, "description": more.about} if more.about else schema
-    return holding([name for name, (_, _, needed) in fields_of(record).items() if needed], **fields)
-
-
-def schemas() -> dict[str, Schema]:
-    """Return the schemas of all records."""
-    counts = {"added": WHOLE_SCHEMA, "known": WHOLE_SCHEMA}
-    return {
-        **{name: schema_of(record, nulls=False) for name, record in SENT.items()},
-        **{name: schema_of(record, nulls=True) for name, record in ANSWERED.items()},
-        "Taken": holding((*counts, "refused"), **counts, refused=list_of(see("Refused"))),
-        "Error": holding(("error",), error=TEXT_SCHEMA),
-    }
+        shorts[name] = "|".join(more.values) or TYPE_NAMES[plain] + ("?" if nulls and plain is not kind else "")
+        needed += [name] if always else []
+    found = schema(shorts, needed)
+    for name, (_, more, _) in fields_of(record).items():
+        found["properties"][name] |= {"description": more.about} if more.about else {}
+    return found
 
 
 def describe(endpoints: Iterable[Endpoint]) -> Schema:
@@ -137,34 +130,47 @@ def describe(endpoints: Iterable[Endpoint]) -> Schema:
     for one in endpoints:
         path = re.sub(r":\w+}", "}", one.path)
         paths.setdefault(path, {})[one.method.lower()] = _operation(one)
+    schemas = {
+        **{name: schema_of(record, nulls=False) for name, record in SENT.items()},
+        **{name: schema_of(record, nulls=True) for name, record in ANSWERED.items()},
+        "ItemDetail": {"allOf": [schema("Item"), schema(ITEM_DETAIL)]},
+        "Taken": schema(counts := {"added": "integer", "known": "integer", "refused": "[Refused]"}, counts),
+        "Error": schema({"error": "string"}, ["error"]),
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "crowdassay", "version": VERSION, "description": "A labelling job: labels in, truth out."},
         "paths": paths,
-        "components": {"schemas": schemas(), "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}],
     }
 
 
 def _operation(one: Endpoint) -> Schema:
-    given = {parameter["name"] for parameter in one.parameters}
-    in_path = [
-        parameter(name, WHOLE_SCHEMA if kind == ":int" else TEXT_SCHEMA, where="path", needed=True)
-        for name, kind in re.findall(r"{(\w+)(:\w+)?}", one.path)
-        if name not in given
-    ]
+    in_path = dict(re.findall(r"{(\w+)(:\w+)?}", one.path))
+    named = {name: Parameter(name, "integer" if kind == ":int" else "string") for name, kind in in_path.items()}
+    named |= {given.name: given for given in one.parameters}
     operation = {
         "summary": one.about,
         "description": f"For tokens of the role {' or '.join(one.roles)}.",
-        "parameters": [*in_path, *one.parameters],
+        "parameters": [
+            {
+                "name": name,
+                "in": "path" if name in in_path else "query",
+                "schema": schema(given.kind),
+                "required": given.needed or name in in_path,
+                "description": given.about,
+            }
+            for name, given in named.items()
+        ],
         "responses": {
-            str(one.status): {"description": "Done.", "content": {one.media: {"schema": one.answer}}},
-            "4XX": {"description": "Refused.", "content": {"application/json": {"schema": see("Error")}}},
+            str(one.status): {"description": "Done.", "content": {one.media: {"schema": schema(one.answer)}}},
+            "4XX": {"description": "Refused.", "content": {"application/json": {"schema": schema("Error")}}},
         },
     }
     if one.body:
-        kinds = {"application/json": {"schema": see(one.body) if one.one else list_of(see(one.body))}}
+        kinds = {"application/json": {"schema": schema(one.body if one.one else f"[{one.body}]")}}
         if not one.one:
-            kinds["application/x-ndjson"] = {"schema": see(one.body)}
+            kinds["application/x-ndjson"] = {"schema": schema(one.body)}
         operation["requestBody"] = {"required": True, "content": kinds}
     return operation
