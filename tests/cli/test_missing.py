@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay.labels.classes import arrange_classes
-from crowdassay.labels.similar import similar_workers
+from crowdassay.labels.report import similar_workers
 
 ROWS = ["item,worker,label"] + [f"i{j},w{i},{'yes' if (i + j) % 3 else 'no'}" for j in range(12) for i in range(3)]
 

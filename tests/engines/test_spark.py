@@ -25,7 +25,7 @@ from crowdassay.engines.spark import write as spark_write
 from crowdassay.engines.spark.data import encode_frame, plain_columns
 from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
-from crowdassay.labels.coding import float_text
+from crowdassay.labels.cells import float_text
 from crowdassay.models.family import Model
 from crowdassay.models.structures import STRUCTURES, resolve
 from crowdassay.results.run import fit

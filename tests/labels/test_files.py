@@ -147,7 +147,7 @@ def test_only_blank_is_missing(tmp_path):
         ("a.csv", HEAD + b'a,w,x\na,"w,x\n', "line 3 of 'a.csv' has a quote that is not closed"),
         ("a.csv", HEAD + b"a,w,x\na,\xe9,x\n", r"'a.csv' is not UTF-8 text at line 3 \(byte 26\); re-save it as UTF-8"),
         ("a.csv", HEAD.decode().encode("utf-16"), "holds a header only"),
-        ("a.csv", HEAD + b"a,w,x\na,\0v,y\n", r"worker in line 3 of 'a.csv' holds a NUL byte \('\\x00v'\)"),
+        ("a.csv", HEAD + b"a,w,x\na,\0v,y\n", r"worker '\\x00v' in line 3 of 'a.csv' holds a NUL byte"),
         ("a.csv.gz", HEAD, "not a complete gzip file"),
         ("a.csv.gz", gzip.compress(HEAD + b"a,w,x\n" * 90_000, mtime=0)[:-30], "not a complete gzip file"),
         ("a.jsonl", b'{"item": 1, "worker": 1, "label": 1}\n{"item": 2', "Line 2 of 'a.jsonl' is not valid JSON"),

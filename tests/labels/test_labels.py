@@ -6,7 +6,8 @@ import pytest
 
 from crowdassay.errors import DataError
 from crowdassay.labels import labels as labels_module
-from crowdassay.labels.labels import MAX_CLASSES, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import MAX_CLASSES
 from support.problems import random_labels
 
 WORDS = {"items": pa.array(["a", "b"]), "workers": pa.array(["x", "y"]), "classes": pa.array(["no", "yes"])}

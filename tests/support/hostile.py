@@ -3,7 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.labels.labels import ImportReport, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import ImportReport
 from support.crowds import draw_workers
 
 NAMES = (

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import ParameterError
-from crowdassay.labels.labels import MAX_CLASSES, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.memory import available_memory, shown_size
 from crowdassay.models.structures import resolve
 

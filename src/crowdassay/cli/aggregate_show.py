@@ -11,7 +11,7 @@ import numpy as np
 
 from crowdassay.findings.items import hardness
 from crowdassay.findings.money import KNOWN_ITEMS
-from crowdassay.labels.told import told
+from crowdassay.labels.report import import_sentences
 from crowdassay.labels.values import counted
 from crowdassay.notes import NoteKind, kind_of
 from crowdassay.results.result import Result
@@ -60,7 +60,7 @@ def print_report(labels: Any, *, notes: bool = True) -> None:
     if report.format != "plain":
         question = "" if report.question is None else f", question {short(report.question)}"
         console.print(f"Read as {report.format}{question}: {report.rows_kept:,} of {report.rows_read:,} judgements kept.")
-    for sentence in told(report):
+    for sentence in import_sentences(report):
         console.print(sentence)
     if report.gold:
         console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")

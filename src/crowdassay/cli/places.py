@@ -123,7 +123,7 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
     from crowdassay.engines.spark.data import encode_frame
     from crowdassay.engines.spark.place import SparkPlace
     from crowdassay.engines.spark.session import is_local, open_session, spark_path
-    from crowdassay.labels.to_parquet import as_parquet
+    from crowdassay.labels.ingest_rows import as_parquet
     from crowdassay.labels.workspace import workspace
 
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.labels.frames import as_labels
-from crowdassay.labels.told import warn_of
+from crowdassay.labels.report import warn_of
 from crowdassay.labels.truth import take_gold
 from crowdassay.read_options import ReadOptions
 

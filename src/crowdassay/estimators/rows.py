@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from crowdassay.errors import DataError
+from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.frames import three_columns
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.native import Column, as_narwhal, frame_columns, sequence_column
+from crowdassay.labels.native import as_narwhal, frame_columns, sequence_column
 from crowdassay.labels.wide import frame_cells, matrix_cells
 from crowdassay.read_options import ReadOptions
 
@@ -31,7 +32,7 @@ def row_truth(data: Any, y: Any, asked: ReadOptions) -> Any:
     return pa.table({"item": items, "label": values})
 
 
-def row_items(data: Any, asked: ReadOptions) -> Column | None:
+def row_items(data: Any, asked: ReadOptions) -> ArrowColumn | None:
     """Return the item of every row of a frame or matrix, or of every label of a triple; None where rows are not told apart."""
     if isinstance(data, Labels | str | Path):
         return data.items if isinstance(data, Labels) else None

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.bins import binned
+from crowdassay.labels.cells import first_nul, refuse_nul, without
+from crowdassay.labels.classes import binned
 from crowdassay.labels.encode import check_options, encode
 from crowdassay.labels.extras import Times, find_durations, find_times, read_times, read_weights
 from crowdassay.labels.formats.record import Import
@@ -20,9 +21,10 @@ from crowdassay.labels.labels import Labels
 from crowdassay.labels.pseudonyms import pseudonymise
 from crowdassay.labels.raw import DELIMITED, kind_of, line_of_nul
 from crowdassay.labels.reader import TIMED
+from crowdassay.labels.report import reasons
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.truth import take_gold
-from crowdassay.labels.values import is_text, shown, shown_file, without
+from crowdassay.labels.values import shown, shown_file
 from crowdassay.read_options import ReadOptions
 
 GUESSED = frozenset({"plain", "wide"})  # formats in which a column is taken for the item because of its name
@@ -66,7 +68,7 @@ def assemble(
         label, classes = binned(rows.label, options.bins)
         rows = replace(rows, label=label)
     if not len(rows.item) and rows.dropped:
-        why = ", ".join(f"{reason}: {count}" for reason, count in rows.dropped.items())
+        why = reasons(rows.dropped)
         raise DataError(f"No labels found in {shown_file(source)}: every judgement was left out ({why}).")
     times, beside = _extras(rows, options, source, notes)
     labels = encode(
@@ -83,7 +85,7 @@ def assemble(
         columns=rows.columns,
         frame=frame,
     )
-    refuse_nul(labels, rows, paths)
+    _refuse_nul(labels, rows, paths)
     if name in GUESSED and options.item_column is None and 2 * labels.report.repeats > len(rows.item):
         notes.insert(
             0,
@@ -93,18 +95,15 @@ def assemble(
     return _with_report(labels, name, rows, notes, use_gold=options.use_gold)
 
 
-def refuse_nul(labels: Labels, rows: Import, paths: Sequence[Path]) -> None:
-    """Refuse names and labels with NUL bytes, which many programs take for their end."""
+def _refuse_nul(labels: Labels, rows: Import, paths: Sequence[Path]) -> None:
+    """Refuse names and labels with NUL bytes, and say in which line they are."""
     for role, vocabulary in zip(ITEM_WORKER_LABEL, (labels.items, labels.workers, labels.classes), strict=True):
-        if is_text(vocabulary.type) and pc.any(pc.match_substring(vocabulary, "\0")).as_py():
-            column = getattr(rows, role)
-            place = pc.index(pc.match_substring(column.cast(pa.string()), "\0"), True).as_py()
-            line = line_of_nul(paths[0]) if len(paths) == 1 and kind_of(paths[0]) in DELIMITED else None
-            where = f"data row {place + 1}" if line is None else f"line {line}"
-            raise DataError(
-                f"The {role} in {where} of {shown_file(labels.report.source)} holds a NUL byte "
-                f"({shown(column[place].as_py())}); remove it or re-save the file as UTF-8."
-            )
+        if first_nul(vocabulary) is None:
+            continue
+        column = getattr(rows, role).cast(pa.string())
+        line = line_of_nul(paths[0]) if len(paths) == 1 and kind_of(paths[0]) in DELIMITED else None
+        where = f"data row {(first_nul(column) or 0) + 1}" if line is None else f"line {line}"
+        refuse_nul(column, role, f" in {where} of {shown_file(labels.report.source)}")
 
 
 def _extras(rows: Import, options: ReadOptions, source: str, notes: list[str]) -> tuple[Times | None, dict[str, FloatArray]]:

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from crowdassay.errors import DataError
+from crowdassay.labels.cells import ArrowColumn, blank, from_floats, not_one_value
 from crowdassay.labels.labels import COMPILED_LABELS
 from crowdassay.labels.values import is_text
 
 Codes = NDArray[np.int32]
 
 
-def code_column(column: pa.Array | pa.ChunkedArray, role: str) -> tuple[Codes, pa.Array]:
+def code_column(column: ArrowColumn, role: str) -> tuple[Codes, pa.Array]:
     """Encode a column; null, NaN, empty and blank values get the code -1.
 
     Text stays as it is, byte for byte. Floating-point columns become whole numbers when all values are whole, else text.
@@ -41,13 +41,13 @@ def code_column(column: pa.Array | pa.ChunkedArray, role: str) -> tuple[Codes, p
         return np.empty(0, np.int32), pa.array([], pa.string())
     codes, vocabulary = _numbered(_encodable(chunked, role))
     if pa.types.is_floating(vocabulary.type):
-        vocabulary = _from_floats(vocabulary)
+        vocabulary = from_floats(vocabulary)
         codes, vocabulary = _follow(codes, vocabulary.dictionary_encode())  # -0.0 and 0.0 are now one value
     elif is_text(vocabulary.type):
         vocabulary = vocabulary.cast(pa.string())
-        blank = pc.equal(pc.utf8_trim_whitespace(vocabulary), "")
-        if pc.any(blank).as_py():
-            vocabulary = pc.if_else(blank, None, vocabulary)
+        empty = blank(vocabulary)
+        if pc.any(empty).as_py():
+            vocabulary = pc.if_else(empty, None, vocabulary)
             codes, vocabulary = _follow(codes, vocabulary.dictionary_encode())
     elif pa.types.is_null(vocabulary.type):
         vocabulary = vocabulary.cast(pa.string())
@@ -91,36 +91,8 @@ def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
             return column.cast(pa.float32())
         column.slice(0, 0).dictionary_encode()
     except pa.ArrowException:
-        held = str(kind).split("<")[0].removeprefix("large_")
-        raise DataError(f"The {role} column holds {held} values; it needs one text, number or date per row.") from None
+        raise not_one_value(role, kind) from None
     return column
-
-
-def float_text(values: pa.Array) -> pa.Array:
-    """Write floating-point numbers as text: whole ones without exponent or point as far as they are exact, NaN as null.
-
-    >>> float_text(pa.array([1e15, 0.5, float("nan")])).to_pylist()
-    ['1000000000000000', '0.5', None]
-    """
-    numbers = values.to_numpy(zero_copy_only=False)
-    present = ~np.isnan(numbers)
-    # Beyond 2 ** 53 neighbouring whole numbers share one float, so such ids are already damaged: leave them visible.
-    whole = np.isfinite(numbers) & (np.trunc(numbers) == numbers) & (np.abs(numbers) < 2.0**53)
-    texts = pc.if_else(pa.array(present), pa.array(numbers + 0, values.type).cast(pa.string()), None)
-    if not whole.any():
-        return texts
-    plain = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
-    return pc.if_else(pa.array(whole), plain, texts)
-
-
-def _from_floats(vocabulary: pa.Array) -> pa.Array:
-    values = vocabulary.to_numpy(zero_copy_only=False)
-    present = ~np.isnan(values)
-    # Beyond 2 ** 53 neighbouring whole numbers share one float, so such ids are already damaged: leave them visible as text.
-    whole = np.isfinite(values) & (np.trunc(values) == values) & (np.abs(values) < 2.0**53)
-    if np.all(whole | ~present):
-        return pa.array(np.where(present, values, 0).astype(np.int64), mask=~present)
-    return float_text(vocabulary)
 
 
 def _follow(codes: Codes, renamed: pa.DictionaryArray) -> tuple[Codes, pa.Array]:

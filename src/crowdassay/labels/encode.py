@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,27 +14,28 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.classes import arrange_classes, check_classes, many_classes
+from crowdassay.labels.cells import ArrowColumn
+from crowdassay.labels.classes import arrange_classes, check_classes, class_order, many_classes
 from crowdassay.labels.coding import Codes, code_column, recode
-from crowdassay.labels.labels import COMPILED_LABELS, ImportReport, Labels
-from crowdassay.labels.repeats import Repeats, any_repeats, find_repeats, repeat_notes
+from crowdassay.labels.labels import COMPILED_LABELS, Labels
+from crowdassay.labels.repeats import Repeats, any_repeats, find_repeats, pair_name, repeat_notes
+from crowdassay.labels.report import ImportReport, check_dropped, similar_workers, vanished_items
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
-from crowdassay.labels.similar import similar_workers
-from crowdassay.labels.values import counted, is_text, listed, shown
+from crowdassay.labels.values import listed, shown
 from crowdassay.read_options import REPEAT_POLICIES
 
 
 def encode(
-    item: pa.Array | pa.ChunkedArray,
-    worker: pa.Array | pa.ChunkedArray,
-    label: pa.Array | pa.ChunkedArray,
+    item: ArrowColumn,
+    worker: ArrowColumn,
+    label: ArrowColumn,
     *,
     classes: Iterable[Any] | None = None,
     repeats: str = "keep",
     allow_drops: bool = False,
     time: NDArray[Any] | None = None,
     extras: Mapping[str, FloatArray] | None = None,
-    text: pa.Array | pa.ChunkedArray | None = None,
+    text: ArrowColumn | None = None,
     source: str = "arrays",
     columns: Mapping[str, str] | None = None,
     frame: str = "pyarrow",
@@ -76,44 +78,27 @@ def encode(
     if not rows_read == len(worker) == len(label):
         raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
     coded = _coded(item, worker, label)
-    vanished = len(coded[0][1])
+    n_items = len(coded[0][1])
     coded, dropped, kept = _drop_missing(coded)
-    vanished -= len(coded[0][1])
-    beside = {name: values if kept is None else values[kept] for name, values in (extras or {}).items()}
-    time = time if time is None or kept is None else time[kept]
+    notes = check_dropped(rows_read, dropped, source, allow=allow_drops)
     (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
-    if len(item_codes) == 0:
-        why = f"all {rows_read} rows miss a value ({_counts(dropped)})" if rows_read else "there are no rows"
-        raise DataError(f"No labels found in {source}: {why}; check the file and the column names.")
-    parts = np.array_split(label_codes, 1 + len(label_codes) // COMPILED_LABELS)  # each is counted as int64
-    counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
-    class_values, class_of, notes = arrange_classes(values, counts, classes)
-    class_codes = class_of.astype(np.int16)[label_codes]
+    class_values, class_codes, class_notes = _code_classes(label_codes, values, classes)
     del coded, label_codes  # as large as the file
-    if sum(dropped.values()) * 2 > rows_read:
-        if not allow_drops:
-            raise DataError(
-                f"More than half of the {rows_read} rows in {source} miss a value ({_counts(dropped)}); check the file and the "
-                "column names, or say --allow-drops."
-            )
-        notes.insert(0, f"More than half of the rows were dropped ({_counts(dropped)}); check the file and the column names.")
-    notes.extend([*vanished_items(vanished), *similar_workers(workers)])
-    notes.extend(many_classes(class_values, given=classes is not None))
-    vocabularies = {"items": items, "workers": workers, "classes": class_values}
-    labels = Labels.from_codes(item_codes, worker_codes, class_codes, **vocabularies, frame=frame)
-    again: Repeats | None = None
-    rows: Any = slice(None)
+    notes += [*class_notes, *vanished_items(n_items - len(items)), *similar_workers(workers)]
+    notes += many_classes(class_values, given=classes is not None)
+    codes = (item_codes, worker_codes, class_codes)
+    make = partial(Labels.from_codes, items=items, workers=workers, classes=class_values, frame=frame)
+    labels, rows = make(*codes), None
+    again = None
     if any_repeats(labels.starts, labels.worker):
-        again = find_repeats(item_codes, worker_codes, class_codes, len(workers), time)
-    if again:
-        by = "in row order" if time is None else f"by the time column {shown((columns or {}).get('time', 'time'))}"
-        notes.extend(_notes_on(again, repeats, by, lambda row: (workers[int(worker_codes[row])], items[int(item_codes[row])])))
-        if repeats in {"first", "last"}:
-            keep = np.ones(len(item_codes), bool)
-            keep[again.not_first if repeats == "first" else again.not_last] = False
-            labels = Labels.from_codes(item_codes[keep], worker_codes[keep], class_codes[keep], **vocabularies, frame=frame)
-            rows = keep
-            dropped["repeated judgement"] = again.count
+        again = find_repeats(*codes, len(workers), time if time is None or kept is None else time[kept])
+    if again is not None:
+        by = None if time is None else (columns or {}).get("time", "time")
+        notes += _notes_on(again, repeats, by, codes, labels)
+        rows = again.kept(repeats, len(item_codes))
+    if again is not None and rows is not None:
+        labels = make(*(column[rows] for column in codes))
+        dropped["repeated judgement"] = again.count
     report = ImportReport(
         source=source,
         columns=dict(columns or {}),
@@ -124,43 +109,18 @@ def encode(
         conflicts=again.conflicts if again else 0,
         repeats_policy=repeats,
         notes=tuple(notes),
-        order="given" if classes is not None else "natural" if labels.numeric or not is_text(values.type) else "alphabetical",
+        order=class_order(class_values, given=classes is not None),
     )
+    beside = {name: values if kept is None else values[kept] for name, values in (extras or {}).items()}
     if beside:
-        order = np.argsort(item_codes[rows], kind="stable")  # as the labels themselves were sorted
-        labels = replace(labels, **{name: values[rows][order] for name, values in beside.items()})
+        used = slice(None) if rows is None else rows
+        order = np.argsort(item_codes[used], kind="stable")  # as the labels themselves were sorted
+        columns_beside: dict[str, Any] = {name: values[used][order] for name, values in beside.items()}
+        labels = replace(labels, **columns_beside)
     if text is not None:
         shows = text if kept is None else text.filter(pa.array(kept))
         labels = replace(labels, item_text=_first_texts(shows, item_codes, len(items)))
     return replace(labels, report=report)
-
-
-def vanished_items(count: int) -> list[str]:
-    """Note items that have rows but no label that counts.
-
-    >>> vanished_items(2)
-    ['2 items are left without any label, and not in the result.']
-    """
-    if not count:
-        return []
-    return [f"{counted(count, 'item')} {'is' if count == 1 else 'are'} left without any label, and not in the result."]
-
-
-def _coded(*columns: pa.Array | pa.ChunkedArray) -> list[tuple[Codes, pa.Array]]:
-    first, *others = zip(columns, ITEM_WORKER_LABEL, strict=True)
-    if len(columns[0]) < COMPILED_LABELS:
-        with ThreadPoolExecutor(1) as helper:  # items take about as long as the other two
-            rest = helper.submit(lambda: [code_column(*column) for column in others])
-            return [code_column(*first), *rest.result()]
-    coded = [code_column(*column) for column in (first, *others)]  # a long column takes all cores, and much memory, by itself
-    pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
-    return coded
-
-
-def _first_texts(text: pa.Array | pa.ChunkedArray, item_codes: Codes, n_items: int) -> pa.Array:
-    first = np.zeros(n_items, np.int64)
-    first[item_codes[::-1]] = np.arange(len(item_codes))[::-1]
-    return text.take(pa.array(first)).combine_chunks() if isinstance(text, pa.ChunkedArray) else text.take(pa.array(first))
 
 
 def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
@@ -171,9 +131,21 @@ def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
         check_classes(classes)
 
 
+def _coded(*columns: ArrowColumn) -> list[tuple[Codes, pa.Array]]:
+    first, *others = zip(columns, ITEM_WORKER_LABEL, strict=True)
+    if len(columns[0]) < COMPILED_LABELS:
+        with ThreadPoolExecutor(1) as helper:  # items take about as long as the other two
+            rest = helper.submit(lambda: [code_column(*column) for column in others])
+            return [code_column(*first), *rest.result()]
+    coded = [code_column(*column) for column in (first, *others)]  # a long column takes all cores, and much memory, by itself
+    pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
+    return coded
+
+
 def _drop_missing(
     coded: list[tuple[Codes, pa.Array]],
 ) -> tuple[list[tuple[Codes, pa.Array]], dict[str, int], BoolArray | None]:
+    """Leave out rows that miss a value; return how many by the first that is missing, and which are kept, None for all."""
     keep = np.ones(len(coded[0][0]), bool)
     dropped = {}
     for role, (codes, _) in zip(ITEM_WORKER_LABEL, coded, strict=True):
@@ -186,15 +158,26 @@ def _drop_missing(
     return coded, dropped, keep if dropped else None
 
 
-def _counts(dropped: Mapping[str, int]) -> str:
-    return ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+def _code_classes(
+    codes: Codes, values: pa.Array, classes: Iterable[Any] | None
+) -> tuple[pa.Array, NDArray[np.int16], list[str]]:
+    """Return the classes in order, the class of every label, and notes."""
+    parts = np.array_split(codes, 1 + len(codes) // COMPILED_LABELS)  # each is counted as int64
+    counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
+    class_values, class_of, notes = arrange_classes(values, counts, classes)
+    return class_values, class_of.astype(np.int16)[codes], notes
 
 
-def _notes_on(repeats: Repeats, policy: str, by: str, pair_at: Callable[[int], tuple[pa.Scalar, pa.Scalar]]) -> list[str]:
-    def pair(row: int) -> str:
-        worker, item = pair_at(row)
-        return f"worker {shown(worker.as_py())} on item {shown(item.as_py())}"
+def _notes_on(repeats: Repeats, policy: str, time_column: str | None, codes: Sequence[Any], labels: Labels) -> list[str]:
+    item, worker, _ = codes
+    first, *others = [
+        pair_name(labels.workers[int(worker[row])].as_py(), labels.items[int(item[row])].as_py())
+        for row in (repeats.earliest, *repeats.conflict_rows)
+    ]
+    return repeat_notes(policy, time_column, repeats.count, first, repeats.conflicts, others)
 
-    return repeat_notes(
-        policy, by, repeats.count, pair(repeats.earliest), repeats.conflicts, [pair(int(row)) for row in repeats.conflict_rows]
-    )
+
+def _first_texts(text: ArrowColumn, item_codes: Codes, n_items: int) -> pa.Array:
+    first = np.zeros(n_items, np.int64)
+    first[item_codes[::-1]] = np.arange(len(item_codes))[::-1]
+    return text.take(pa.array(first)).combine_chunks() if isinstance(text, pa.ChunkedArray) else text.take(pa.array(first))

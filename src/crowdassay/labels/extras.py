@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError
-from crowdassay.labels.native import Column
+from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.values import as_text, number_of, shown, shown_file
 
 WHOLE = r"^[0-9]{1,19}$"
@@ -39,7 +39,7 @@ class Times:
     seconds: FloatArray
 
 
-def read_times(column: Column, source: str) -> Times:
+def read_times(column: ArrowColumn, source: str) -> Times:
     """Read times: each is a number of at least 0 or a date, and none may be missing.
 
     >>> read_times(pa.array(["2024-05-01 10:00", "2024-05-01"]), "a.csv").order.argsort().tolist()
@@ -62,13 +62,13 @@ def read_times(column: Column, source: str) -> Times:
     raise DataError(f"Some times in {shown_file(source)} have a time zone and some have none; write them all one way.")
 
 
-def find_times(column: Column) -> FloatArray | None:
+def find_times(column: ArrowColumn) -> FloatArray | None:
     """Read times as seconds where they can be read, NaN where one is missing; None where they cannot be read as times."""
     times = _times(column)
     return None if times is None else times.seconds
 
 
-def find_durations(column: Column) -> FloatArray | None:
+def find_durations(column: ArrowColumn) -> FloatArray | None:
     """Read how many seconds judgements took, NaN where that is missing; None where these are no numbers of at least 0."""
     texts = _texts(column)
     seconds = np.array([np.nan if text is None else number_of(text) for text in texts.to_pylist()], dtype=float)
@@ -78,7 +78,7 @@ def find_durations(column: Column) -> FloatArray | None:
     return seconds
 
 
-def read_weights(column: Column, source: str) -> BoolArray:
+def read_weights(column: ArrowColumn, source: str) -> BoolArray:
     """Return which labels count: weights are 0 or one common number, since a method takes a label once or not at all."""
     values = np.array([np.nan if text is None else _float(text) for text in _texts(column).to_pylist()], dtype=float)
     _refuse(column, ~(np.isfinite(values) & (values >= 0)), "weight", source)
@@ -91,7 +91,7 @@ def read_weights(column: Column, source: str) -> BoolArray:
     return np.asarray(values > 0)
 
 
-def _times(column: Column) -> Times | None:
+def _times(column: ArrowColumn) -> Times | None:
     whole = _whole(column)
     if pa.types.is_temporal(whole.type):
         whole = whole.cast(pa.timestamp("ns"))
@@ -143,13 +143,13 @@ def _all_match(text: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(text, pattern), skip_nulls=True).as_py())
 
 
-def _texts(column: Column) -> pa.Array:
+def _texts(column: ArrowColumn) -> pa.Array:
     """Return a column as text, blank cells as null."""
     text = pc.utf8_trim_whitespace(as_text(_whole(column)))
     return pc.if_else(pc.equal(text, ""), None, text)
 
 
-def _whole(column: Column) -> pa.Array:
+def _whole(column: ArrowColumn) -> pa.Array:
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
 
@@ -176,7 +176,7 @@ def _date_kind(text: str | None) -> str | None:
     return None
 
 
-def _refuse(column: Column, bad: BoolArray, what: str, source: str) -> None:
+def _refuse(column: ArrowColumn, bad: BoolArray, what: str, source: str) -> None:
     if not bad.any():
         return
     row = int(bad.argmax())

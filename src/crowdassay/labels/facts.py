@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import IntArray
-
-if TYPE_CHECKING:
-    from crowdassay.labels.labels import ImportReport  # its file imports this one
+from crowdassay.labels.report import ImportReport
+from crowdassay.labels.values import number_of
 
 
 class Facts(Protocol):
@@ -89,7 +87,4 @@ class Vocabularies:
     @cached_property
     def numeric(self) -> bool:
         """Whether every class is a number, so that the classes stand in numeric order."""
-        try:  # Python reads digits of any script, and underscores between them, which are sorted as text
-            return all(name.isascii() and "_" not in name and np.isfinite(float(name)) for name in self.class_names)
-        except ValueError:
-            return False
+        return all(number_of(name) is not None for name in self.class_names)

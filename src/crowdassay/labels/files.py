@@ -11,8 +11,8 @@ import pyarrow as pa
 from crowdassay.labels.assemble import assemble, check
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.reader import read_rows
+from crowdassay.labels.report import warn_of
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.told import warn_of
 from crowdassay.labels.truth import read_truth
 from crowdassay.read_options import ReadOptions, takes_reading_options
 

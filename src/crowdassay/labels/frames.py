@@ -15,8 +15,8 @@ from crowdassay.labels.files import read_files
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import frame_columns, ordered_values, sequence_column
+from crowdassay.labels.report import warn_of
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL
-from crowdassay.labels.told import warn_of
 from crowdassay.labels.values import is_text, shown
 from crowdassay.labels.wide import frame_cells, looks_wide, matrix_cells
 from crowdassay.read_options import ReadOptions, takes_reading_options

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
-from crowdassay.errors import DataError, ParameterError
+from crowdassay.errors import ParameterError
 from crowdassay.labels.assemble import check
-from crowdassay.labels.classes import arrange_classes, many_classes
+from crowdassay.labels.cells import MISSING_COUNTS, missing_rows, refuse_nul
+from crowdassay.labels.classes import arrange_classes, class_order, many_classes
 from crowdassay.labels.databases.duck import connect
-from crowdassay.labels.encode import vanished_items
-from crowdassay.labels.ingest_blocks import Repeated, blocks_of
 from crowdassay.labels.ingest_rows import find_source, load_rows, name_kept, time_expression
-from crowdassay.labels.labels import MAX_CLASSES, ImportReport, Labels
+from crowdassay.labels.labels import Labels
 from crowdassay.labels.pseudonyms import pseudonymise
 from crowdassay.labels.raw import check_file, utf8_copy
-from crowdassay.labels.roles import ITEM_WORKER_LABEL
-from crowdassay.labels.similar import similar_workers
+from crowdassay.labels.repeats import AnyCodes, RepeatTotals, pair_name
+from crowdassay.labels.report import (
+    MAX_CLASSES,
+    ImportReport,
+    check_dropped,
+    similar_workers,
+    too_many_classes,
+    vanished_items,
+)
+from crowdassay.labels.source import Source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
 from crowdassay.labels.truth import match_truth, read_truth, take_gold
-from crowdassay.labels.values import is_text, shown
 from crowdassay.memory import shown_size
 from crowdassay.read_options import ReadOptions
 
@@ -64,37 +69,46 @@ def spool_files(
     # DuckDB takes somewhat more than its limit.
     config = {"memory_limit": f"{(memory - OURS) * 2 // 3}B", "threads": threads, "temp_directory": str(folder / "sort")}
     with connect(paths, database=str(folder / DATABASE), folder=folder, **config) as connection:
-        kinds = load_rows(connection, sources, options)
-        for one in sources:
-            one.probe.check_unchanged()
-        timed = "time" in kinds
-        name_kept(connection, kinds, time_expression(connection, source) if timed else None)
-        rows_read, dropped = _dropped(connection, source, allow=options.allow_drops or bool(options.missing))
-        workers, notes = _number_workers(connection, options)
-        classes, class_notes = _number_classes(connection, options.classes)
-        if sum(dropped.values()) * 2 > rows_read:
-            reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-            class_notes.insert(0, f"More than half of the rows were dropped ({reasons}); check the file and the column names.")
-        connection.execute("CREATE TABLE items AS SELECT item, min(row) AS first FROM kept GROUP BY item")
-        vanished = _vanished(connection) if dropped else 0
-        known, more, counts = _known(connection, classes, gold, truth)
-        writer, repeated = (
-            SpoolWriter(folder, len(workers), len(classes)),
-            Repeated(options.repeats, sources[0].columns if timed else {}),
-        )
-        for block in blocks_of(_sorted(connection), block_size(len(workers), len(classes)), len(workers), repeated):
-            codes = [_look_up(block.first, *known[what]) for what in ("gold", "truth")]
-            writer.add(block.n_labels, block.worker, block.label, *codes)
-        names = connection.sql("SELECT item FROM items ORDER BY first").to_arrow_reader(STREAM)
-        writer.name(_without_nul(names, "item"), names.schema.types[0])
+        spool = _spool_rows(connection, folder, sources, source, options, gold, truth)
     (folder / DATABASE).unlink()  # what follows needs the space
+    notes = tuple(note for part in said for note in part)
+    return replace(spool, report=replace(spool.report, notes=(*notes, *spool.report.notes)))
+
+
+def _spool_rows(
+    connection: Any,
+    folder: Path,
+    sources: Sequence[Source],
+    source: str,
+    options: ReadOptions,
+    gold: Path | None,
+    truth: Path | None,
+) -> Spool:
+    """Load the rows, number what they hold, and write them sorted by item; return the spool with its report."""
+    kinds = load_rows(connection, sources, options)
+    for one in sources:
+        one.probe.check_unchanged()
+    time_column = sources[0].columns["time"] if "time" in kinds else None
+    name_kept(connection, kinds, None if time_column is None else time_expression(connection, source))
+    rows_read, dropped = _count_dropped(connection)
+    half = check_dropped(rows_read, dropped, source, allow=options.allow_drops or bool(options.missing))
+    workers, notes = _number_workers(connection, options)
+    classes, class_notes = _number_classes(connection, options.classes)
+    connection.execute("CREATE TABLE items AS SELECT item, min(row) AS first FROM kept GROUP BY item")
+    vanished = _vanished(connection) if dropped else 0
+    known, gold_said, truth_counts = _known(connection, classes, gold, truth)
+    writer, repeated = SpoolWriter(folder, len(workers), len(classes)), RepeatTotals(options.repeats, time_column)
+    for block in item_blocks(_sorted(connection), block_size(len(workers), len(classes)), len(workers), repeated):
+        codes = [_look_up(block.first, *known[what]) for what in ("gold", "truth")]
+        writer.add(block.n_labels, block.worker, block.label, *codes)
+    names = connection.sql("SELECT item FROM items ORDER BY first").to_arrow_reader(STREAM)
+    writer.name(_without_nul(names, "item"), names.schema.types[0])
     spool = Spool(
         folder, workers, classes, writer.worker_counts, writer.class_counts, np.array(writer.sizes), ImportReport(),
-        int(np.sum(known["gold"][1] >= 0)), counts,
+        int(np.sum(known["gold"][1] >= 0)), truth_counts,
     )  # fmt: skip
-    notes = [*(note for part in said for note in part), *notes, *class_notes, *vanished_items(vanished)]
-    notes += similar_workers(workers)
-    notes += [*many_classes(classes, given=options.classes is not None), *repeated.notes(spool), *more]
+    notes += [*half, *class_notes, *vanished_items(vanished), *similar_workers(workers)]
+    notes += [*many_classes(classes, given=options.classes is not None), *_repeat_notes(repeated, spool), *gold_said]
     if repeated.left_out:
         dropped["repeated judgement"] = repeated.left_out
     report = ImportReport(
@@ -107,28 +121,19 @@ def spool_files(
         conflicts=repeated.conflicts,
         repeats_policy=options.repeats,
         notes=tuple(notes),
-        order=_order(classes, given=options.classes is not None),
+        order=class_order(classes, given=options.classes is not None),
     )
     return replace(spool, report=report)
 
 
-def _dropped(connection: Any, source: str, *, allow: bool) -> tuple[int, dict[str, int]]:
+def _repeat_notes(repeated: RepeatTotals, spool: Spool) -> list[str]:
+    return repeated.notes(lambda at: pair_name(spool.workers[at[2]].as_py(), spool.ids(at[0])[at[1]].as_py()))
+
+
+def _count_dropped(connection: Any) -> tuple[int, dict[str, int]]:
     """Count the rows, and those that miss a value by the first that is missing."""
-    rows, *counts = connection.execute(
-        "SELECT count(*), count(*) FILTER (item IS NULL), count(*) FILTER (item IS NOT NULL AND worker IS NULL), "
-        "count(*) FILTER (item IS NOT NULL AND worker IS NOT NULL AND label IS NULL) FROM raw"
-    ).fetchall()[0]
-    dropped = {f"missing {role}": count for role, count in zip(ITEM_WORKER_LABEL, counts, strict=True) if count}
-    reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-    if sum(counts) == rows:
-        why = f"all {rows} rows miss a value ({reasons})" if rows else "there are no rows"
-        raise DataError(f"No labels found in {source}: {why}; check the file and the column names.")
-    if sum(counts) * 2 > rows and not allow:
-        raise DataError(
-            f"More than half of the {rows} rows in {source} miss a value ({reasons}); check the file and the column names, "
-            "or say --allow-drops."
-        )
-    return rows, dropped
+    counts = connection.sql(f"SELECT count(*) AS n_rows, {MISSING_COUNTS} FROM raw").to_arrow_table().to_pylist()[0]  # noqa: S608
+    return counts["n_rows"], missing_rows(counts)
 
 
 def _vanished(connection: Any) -> int:
@@ -149,7 +154,8 @@ def _number_workers(connection: Any, options: ReadOptions) -> tuple[pa.Array, li
     if options.pseudonymise:
         names, note = pseudonymise(names, options.salt, keep_models=False)
         notes.append(note)
-    return _checked(names, "worker"), notes
+    refuse_nul(names, "worker")
+    return names, notes
 
 
 def _number_classes(connection: Any, given: Sequence[str] | None) -> tuple[pa.Array, list[str]]:
@@ -158,11 +164,9 @@ def _number_classes(connection: Any, given: Sequence[str] | None) -> tuple[pa.Ar
     ).to_arrow_table()
     if len(counted) > MAX_CLASSES:
         several = connection.execute("SELECT approx_count_distinct(label) FROM kept").fetchall()[0][0]
-        raise DataError(
-            f"The label column holds about {several} different values, more than {MAX_CLASSES} classes. "
-            "Is it free text or an id? Name the right column (--label-column)."
-        )
-    values = _checked(counted["label"].combine_chunks(), "label")
+        raise too_many_classes(f"about {several}")
+    values = counted["label"].combine_chunks()
+    refuse_nul(values, "label")
     classes, codes, notes = arrange_classes(values, counted["n"].to_numpy(), given)
     connection.register("coded", pa.table({"label": values, "code": pa.array(codes, pa.int16())}))
     connection.execute("CREATE TABLE classes AS SELECT * FROM coded")
@@ -202,11 +206,6 @@ def _items_only(items: pa.Array, classes: pa.Array) -> Labels:
     return Labels(starts, empty, empty.astype(np.int16), items, pa.array([], pa.string()), classes, gold)
 
 
-def _order(classes: pa.Array, *, given: bool) -> str:
-    natural = not is_text(classes.type) or _items_only(pa.nulls(0), classes).numeric
-    return "given" if given else "natural" if natural else "alphabetical"
-
-
 def _look_up(first: IntArray, rows: IntArray, codes: Any) -> Any:
     """Return the classes of items by their first rows, -1 where there is none."""
     if not len(rows):
@@ -224,13 +223,45 @@ def _sorted(connection: Any) -> Any:
 
 def _without_nul(batches: Iterator[pa.RecordBatch] | Any, role: str) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        _checked(batch.column(0), role)
+        refuse_nul(batch.column(0), role)
         yield batch
 
 
-def _checked(column: pa.Array, role: str) -> pa.Array:
-    """Refuse names and labels with NUL bytes, which many programs take for their end."""
-    if is_text(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
-        bad = column.filter(pc.match_substring(column, "\0"))[0].as_py()
-        raise DataError(f"The {role} {shown(bad)} holds a NUL byte; remove it or re-save the file as UTF-8.")
-    return column
+@dataclass(frozen=True, eq=False)
+class SortedItems:
+    """Some whole items: the row in which each first appears and its number of labels, then the labels' codes."""
+
+    first: IntArray
+    n_labels: IntArray
+    worker: AnyCodes
+    label: AnyCodes
+
+
+def item_blocks(batches: Any, size: int, n_workers: int, repeated: RepeatTotals) -> Iterator[SortedItems]:
+    """Yield blocks of at least ``size`` labels from batches of (item's first row, worker, label, time), sorted by the first."""
+    held: list[tuple[Any, ...]] = []
+    number, waiting = 0, 0
+    for batch in batches:
+        held.append(tuple(column.to_numpy() for column in batch.columns))
+        waiting += len(batch)
+        if waiting <= size:
+            continue
+        columns = [np.concatenate(parts) for parts in zip(*held, strict=True)]
+        cut = int(np.searchsorted(columns[0], columns[0][-1]))  # the last item may go on
+        if cut:
+            yield _block([column[:cut] for column in columns], number, n_workers, repeated)
+            number += 1
+        held, waiting = [tuple(column[cut:] for column in columns)], len(columns[0]) - cut
+    if waiting:
+        yield _block([np.concatenate(parts) for parts in zip(*held, strict=True)], number, n_workers, repeated)
+
+
+def _block(columns: list[Any], number: int, n_workers: int, repeated: RepeatTotals) -> SortedItems:
+    first, worker, label, time = columns
+    begins = np.flatnonzero(np.append(True, first[1:] != first[:-1]))
+    n_labels = np.diff(np.append(begins, len(first)))
+    item = np.repeat(np.arange(len(begins)), n_labels)
+    keep = repeated.add(number, item, worker, label, n_workers, time)
+    if keep is not None:
+        n_labels, worker, label = np.bincount(item[keep], minlength=len(begins)), worker[keep], label[keep]
+    return SortedItems(first[begins], n_labels, worker, label)

@@ -1,4 +1,4 @@
-"""Load the columns of large tables into DuckDB, by the same source and the same rules as into memory."""
+"""Load the columns of large tables into DuckDB, or turn them into Parquet for Spark, by the same rules as into memory."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.coding import float_text
-from crowdassay.labels.databases.duck import heard, pattern_of
+from crowdassay.labels.cells import COMPLETE, DUCKDB, WITHOUT, blank_as_null, float_text, refuse_nul, without_bound
+from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted, text
 from crowdassay.labels.extras import NUMBER, WHOLE, read_times
 from crowdassay.labels.probe import probe
+from crowdassay.labels.raw import check_file, utf8_copy
 from crowdassay.labels.reader import TIMED
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
-from crowdassay.labels.values import as_text, is_text, number_key
+from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.read_options import ReadOptions
 
-# White space as Unicode has it; only values that begin below '!' or above '~' need the look.
-BLANK = r"regexp_full_match({0}, '[\p{{Z}}\s\x0b\x1c-\x1f\x{{85}}]*')"
 ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 
 
 def find_source(path: Path, options: ReadOptions) -> Source:
-    """Probe at a plain table and choose its columns."""
+    """Probe a plain table and choose its columns."""
     timed = options.repeats in TIMED
     try:
         return open_source(probe(path), (*ITEM_WORKER_LABEL, *(["time"] if timed else [])), options.columns)
@@ -38,12 +38,6 @@ def find_source(path: Path, options: ReadOptions) -> Source:
         raise ColumnError(
             f"{error.message} If an annotation tool wrote this file, turn it into a plain table first: crowdassay convert."
         ) from None
-
-
-MISSING = (
-    "(list_contains($missing, label::VARCHAR) OR (list_contains($numbers, TRY_CAST(label::VARCHAR AS DOUBLE))"
-    r" AND regexp_full_match(label::VARCHAR, '[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?')))"
-)
 
 
 def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) -> dict[str, pa.DataType]:
@@ -62,25 +56,24 @@ def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) 
     connection.register("empty_rows", empty)
     connection.execute("CREATE TABLE raw AS SELECT * FROM empty_rows")
     connection.unregister("empty_rows")
-    values = [_present(role, kind) for role, kind in held.items()]
+    values = [blank_as_null(role, DUCKDB) if is_text(kind) else role for role, kind in held.items()]
     bound: dict[str, Any] = {}
-    if options.missing:  # numbers however they are spelt, but for leading zeros, which mean codes
-        bound = {"missing": list(options.missing), "numbers": [float(key) for key in map(number_key, options.missing) if key]}
-        values[2] = f"CASE WHEN {MISSING} THEN NULL ELSE {values[2]} END"
+    if options.missing:
+        bound, values[2] = without_bound(options.missing), WITHOUT.format(values[2])
     whole = {role: True for role, kind in types.items() if pa.types.is_floating(kind)}
     for source in sources:
         done = None
         if source.query is not None:
             insert = f"INSERT INTO raw SELECT {', '.join(values)} FROM ({source.query})"  # noqa: S608
             everything = {**bound, "path": pattern_of(source.probe.path)}
-            done = heard(partial(_inserted, connection, insert, everything))
+            done = heard(partial(_executed, connection, insert, everything))
         if done is None or (source.doubtful and not done[0]):
             _insert(connection, source, held, values, bound, whole)
     return {**held, **{role: pa.int64() for role, all_whole in whole.items() if all_whole and role != "time"}}
 
 
-def _inserted(connection: Any, insert: str, bound: dict[str, Any]) -> Any:
-    return connection.execute(insert, bound).fetchall()[0]
+def _executed(connection: Any, query: str, bound: dict[str, Any]) -> Any:
+    return connection.execute(query, bound).fetchall()[0]
 
 
 def _insert(
@@ -122,10 +115,9 @@ def name_kept(connection: Any, kinds: Mapping[str, pa.DataType], time: str | Non
         f"{role}::BIGINT AS {role}" if kinds[role] == pa.int64() and stored[role] == "VARCHAR" else role
         for role in ITEM_WORKER_LABEL
     ]
-    present = " AND ".join(f"{role} IS NOT NULL" for role in ITEM_WORKER_LABEL)
     connection.execute(
         f"CREATE VIEW kept AS SELECT rowid AS row, {', '.join(shown_as)}, {time or '0::BIGINT'} AS time "  # noqa: S608
-        f"FROM raw WHERE {present}"
+        f"FROM raw WHERE {COMPLETE}"
     )
 
 
@@ -166,7 +158,45 @@ def _as_held(column: pa.Array, kind: pa.DataType, role: str, whole: dict[str, bo
     return column.cast(kind) if not is_text(kind) else as_text(column)
 
 
-def _present(role: str, kind: pa.DataType) -> str:
-    if not is_text(kind):
-        return role
-    return f"CASE WHEN ({role} < '!' OR {role} > '~') AND {BLANK.format(role)} THEN NULL ELSE {role} END"
+def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tuple[list[Path], dict[str, str]]:
+    """Write item, worker and label of every file, as text, to a Parquet file of its own in a folder.
+
+    Return these files in order, and the name of the column of each role, which is the first file's.
+
+    What is wrong with a file is said as by `crowdassay.read_labels`: bad quotes, rows too long or short, bytes that are no
+    UTF-8, JSON that is broken, NUL.
+    """
+    written: list[Path] = []
+    columns: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        copy, _ = utf8_copy(check_file(path)[0], folder)
+        source = find_source(copy, options)
+        target = folder / f"rows-{number:05}.parquet"
+        columns = columns or {role: source.columns[role] for role in ITEM_WORKER_LABEL}
+        if not _written_fast(source, target, folder, columns):
+            _write_slowly(source, target, columns)
+        source.probe.check_unchanged()
+        for batch in pq.ParquetFile(target).iter_batches():
+            for role, name in columns.items():
+                refuse_nul(batch.column(name), role, f" in {shown_file(path.name)}")
+        written.append(target)
+    return written, columns
+
+
+def _written_fast(source: Source, target: Path, folder: Path, columns: Mapping[str, str]) -> bool:
+    if source.query is None:
+        return False
+    with connect([source.probe.path], folder=folder) as connection:
+        chosen = ", ".join(f"{role} AS {quoted(name)}" for role, name in columns.items())
+        # The path of our own file stands in the text, since COPY takes no parameter there.
+        query = f"COPY (SELECT {chosen} FROM ({source.query})) TO {text(str(target))} (FORMAT parquet)"  # noqa: S608
+        done = heard(partial(_executed, connection, query, {"path": pattern_of(source.probe.path)}))
+    return bool(done and done[0])
+
+
+def _write_slowly(source: Source, target: Path, columns: Mapping[str, str]) -> None:
+    schema = pa.schema([(name, source.types[role]) for role, name in columns.items()])
+    with pq.ParquetWriter(target, schema) as writer:
+        for batch in source.slowly():
+            table = pa.Table.from_batches([batch]).select(list(columns)).rename_columns(list(columns.values()))
+            writer.write_table(table.cast(schema))

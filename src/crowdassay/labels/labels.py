@@ -14,71 +14,12 @@ from numpy.typing import NDArray
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.facts import Vocabularies
+from crowdassay.labels.report import MAX_CLASSES, ImportReport, too_many_classes
 from crowdassay.threads import on_all_cores
 
 SORTED_LABELS = 1 << 14  # labels up to which sorting takes less time than SciPy takes to load
 SORTED_AT_ONCE = 1 << 16  # labels in which repeats are looked for at a time
 COMPILED_LABELS = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
-FRAMES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report's source names them
-MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
-
-
-@dataclass(frozen=True)
-class ImportReport:
-    """What happened between the source and the labels.
-
-    Attributes
-    ----------
-    source : str
-        File name, or kind of frame.
-    columns : dict
-        Which column was taken as ``item``, ``worker`` and ``label``.
-    rows_read, rows_kept : int
-    dropped : dict
-        Number of rows left out, by reason.
-    repeats, conflicts : int
-        Judgements beyond the first by the same worker on the same item; how many such pairs hold different labels.
-    notes : tuple of str
-        Whatever else the user should know, a sentence each.
-    format : str
-        The tool whose export it is, or ``plain``.
-    question : str, optional
-        The question that was taken from the export.
-    gold : int
-        Items whose class the export itself knows.
-    order : {'given', 'natural', 'alphabetical', 'scale'}
-        Where the order of the classes comes from; that of numbers, dates and truth values is natural, that of an ordered
-        categorical a scale.
-    """
-
-    source: str = "arrays"
-    columns: dict[str, str] = field(default_factory=dict)
-    rows_read: int = 0
-    rows_kept: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    repeats: int = 0
-    conflicts: int = 0
-    repeats_policy: str = "keep"
-    notes: tuple[str, ...] = ()
-    format: str = "plain"
-    question: str | None = None
-    gold: int = 0
-    order: str = "given"
-
-    @property
-    def own_names(self) -> dict[str, str]:
-        """What items, workers and labels are called in the caller's frame; empty where they came from elsewhere."""
-        return self.columns if self.source in FRAMES else {}
-
-    def again(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return those of the reading options by which more labels of this kind are read in the same way."""
-        alike = ("item_column", "worker_column", "label_column", "worker_columns", "missing", "format")
-        wide = {"format": "wide"} if self.format == "wide" and not options.get("worker_columns") else {}
-        return {name: value for name, value in options.items() if name in alike} | wide
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {**self.__dict__, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +55,7 @@ class Labels(Vocabularies):
     workers: pa.Array
     classes: pa.Array
     gold: NDArray[np.int32]
-    report: ImportReport = ImportReport()
+    report: ImportReport = field(default_factory=ImportReport)
     frame: str = "pyarrow"
     time: FloatArray | None = None
     duration: FloatArray | None = None
@@ -166,10 +107,7 @@ class Labels(Vocabularies):
         if len(item) == 0:
             raise DataError("No labels found: every row was empty or dropped. Check the file and the column names.")
         if len(classes) > MAX_CLASSES:
-            raise DataError(
-                f"The label column holds {len(classes)} different values, more than {MAX_CLASSES} classes. "
-                "Is it free text or an id? Name the right column (--label-column)."
-            )
+            raise too_many_classes(len(classes))
         for name, codes, size in (("item", item, len(items)), ("worker", worker, len(workers)), ("label", label, len(classes))):
             _check_codes(name, codes, size)
         ordered = not np.any(item[1:] < item[:-1])

@@ -13,10 +13,12 @@ import pyarrow.compute as pc
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
+from crowdassay.labels.cells import ArrowColumn, refuse_nul
 from crowdassay.labels.coding import code_column
-from crowdassay.labels.native import Column, frame_columns
+from crowdassay.labels.native import frame_columns
 from crowdassay.labels.probe import probe
 from crowdassay.labels.raw import as_utf8, check_file
+from crowdassay.labels.report import reasons
 from crowdassay.labels.roles import AnyRole
 from crowdassay.labels.source import open_source
 from crowdassay.labels.values import as_text, number_of, shown
@@ -39,7 +41,7 @@ class Columns:
     notes : tuple of str
     """
 
-    table: dict[str, Column]
+    table: dict[str, ArrowColumn]
     names: dict[str, str]
     source: str
     frame: str = "pyarrow"
@@ -85,12 +87,11 @@ def read_columns(data: Any, roles: Sequence[AnyRole], given: Mapping[str, str | 
     return found
 
 
-def encode_names(column: Column, role: str) -> tuple[IntArray, pa.Array]:
+def encode_names(column: ArrowColumn, role: str) -> tuple[IntArray, pa.Array]:
     """Return codes (n_rows,), -1 where missing, and the names in their natural order: numbers by size, else by letters."""
     codes, names = code_column(column, role)
+    refuse_nul(names, role)
     texts = as_text(names).to_pylist()
-    if strange := [text for text in texts if "\0" in text]:
-        raise DataError(f"The {role} {shown(strange[0])} holds a NUL byte; remove it or re-save the file as UTF-8.")
     numbers = [number_of(text) for text in texts]
     if texts and all(number is not None for number in numbers):
         order = sorted(range(len(texts)), key=lambda n: (numbers[n], texts[n]))
@@ -102,7 +103,7 @@ def encode_names(column: Column, role: str) -> tuple[IntArray, pa.Array]:
     return rank[codes], pa.array([texts[n] for n in order], pa.string())
 
 
-def encode_numbers(column: Column, role: str, source: str) -> FloatArray:
+def encode_numbers(column: ArrowColumn, role: str, source: str) -> FloatArray:
     """Return numbers (n_rows,), NaN where missing; anything else is refused by row."""
     codes, names = code_column(column, role)
     values = np.array([number_of(text) for text in as_text(names).to_pylist()] + [np.nan], dtype=float)
@@ -122,19 +123,15 @@ def kept_rows(missing: Mapping[str, BoolArray], allow_drops: bool, what: str) ->
     bad = np.logical_or.reduce(list(missing.values()))
     dropped = {f"no {role}": int(lost.sum()) for role, lost in missing.items() if lost.any()}
     if bad.all():
-        raise DataError(f"Every row misses a value ({_told(dropped)}), so there are no {what}.")
+        raise DataError(f"Every row misses a value ({reasons(dropped)}), so there are no {what}.")
     if bad.mean() > MOST_DROPPED and not allow_drops:
         raise DataError(
-            f"{bad.sum():,} of {len(bad):,} rows miss a value ({_told(dropped)}); "
+            f"{bad.sum():,} of {len(bad):,} rows miss a value ({reasons(dropped)}); "
             "check that the right columns were named, or say --allow-drops to go on with the rest."
         )
     return ~bad, dropped
 
 
-def _told(dropped: Mapping[str, int]) -> str:
-    return ", ".join(f"{reason}: {count:,}" for reason, count in dropped.items())
-
-
-def take(column: Column, rows: BoolArray) -> Column:
+def take(column: ArrowColumn, rows: BoolArray) -> ArrowColumn:
     """Return the rows of a column that are kept."""
     return pc.filter(column, pa.array(rows))

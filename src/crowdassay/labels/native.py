@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.roles import AnyRole
@@ -17,12 +18,10 @@ from crowdassay.labels.values import shown, text_of
 if TYPE_CHECKING:
     import narwhals as nw
 
-Column: TypeAlias = pa.Array | pa.ChunkedArray
-
 
 def frame_columns(
     frame: Any, roles: Sequence[AnyRole], given: Mapping[str, str | None]
-) -> tuple[list[Column], dict[str, str], str] | None:
+) -> tuple[list[ArrowColumn], dict[str, str], str] | None:
     """Take one column per role from an eager or lazy frame; None if `frame` is no frame.
 
     Returns
@@ -65,7 +64,7 @@ def kind_of_frame(implementation: str) -> str:
     return implementation if implementation in {"pandas", "polars"} else "pyarrow"
 
 
-def sequence_column(values: Any, role: str) -> Column:
+def sequence_column(values: Any, role: str) -> ArrowColumn:
     """Turn a list, array or series into an Arrow column; values of mixed type become text."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
@@ -85,7 +84,7 @@ def sequence_column(values: Any, role: str) -> Column:
         return mixed_column(values)
 
 
-def series_column(series: nw.Series[Any]) -> Column:
+def series_column(series: nw.Series[Any]) -> ArrowColumn:
     """Turn a Narwhals series into an Arrow column; values of mixed type become text."""
     try:
         return series.to_arrow()
@@ -93,7 +92,7 @@ def series_column(series: nw.Series[Any]) -> Column:
         return mixed_column(series.to_list(), series.is_null().to_list())
 
 
-def ordered_values(column: Column) -> list[Any] | None:
+def ordered_values(column: ArrowColumn) -> list[Any] | None:
     """Return the categories of an ordered categorical, in order, or None when there are fewer than two."""
     if not (pa.types.is_dictionary(column.type) and column.type.ordered):
         return None

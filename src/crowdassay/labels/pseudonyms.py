@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.errors import ParameterError
+from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.coding import code_column
-from crowdassay.labels.native import Column
 from crowdassay.labels.values import as_text
 from crowdassay.notes import Note, NoteKind
 
@@ -33,7 +33,7 @@ def pseudonym(worker: str, salt: str) -> str:
     return hmac.new(salt.encode(), worker.encode(), hashlib.sha256).hexdigest()[:PSEUDONYM_DIGITS]
 
 
-def pseudonymise(workers: Column, salt: str | None, *, keep_models: bool) -> tuple[pa.Array, Note]:
+def pseudonymise(workers: ArrowColumn, salt: str | None, *, keep_models: bool) -> tuple[pa.Array, Note]:
     """Replace worker ids; the same id and salt give the same pseudonym in every file.
 
     Parameters

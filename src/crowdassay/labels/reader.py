@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.labels.archive import members
-from crowdassay.labels.coding import float_text
+from crowdassay.labels.cells import float_text
 from crowdassay.labels.delimited import LISTED_LINES
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish

@@ -1,8 +1,9 @@
-"""Find judgements that a worker gave more than once on the same item."""
+"""Find judgements that a worker gave more than once on the same item, and do with them what was asked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
+from crowdassay.labels.values import shown
 
-Codes = NDArray[np.integer[Any]]
+AnyCodes = NDArray[np.integer[Any]]
+PAIRS_NAMED = 3  # pairs in conflict that a note names
 LONGEST_COMPARED = 64  # labels of an item up to which comparing all pairs is quicker than sorting
 
 
@@ -42,8 +45,16 @@ class Repeats:
     earliest: int
     conflict_rows: IntArray
 
+    def kept(self, policy: str, n_rows: int) -> BoolArray | None:
+        """Return which rows (n_rows,) a policy keeps; None for all."""
+        if policy not in {"first", "last"}:
+            return None
+        keep = np.ones(n_rows, bool)
+        keep[self.not_first if policy == "first" else self.not_last] = False
+        return keep
 
-def any_repeats(starts: IntArray, worker: Codes) -> bool:
+
+def any_repeats(starts: IntArray, worker: AnyCodes) -> bool:
     """Tell whether a worker judged an item twice, the labels of item j being ``starts[j]:starts[j + 1]``.
 
     >>> any_repeats(np.array([0, 2, 3]), np.array([0, 1, 1])), any_repeats(np.array([0, 2, 3]), np.array([0, 0, 1]))
@@ -61,7 +72,9 @@ def any_repeats(starts: IntArray, worker: Codes) -> bool:
     return False
 
 
-def find_repeats(item: Codes, worker: Codes, label: Codes, n_workers: int, time: FloatArray | None = None) -> Repeats | None:
+def find_repeats(
+    item: AnyCodes, worker: AnyCodes, label: AnyCodes, n_workers: int, time: FloatArray | None = None
+) -> Repeats | None:
     """Group judgements, codes of shape (n_labels,) each, by worker and item; None when no pair occurs twice.
 
     First and last go by ``time``, shape (n_labels,), where it is given, else (and at the same time) by row.
@@ -87,14 +100,70 @@ def find_repeats(item: Codes, worker: Codes, label: Codes, n_workers: int, time:
         not_first=rows[~starts_here],
         not_last=rows[~ends_here],
         earliest=int(rows[~starts_here].min()),
-        conflict_rows=np.sort(rows[starts[differ]])[:3],
+        conflict_rows=np.sort(rows[starts[differ]])[:PAIRS_NAMED],
     )
 
 
-def repeat_notes(policy: str, by: str, count: int, earliest: str, conflicts: int, examples: list[str]) -> list[str]:
-    """Say what became of ``count`` repeats and of the conflicts among them, or that they are not allowed.
+@dataclass
+class RepeatTotals:
+    """Repeats found in one block of labels after the other.
 
-    >>> repeat_notes("keep", "in row order", 2, "worker 'ann' on item 'a'", 1, ["worker 'ann' on item 'a'"])
+    Attributes
+    ----------
+    policy : {'keep', 'first', 'last', 'error'}
+    time_column : str, optional
+        By which the first and the last are told; by row otherwise.
+    count, conflicts, left_out : int
+        As in `Repeats`, and how many rows were left out.
+    earliest : tuple of int, optional
+        Block, item and worker of the first pair that comes again.
+    places : list of tuple of int
+        The same of the first pairs in conflict.
+    """
+
+    policy: str
+    time_column: str | None = None
+    count: int = 0
+    conflicts: int = 0
+    left_out: int = 0
+    earliest: tuple[int, int, int] | None = None
+    places: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def add(
+        self, block: int, item: AnyCodes, worker: AnyCodes, label: AnyCodes, n_workers: int, time: FloatArray
+    ) -> BoolArray | None:
+        """Add a block and return which of its labels to keep; None for all."""
+        repeats = find_repeats(item, worker, label, n_workers, time if self.time_column else None)
+        if repeats is None:
+            return None
+        first, *others = [(block, int(item[row]), int(worker[row])) for row in (repeats.earliest, *repeats.conflict_rows)]
+        self.earliest = self.earliest or first
+        self.places = (self.places + others)[:PAIRS_NAMED]
+        self.count += repeats.count
+        self.conflicts += repeats.conflicts
+        keep = repeats.kept(self.policy, len(item))
+        self.left_out += 0 if keep is None else repeats.count
+        return keep
+
+    def notes(self, pair: Callable[[tuple[int, int, int]], str]) -> list[str]:
+        """Return what was done, or refuse repeats that are not allowed; ``pair`` names worker and item of a place."""
+        if self.earliest is None:
+            return []
+        examples = [pair(place) for place in self.places]
+        return repeat_notes(self.policy, self.time_column, self.count, pair(self.earliest), self.conflicts, examples)
+
+
+def pair_name(worker: object, item: object) -> str:
+    """Return a pair of worker and item as notes name it."""
+    return f"worker {shown(worker)} on item {shown(item)}"
+
+
+def repeat_notes(
+    policy: str, time_column: str | None, count: int, earliest: str, conflicts: int, examples: list[str]
+) -> list[str]:
+    """Return what became of ``count`` repeats and of the conflicts among them, or refuse them where they are not allowed.
+
+    >>> repeat_notes("keep", None, 2, "worker 'ann' on item 'a'", 1, ["worker 'ann' on item 'a'"])
     ["Different labels by one worker for one item: 1 pair, for example worker 'ann' on item 'a'."]
     """
     if policy == "error":
@@ -102,6 +171,7 @@ def repeat_notes(policy: str, by: str, count: int, earliest: str, conflicts: int
             f"A worker may judge an item once, but {earliest} comes again ({count} such rows in all); "
             "remove the repeats or choose --repeats keep, first or last."
         )
+    by = "in row order" if time_column is None else f"by the time column {shown(time_column)}"
     kept = [] if policy == "keep" else [f"Of repeated judgements the {policy} {by} was kept."]
     if not conflicts:
         return kept

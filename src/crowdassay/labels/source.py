@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.cells import not_one_value
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, FIRST_ROWS, SAMPLE_BYTES, Lenient, first_rows, read_slowly
@@ -219,7 +220,8 @@ def _parquet(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | N
     with parquet_file(probe.path) as file:
         fields = {role: file.schema_arrow.field(probe.header.index(name)) for role, name in columns.items()}
     for role, one in fields.items():
-        _check_type(one.type, role, one.name, probe)
+        if pa.types.is_nested(one.type):
+            raise not_one_value(role, one.type, f" {shown(one.name)} of {probe.shown}")
     types = {role: _read_as(one.type) for role, one in fields.items()}
 
     def slowly() -> Iterator[pa.RecordBatch]:
@@ -231,14 +233,6 @@ def _parquet(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | N
                 yield pa.record_batch(cells, names=list(columns))
 
     return Source(probe, columns, None, slowly, types=types)
-
-
-def _check_type(kind: pa.DataType, role: str, name: str, probe: Probe) -> None:
-    if pa.types.is_nested(kind):
-        held = str(kind).split("<")[0].removeprefix("large_")
-        raise DataError(
-            f"The {role} column {shown(name)} of {probe.shown} holds {held} values; it needs one text, number or date per row."
-        )
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
 from crowdassay.labels.facts import Vocabularies
-from crowdassay.labels.labels import ImportReport, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import ImportReport
 
 LABELS, ITEMS, IDS = "labels.parquet", "items.parquet", "ids.parquet"
 LEAST_BLOCK, MOST_BLOCK = 1 << 19, 1 << 23  # labels

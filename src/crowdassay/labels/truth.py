@@ -12,13 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError
+from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.classes import class_coder
-from crowdassay.labels.coding import code_column
+from crowdassay.labels.coding import Codes, code_column
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.native import Column, frame_columns, sequence_column
+from crowdassay.labels.native import frame_columns, sequence_column
 from crowdassay.labels.probe import probe
 from crowdassay.labels.raw import as_utf8, check_file
+from crowdassay.labels.report import gold_notes
 from crowdassay.labels.roles import TRUTH_ROLES, AnyRole
 from crowdassay.labels.source import open_source
 from crowdassay.labels.sources import local_sources
@@ -55,65 +58,86 @@ def match_truth(
     >>> match_truth(labels, {"2": "yes", "3": "no"})
     (array([-1,  1], dtype=int32), {'items': 1, 'unknown_items': 1})
     """
-    item_column, label_column = truth_columns(truth)
-    item, items = code_column(item_column, "item")
-    label, values = code_column(label_column, what)
-    present = (item >= 0) & (label >= 0)
-    item, label = item[present], label[present]
-    if not len(item):
-        raise DataError(f"The {what} holds no item with a label; check its columns.")
-    items, values = as_text(items), as_text(values)
-    code = class_coder(labels.classes, booleans=pa.types.is_boolean(label_column.type))
-    class_of = np.array([code(text) for text in values.to_pylist()])
-    # Labels that are no class stay apart from each other, below -1, so that conflicts among them show too.
-    meaning = np.where(class_of < 0, -2 - np.arange(len(class_of)), class_of)[label]
+    item, items, label, values, booleans = _pairs(truth, what)
+    meaning = meanings(values.to_pylist(), labels.classes, booleans=booleans)[label]
     known = np.full(len(items), -1)
     known[item[::-1]] = meaning[::-1]  # of several rows the first stays
-    clash = np.flatnonzero(meaning != known[item])
-    if len(clash):
+    if len(clash := np.flatnonzero(meaning != known[item])):
         row, earlier = clash[0], np.argmax(item == item[clash[0]])
-        two = listed([values[int(label[earlier])], values[int(label[row])]])
-        raise DataError(f"The {what} gives item {shown(items[int(item[row])])} different labels ({two}); keep one.")
+        raise two_labels(what, items[int(item[row])], [values[int(label[earlier])], values[int(label[row])]])
     where = pc.fill_null(pc.index_in(items, value_set=as_text(labels.items)), -1).to_numpy(zero_copy_only=False)
-    matched = (where >= 0) & (known != -1)
-    strangers = np.flatnonzero(matched & (known < -1))
-    if what == "gold" and len(strangers) < matched.sum():
-        matched &= known >= 0
-    elif len(strangers):
+    found = (known != -1) & (where >= 0)
+    matched, strangers = found & (known >= 0), np.flatnonzero(found & (known < -1))
+    if len(strangers) and (what == "truth" or not matched.any()):
         which = strangers[0]
-        raise DataError(
-            f"The {what} gives item {shown(items[int(which)])} the label {shown(values[int(-2 - known[which])])}, which is not "
-            f"among the classes ({listed(labels.class_names)}); if it is one, give all classes with --classes."
-        )
+        raise no_class(what, items[int(which)], values[int(-2 - known[which])], labels.class_names)
+    n_unknown = int(((known != -1) & (where < 0)).sum())
+    if not matched.any():
+        raise none_matched(what, n_unknown, items[int(item[0])], labels.items[0])
     codes = np.full(labels.n_items, -1, np.int32)
     codes[where[matched]] = known[matched]
-    n_matched = int(matched.sum())
-    n_unknown = int(((known != -1) & (where < 0)).sum())
-    if not n_matched:
-        raise DataError(
-            f"None of the {n_unknown} {what} items appears in the labels (for example {shown(items[int(item[0])])}, where the "
-            f"labels have {shown(labels.items[0])}); are the ids written the same way?"
-        )
-    counts = {"items": n_matched, "unknown_items": n_unknown}
+    counts = {"items": int(matched.sum()), "unknown_items": n_unknown}
     return codes, counts if what == "truth" else {**counts, "unknown_labels": len(strangers)}
 
 
 def take_gold(labels: Labels, gold: Any) -> Labels:
     """Return labels with the known classes of a file, frame or mapping; the report notes those that are of no use."""
     codes, counts = match_truth(labels, gold, what="gold")
-    notes = [
-        f"Gold {what}: {counts[name]:,}; {how}."
-        for name, what, how in (
-            ("unknown_items", "items without labels", "they are not in the result"),
-            ("unknown_labels", "items whose label is no class", "they are taken as unknown"),
-        )
-        if counts[name]
-    ]
-    report = replace(labels.report, notes=(*labels.report.notes, *notes))
+    report = replace(labels.report, notes=(*labels.report.notes, *gold_notes(counts)))
     return replace(labels.with_gold(codes), report=report)
 
 
-def truth_columns(truth: Any) -> list[Column]:
+def meanings(texts: Sequence[str], classes: pa.Array, *, booleans: bool = False) -> IntArray:
+    """Return the class of each of some different texts (n_texts,).
+
+    Texts that are no class stay apart from each other, below -1, so that conflicts among them show too: text n is -2 - n.
+
+    >>> meanings(["yes", "maybe"], pa.array(["no", "yes"])).tolist()
+    [1, -3]
+    """
+    code = class_coder(classes, booleans=booleans)
+    class_of = np.array([code(text) for text in texts], np.int64)
+    return np.where(class_of < 0, -2 - np.arange(len(class_of)), class_of)
+
+
+def nothing_known(what: str) -> DataError:
+    """Return what is said of a truth or gold without rows."""
+    return DataError(f"The {what} holds no item with a label; check its columns.")
+
+
+def two_labels(what: str, item: object, labels: Sequence[object]) -> DataError:
+    """Return what is said of an item that is known to have two classes."""
+    return DataError(f"The {what} gives item {shown(item)} different labels ({listed(labels)}); keep one.")
+
+
+def no_class(what: str, item: object, label: object, classes: Sequence[str]) -> DataError:
+    """Return what is said of a label that is none of the classes."""
+    return DataError(
+        f"The {what} gives item {shown(item)} the label {shown(label)}, which is not among the classes ({listed(classes)}); if "
+        "it is one, give all classes with --classes."
+    )
+
+
+def none_matched(what: str, count: int, known_item: object, item: object) -> DataError:
+    """Return what is said of a truth or gold of other items than those that have labels."""
+    return DataError(
+        f"None of the {count} {what} items appears in the labels (for example {shown(known_item)}, where the labels have "
+        f"{shown(item)}); are the ids written the same way?"
+    )
+
+
+def _pairs(truth: Any, what: str) -> tuple[Codes, pa.Array, Codes, pa.Array, bool]:
+    """Return the codes of known items and of their labels, with the texts of both, and whether labels are truth values."""
+    item_column, label_column = truth_columns(truth)
+    item, items = code_column(item_column, "item")
+    label, values = code_column(label_column, what)
+    present = (item >= 0) & (label >= 0)
+    if not present.any():
+        raise nothing_known(what)
+    return item[present], as_text(items), label[present], as_text(values), pa.types.is_boolean(label_column.type)
+
+
+def truth_columns(truth: Any) -> list[ArrowColumn]:
     """Take the item and label columns out of a file, frame, mapping or Series."""
     if isinstance(truth, str | Path):
         return list(read_truth(truth).columns)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Context, Decimal
 from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
@@ -99,21 +98,6 @@ def as_text(values: pa.Array) -> pa.Array:
 def mapping(value: Any) -> dict[str, Any]:
     """Return an object as it is, and anything else as an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def without(values: pa.Array, texts: Sequence[str]) -> pa.Array:
-    """Return an array in which values that read like one of some texts are null."""
-    if not texts:
-        return values
-    if pa.types.is_floating(values.type):  # -1 is meant, whatever the column's type
-        written = [number_key(text) or text for text in texts]
-        numbers = pa.array([float(text) for text in written if number_of(text) is not None], values.type)
-        return pc.if_else(pc.is_in(values, value_set=numbers), None, values)
-    written = as_text(values)
-    keys = {number_key(text) for text in texts} - {None}
-    if keys:  # so is -1 where it is spelt -1.0
-        texts = [*texts, *(text for text in pc.unique(written).drop_null().to_pylist() if number_key(text) in keys)]
-    return pc.if_else(pc.is_in(written, value_set=pa.array(texts, pa.string())), None, values)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.cells import ArrowColumn, without
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.matrices import FEW_CLASSES, INDEX, KNOWN, check_abstentions
 from crowdassay.labels.formats.record import Import
-from crowdassay.labels.native import Column, as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
-from crowdassay.labels.values import listed, shown, without
+from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
+from crowdassay.labels.values import listed, shown
 from crowdassay.read_options import ReadOptions
 
 THREE = 3  # full columns may well be item, worker and label
@@ -147,5 +148,5 @@ def _alike(columns: list[pa.Array]) -> list[pa.Array]:
     return [mixed_column(column.to_pylist()) for column in columns]
 
 
-def _whole(column: Column) -> pa.Array:
+def _whole(column: ArrowColumn) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -11,7 +11,8 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.frames import take_labels
-from crowdassay.labels.labels import MAX_CLASSES, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.labels.values import shown
 from crowdassay.read_options import ReadOptions
 from crowdassay.results.saved.study import check_codes

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
+from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.coding import code_column
 from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns
-from crowdassay.labels.native import Column
 from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.values import as_text, counted, mapping, shown
 from crowdassay.results.saved.study import check_codes
@@ -304,7 +304,7 @@ def plain_word(text: str) -> str:
     return re.sub(r"[^0-9a-z]+", "", text.casefold())
 
 
-def read_winners(column: Column, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str) -> IntArray:
+def read_winners(column: ArrowColumn, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str) -> IntArray:
     """Return the outcome of every comparison: 0 left, 1 right, 2 tie, 3 both bad, -1 missing; shape (n_rows,).
 
     Parameters

@@ -21,7 +21,8 @@ from crowdassay.engines.gpu.listing import Listing, list_items
 from crowdassay.engines.gpu.store import OnGpu, choose_store
 from crowdassay.engines.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
 from crowdassay.labels.facts import Facts, Vocabularies
-from crowdassay.labels.labels import ImportReport, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import ImportReport
 from crowdassay.models.family import Model
 
 BLOCKS, THREADS = 4096, 128  # of a launch, and of a block in which every item has a thread of its own

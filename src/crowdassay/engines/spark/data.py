@@ -18,31 +18,31 @@ from crowdassay.engines.spark.gold import attach, known_classes
 from crowdassay.engines.spark.session import check_driver, is_local, name_classes, remove_folder, run, use_this_python
 from crowdassay.engines.spark.tasks import BLOCKS, Pack
 from crowdassay.errors import CrowdassayError, DataError
-from crowdassay.labels.classes import arrange_classes
+from crowdassay.labels.cells import (
+    COMPLETE,
+    MISSING_COUNTS,
+    SPARK,
+    SPARK_FLOAT_TEXT,
+    SPARK_FROM_WHOLE,
+    SPARK_WHOLE,
+    blank_as_null,
+    missing_rows,
+    not_one_value,
+)
+from crowdassay.labels.classes import arrange_classes, class_order
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.facts import Vocabularies
-from crowdassay.labels.labels import MAX_CLASSES, ImportReport
+from crowdassay.labels.report import MAX_CLASSES, ImportReport, check_dropped, gold_notes, too_many_classes
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
-from crowdassay.labels.values import is_text, number_of
+from crowdassay.labels.values import is_text
 
 PARTITION_LABELS = 2_000_000  # what a task should have to do, so that starting it does not matter
 FEW_WORKERS = 100_000  # that are listed without counting them first
 FEWEST_LABELS = 50_000  # below this a task costs more than it saves
-BLANK = r"rlike r'^(?U)\s*$'"
-BY_LABEL = """
-    select label, count_if(item is not null and worker is not null) as kept,
-           count_if(item is null) as no_item, count_if(item is not null and worker is null) as no_worker,
-           count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0)
-               as nul
-    from {labels} group by label order by label"""
-WHOLE = "{0} is null or isnan({0}) or ({0} = rint({0}) and abs({0}) < 9007199254740992)"  # floor overflows
-
-# Floating-point numbers in the words of `float_text`: whole ones without a point, small ones with a short exponent.
-WRITTEN = (
-    "case when " + WHOLE + " then cast(cast(nanvl({0}, null) as bigint) as string) "
-    "when abs({0}) >= 0.000001 and abs({0}) < 1e10 "
-    "then trim(trailing '0' from cast(cast({0} as decimal(38, 22)) as string)) "
-    "else regexp_replace(regexp_replace(lower(cast({0} as string)), '[.]0e', 'e'), 'e([0-9])', 'e+$1') end"
+BY_LABEL = (
+    f"select label, count_if({COMPLETE}) as kept, {MISSING_COUNTS}, "  # noqa: S608  our own words only
+    "count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0) as nul "
+    "from {labels} group by label order by label"
 )
 
 
@@ -146,22 +146,13 @@ def encode_frame(
     plain, names = plain_columns(frame, columns or {})
     values, counts, dropped = count_labels(plain, spark)
     rows_read = int(counts.sum()) + sum(dropped.values())
-    if not len(values):
-        why = f"all {rows_read} rows miss a value" if rows_read else "there are no rows"
-        raise DataError(f"No labels found in {source}: {why}; check the table and the column names.")
-    if sum(dropped.values()) * 2 > rows_read and not allow_drops:
-        why = ", ".join(f"{reason}: {count:,}" for reason, count in dropped.items())
-        raise DataError(
-            f"More than half of the {rows_read:,} rows of {source} miss a value ({why}); check the column names, or allow it "
-            "with --allow-drops."
-        )
-    class_values, class_of, notes = arrange_classes(values, counts, classes)
+    notes = check_dropped(rows_read, dropped, source, allow=allow_drops)
+    class_values, class_of, class_notes = arrange_classes(values, counts, classes)
     if len(class_values) > MAX_CLASSES:
-        raise DataError(
-            f"The label column holds more than {MAX_CLASSES} different values. Is it free text or an id? Name the right column."
-        )
+        raise too_many_classes("many")
+    notes += class_notes
     schema = {field.name: field.dataType.simpleString() for field in plain.schema.fields}
-    kept = plain.filter("item is not null and worker is not null and label is not null")
+    kept = plain.filter(COMPLETE)
     workers, worker_counts = list_workers(kept, len(class_values), worker_arrays)
     n_labels = int(worker_counts.sum())
     n_partitions = partitions or default_partitions(n_labels, slots(spark))
@@ -176,14 +167,12 @@ def encode_frame(
         class_counts += by_class if what == "gold" else 0
         coded = coded.selectExpr("*", "cast(item as string) as known_item").join(known, "known_item", "left")
         coded = coded.drop("known_item").na.fill({what: -1})
-    for reason in ("unknown_items", "unknown_labels"):
-        if count := matched.get("gold", {}).get(reason, 0):
-            notes.append(f"Gold items left out, {'without labels' if reason == 'unknown_items' else 'of no class'}: {count:,}.")
+    if "gold" in matched:
+        notes += gold_notes(matched["gold"])
     coded = coded.select(*ITEM_WORKER_LABEL, "gold", "truth")
     packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
     folder = None if spool is None else f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
     blocks, sizes = keep(packed, folder)
-    natural = not is_text(class_values.type) or all(number_of(text) is not None for text in class_values.to_pylist())
     report = ImportReport(
         source=source,
         columns=names,
@@ -191,7 +180,7 @@ def encode_frame(
         rows_kept=n_labels,
         dropped=dropped,
         notes=tuple(notes),
-        order="given" if classes is not None else "natural" if natural else "alphabetical",
+        order=class_order(class_values, given=classes is not None),
     )
     return SparkLabels(
         blocks=blocks,
@@ -241,23 +230,23 @@ def plain_columns(frame: Any, given: Mapping[str, str | None]) -> tuple[Any, dic
     kinds = {role: schema[name].dataType.simpleString() for role, name in names.items()}
     for role, kind in kinds.items():
         if kind.startswith(("array", "map", "struct", "variant")):
-            raise DataError(f"The {role} column holds {kind.split('<')[0]} values; it needs one text, number or date per row.")
+            raise not_one_value(role, kind)
     quoted = {role: f"`{name.replace('`', '``')}`" for role, name in names.items()}
     floats = [role for role, kind in kinds.items() if kind in {"float", "double"}]
     whole = dict.fromkeys(floats, True)
     if floats:
-        tests = [f"bool_and({WHOLE.format(quoted[role])}) as {role}" for role in floats]
+        tests = [f"bool_and({SPARK_WHOLE.format(quoted[role])}) as {role}" for role in floats]
         whole = run(lambda: frame.selectExpr(*tests).toArrow()).to_pylist()[0]
 
     def column(role: str) -> str:
         name, kind = quoted[role], kinds[role]
         if role in floats:
-            whole_only = whole[role] in {True, None}
-            return f"{f'cast(nanvl({name}, null) as bigint)' if whole_only else WRITTEN.format(name)} as {role}"
+            written = SPARK_FROM_WHOLE if whole[role] in {True, None} else SPARK_FLOAT_TEXT
+            return f"{written.format(name)} as {role}"
         if kind == "binary":
             name, kind = f"cast({name} as string)", "string"
         text = kind.startswith(("string", "varchar", "char"))
-        return f"case when {name} {BLANK} then null else {name} end as {role}" if text else f"{name} as {role}"
+        return f"{blank_as_null(name, SPARK) if text else name} as {role}"
 
     return frame.selectExpr(*map(column, ITEM_WORKER_LABEL)), names
 
@@ -267,14 +256,9 @@ def count_labels(plain: Any, spark: Any) -> tuple[pa.Array, IntArray, dict[str, 
     table = run(lambda: spark.sql(BY_LABEL, labels=plain).limit(MAX_CLASSES + 2).toArrow()).combine_chunks()
     if nul := pc.sum(table["nul"]).as_py():
         raise DataError(f"An item, worker or label holds a NUL character ({nul:,} rows); remove it.")
-    dropped = {
-        "missing item": pc.sum(table["no_item"]).as_py() or 0,
-        "missing worker": pc.sum(table["no_worker"]).as_py() or 0,
-        "missing label": pc.sum(table.filter(pc.is_null(table["label"]))["kept"]).as_py() or 0,
-    }
-    table = table.filter(pc.and_(pc.is_valid(table["label"]), pc.greater(table["kept"], 0)))
-    values = _array(table["label"])
-    return values, table["kept"].to_numpy(), {reason: count for reason, count in dropped.items() if count}
+    dropped = missing_rows({name: pc.sum(table[name]).as_py() or 0 for name in ("no_item", "no_worker", "no_label")})
+    table = table.filter(pc.greater(table["kept"], 0))
+    return _array(table["label"]), table["kept"].to_numpy(), dropped
 
 
 def list_workers(kept: Any, n_classes: int, worker_arrays: float) -> tuple[pa.Array, IntArray]:

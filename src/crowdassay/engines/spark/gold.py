@@ -9,13 +9,10 @@ import pyarrow as pa
 
 from crowdassay.arrays import IntArray
 from crowdassay.engines.spark.session import is_spark, run
-from crowdassay.errors import DataError
-from crowdassay.labels.classes import class_coder
 from crowdassay.labels.columns import find_columns
-from crowdassay.labels.labels import MAX_CLASSES
+from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.labels.roles import TRUTH_ROLES
-from crowdassay.labels.truth import truth_columns
-from crowdassay.labels.values import shown
+from crowdassay.labels.truth import meanings, no_class, none_matched, nothing_known, truth_columns, two_labels
 
 BROADCAST_ROWS = 1_000_000  # codes up to which every executor gets all of them, instead of labels being shuffled to codes
 
@@ -38,30 +35,35 @@ def known_classes(spark: Any, given: Any, classes: pa.Array, kept: Any, what: st
     known = known_texts(spark, given)
     texts = run(lambda: known.select("label").distinct().limit(10 * MAX_CLASSES).toArrow())["label"].to_pylist()
     if not texts:
-        raise DataError(f"The {what} holds no item with a label; check its columns.")
-    coder = class_coder(classes)
-    # Labels that are no class stay apart from each other, below -1, so that conflicts among them show too.
-    codes = [coder(text) if coder(text) >= 0 else -2 - number for number, text in enumerate(texts)]
-    known = attach(known, "label", pa.array(texts, pa.string()), np.array(codes))
-    clash = "select known_item from {known} group by known_item having count(distinct label) > 1 limit 1"
-    if len(twice := run(lambda: spark.sql(clash, known=known).toArrow())):
-        raise DataError(f"The {what} gives item {shown(twice['known_item'][0])} different labels; keep one.")
+        raise nothing_known(what)
+    known = attach(known, "label", pa.array(texts, pa.string()), meanings(texts, classes))
+    names = [str(value) for value in classes.to_pylist()]
+
+    def label_text(code: int) -> str:
+        return names[code] if code >= 0 else texts[-2 - code]
+
+    clash = "select known_item, min(label) as one, max(label) as other from {known} group by known_item having one <> other"
+    if twice := _first(spark.sql(clash, known=known)):
+        raise two_labels(what, twice["known_item"], [label_text(twice["one"]), label_text(twice["other"])])
     items = kept.selectExpr("cast(item as string) as known_item")
     matched = known.join(items, "known_item", "left_semi").dropDuplicates(["known_item"])
-    by_class = run(lambda: matched.groupBy("label").count().toArrow()).to_pylist()
-    n_matched = sum(row["count"] for row in by_class if row["label"] >= 0)
-    strange = sum(row["count"] for row in by_class if row["label"] < 0)
-    if not n_matched:
-        raise DataError(f"None of the {what} items appears in the labels with a class; are the ids written the same way?")
-    if strange and what == "truth":
-        raise DataError(f"The truth of {strange:,} items is not among the classes; give all classes with --classes.")
+    by_class = {row["label"]: row["count"] for row in run(lambda: matched.groupBy("label").count().toArrow()).to_pylist()}
+    sizes = np.array([by_class.get(code, 0) for code in range(len(classes))], np.int64)
+    n_matched, strange = int(sizes.sum()), sum(count for code, count in by_class.items() if code < 0)
+    if strange and (what == "truth" or not n_matched):
+        stranger = _first(matched.filter("label < 0"))
+        raise no_class(what, stranger["known_item"], label_text(stranger["label"]), names)
     n_known = run(lambda: known.select("known_item").distinct().count())
+    if not n_matched:
+        raise none_matched(what, n_known, _first(known)["known_item"], _first(items)["known_item"])
     counts = {"items": n_matched, "unknown_items": n_known - n_matched - strange, "unknown_labels": strange}
-    sizes = np.zeros(len(classes), np.int64)
-    for row in by_class:
-        if row["label"] >= 0:
-            sizes[row["label"]] = row["count"]
     return matched.filter("label >= 0").selectExpr("known_item", f"label as {what}"), counts, sizes
+
+
+def _first(frame: Any) -> dict[str, Any]:
+    """Return a row of a frame, to name in a message; nothing if there is none."""
+    rows: list[dict[str, Any]] = run(lambda: frame.limit(1).toArrow()).to_pylist()
+    return rows[0] if rows else {}
 
 
 def known_texts(spark: Any, given: Any) -> Any:

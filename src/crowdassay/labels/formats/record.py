@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.formats.parse import as_name
-from crowdassay.labels.native import Column
 from crowdassay.labels.values import counted, listed, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
@@ -43,18 +43,18 @@ class Import:
         What the item of each row shows: a text or an address.
     """
 
-    item: Column
-    worker: Column
-    label: Column
+    item: ArrowColumn
+    worker: ArrowColumn
+    label: ArrowColumn
     columns: Mapping[str, str]
     question: str | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     gold: pa.Table | None = None
     notes: tuple[str, ...] = ()
-    time: Column | None = None
-    duration: Column | None = None
-    weight: Column | None = None
-    text: Column | None = None
+    time: ArrowColumn | None = None
+    duration: ArrowColumn | None = None
+    weight: ArrowColumn | None = None
+    text: ArrowColumn | None = None
 
 
 class Annotation(NamedTuple):

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.labels.folder import replacing_folder
 from crowdassay.labels.join import take_items
-from crowdassay.labels.labels import MAX_CLASSES, ImportReport, Labels
+from crowdassay.labels.labels import Labels
 from crowdassay.labels.raw import refuse_odd_path
 from crowdassay.labels.record import find_winners
+from crowdassay.labels.report import MAX_CLASSES, ImportReport
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.labels.write import write_json
 from crowdassay.results.parameters import check_types

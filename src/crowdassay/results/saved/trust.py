@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.labels.labels import MAX_CLASSES, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.models.family import LARGEST_PENALTY
 from crowdassay.solvers.assay.pool import Pool
 
