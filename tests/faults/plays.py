@@ -14,7 +14,7 @@ from crowdassay.labels.databases.duck import ask
 from crowdassay.labels.encode import encode
 from crowdassay.labels.files import read_labels, read_truth
 from crowdassay.labels.formats.record import Annotations, finish
-from crowdassay.labels.formats.registry import FORMATS, PLAIN, read, recognise
+from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, read, recognise
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.probe import probe
 from crowdassay.read_options import REPEAT_POLICIES, ReadOptions
@@ -22,7 +22,7 @@ from faults import tables
 from support import exports
 
 ROWS = [("0", "1", "1"), ("0", "2", "0"), ("1", "1", "0"), ("1", "2", "0")]
-TOOLS = (None, PLAIN, *FORMATS)
+TOOLS = (None, PLAIN_FORMAT, *EXPORT_FORMATS)
 NAMES = ("a.json", "a.jsonl", "a.manifest", "a.zip", "a.npy")
 WRITERS = (
     exports.label_studio, exports.label_studio_min, exports.label_studio_csv, exports.prodigy, exports.doccano,
@@ -53,8 +53,8 @@ def play_export(data: bytes, folder: Path) -> Labels | None:
     tool = TOOLS[second % len(TOOLS)]
     question, missing, policy = "tone" if third & 4 else None, "-1" if third & 8 else None, REPEAT_POLICIES[third >> 6]
     seen = probe(path)
-    name = recognise(seen) if tool in {None, PLAIN} else tool
-    if name == PLAIN:
+    name = recognise(seen) if tool in {None, PLAIN_FORMAT} else tool
+    if name == PLAIN_FORMAT:
         return None
     wanted = ReadOptions.of({"question": question, "predictions": bool(third & 16), "missing": missing})
     rows = read(name, seen, wanted)
@@ -67,7 +67,7 @@ def play_table(data: bytes, folder: Path) -> Labels | None:
     choices = tables.Choices(data)
     readers = choices.rarely(("slow", "both", "duckdb"))  # DuckDB is slow to start
     as_truth, policy = choices.number(8) == 1, choices.rarely(REPEAT_POLICIES)
-    missing, tool = choices.rarely((None, "-1")), choices.rarely((None, PLAIN, *FORMATS))
+    missing, tool = choices.rarely((None, "-1")), choices.rarely((None, PLAIN_FORMAT, *EXPORT_FORMATS))
     name, body = tables.table(choices)
     path = folder / name
     path.write_bytes(gzip.compress(body, 1) if path.suffix == ".gz" and choices.number(8) != 1 else body)

@@ -100,7 +100,7 @@ def check_free(target: Path, ours: Collection[str], last: str, marks: Collection
 
 
 def is_ours(path: Path, marks: Collection[str] = HEAD_KEYS) -> bool:
-    """Tell whether a file is one by which a folder of ours is known: by what it holds, not by its name."""
+    """Return whether a file is one by which a folder of ours is known: by what it holds, not by its name."""
     try:
         with path.open("rb") as stream:
             start = stream.read(START_BYTES)

@@ -91,7 +91,7 @@ class Probe:
         return set(self.header) | (set(self.first) if isinstance(self.first, dict) else set())
 
     def has(self, *names: str) -> bool:
-        """Tell whether all names are among the keys."""
+        """Return whether all names are among the keys."""
         return self.keys.issuperset(names)
 
     @contextmanager
@@ -141,7 +141,7 @@ class Probe:
 
 
 def probe(path: Path) -> Probe:
-    """Open a file, zip or folder, and tell what it is."""
+    """Open a file, zip or folder, and return what it is."""
     if path.is_dir() or path.suffix.lower() in ZIPPED:
         names = members(path)
         first = None
@@ -164,7 +164,7 @@ def probe(path: Path) -> Probe:
 
 
 def probe_members(archive: Probe) -> list[Probe]:
-    """Tell what each data file of a zip is, in memory."""
+    """Probe each data file of a zip, in memory."""
     probes = []
     for name, data in read_members(archive.path, archive.names):
         path, text = Path(Path(name).name), _as_utf8(archive.path, name, data)

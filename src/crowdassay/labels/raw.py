@@ -40,7 +40,7 @@ BOM = b"\xef\xbb\xbf"
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
 SMALL_FILE = 1 << 20  # bytes below which the ratio says nothing
 BYTES_AT_A_TIME = 1 << 20
-ADDRESS = re.compile(r"[a-z][a-z0-9+]+:/+", re.IGNORECASE)
+WEB_ADDRESS = re.compile(r"[a-z][a-z0-9+]+:/+", re.IGNORECASE)
 PARQUET_MARK, SMALLEST_PARQUET = b"PAR1", 12  # what begins and ends a Parquet file; bytes of the least one
 NOT_TEXT = {
     b"\xff\xfe": ("UTF-16 text", "re-save it as UTF-8"),
@@ -60,7 +60,7 @@ MARKED_UTF8 = "utf-8-sig"
 
 
 def is_gzipped(path: Path) -> bool:
-    """Tell by its name whether a file is gzipped."""
+    """Return whether a file is gzipped by its name."""
     return path.suffix.lower() == ".gz"
 
 
@@ -127,7 +127,7 @@ def refuse_odd_path(given: str | Path) -> None:
     try:
         mode = os.stat(given).st_mode
     except FileNotFoundError:
-        if ADDRESS.match(str(given)):
+        if WEB_ADDRESS.match(str(given)):
             raise FileError(f"{shown(given)} is not on this machine; download it first.") from None
         return  # whoever reads it says so, and in what
     except PermissionError:
@@ -187,7 +187,7 @@ def refuse_bad_bytes(path: Path, data: bytes | None = None, *, open_it: Open | N
 
 
 def _remedy(line: bytes, position: int) -> str:
-    """Say what to do about a byte that is no UTF-8: where the whole line reads as Windows-1252, what the byte is there."""
+    """Return what to do about a byte that is no UTF-8: where the whole line reads as Windows-1252, what the byte is there."""
     text = line.decode("cp1252", errors="replace")
     if "\ufffd" in text or not text.strip().replace("\t", "").isprintable():
         return "if it is no text at all, export it as CSV in UTF-8"
@@ -255,7 +255,7 @@ def refuse_bomb(path: Path) -> None:
 
 
 def encoding_of(start: bytes) -> str | None:
-    r"""Tell by a file's first bytes whether it is UTF-16 or UTF-32 text, and name the codec.
+    r"""Return the codec of UTF-16 or UTF-32 text by a file's first bytes, None for any other.
 
     Without a byte order mark, four ASCII characters are asked for: in UTF-8 text their NUL bytes would be refused anyway.
 

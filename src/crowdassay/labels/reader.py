@@ -16,7 +16,7 @@ from crowdassay.labels.cells import float_text
 from crowdassay.labels.delimited import LISTED_LINES
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
-from crowdassay.labels.formats.registry import FORMATS, PLAIN, check_format, read, recognise
+from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.jsontext import good_lines
 from crowdassay.labels.probe import Probe, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, SUPPORTED, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
@@ -50,7 +50,7 @@ def read_rows(given: Sequence[str | Path], options: ReadOptions) -> RowsRead:
             raise DataError(f"{shown_file(source)} was not recognised as any tool's export; name the tool with --from.")
         if name is None:
             name = _name_of(probes, options)
-        rows = _read_plain(probes, options, source) if name == PLAIN else _read_export(name, probes, options, source)
+        rows = _read_plain(probes, options, source) if name == PLAIN_FORMAT else _read_export(name, probes, options, source)
         for file in probes:
             file.check_unchanged()
     if bad:
@@ -109,10 +109,10 @@ def _folder(path: Path, name: str | None) -> Probe | None:
     members(path)  # which refuses links and the like
     try:
         file = probe(path)
-        told = name not in {None, PLAIN} and "folder" in FORMATS[str(name)].kinds
-        return file if file.names and (told or (name is None and recognise(file) != PLAIN)) else None
+        told = name not in {None, PLAIN_FORMAT} and "folder" in EXPORT_FORMATS[str(name)].kinds
+        return file if file.names and (told or (name is None and recognise(file) != PLAIN_FORMAT)) else None
     except CrowdassayError:
-        if name is not None and name != PLAIN and "folder" in FORMATS[name].kinds:
+        if name is not None and name != PLAIN_FORMAT and "folder" in EXPORT_FORMATS[name].kinds:
             raise
         return None
 
@@ -125,7 +125,11 @@ def _probe_file(path: Path, name: str | None) -> list[Probe]:
     if kind_of(path) not in EXPORT_SUFFIXES:
         check_file(path)
     file = probe(path)
-    if file.kind == "zip" and (name not in FORMATS or "zip" not in FORMATS[name].kinds) and recognise(file) == PLAIN:
+    if (
+        file.kind == "zip"
+        and (name not in EXPORT_FORMATS or "zip" not in EXPORT_FORMATS[name].kinds)
+        and recognise(file) == PLAIN_FORMAT
+    ):
         return probe_members(file)
     return [file]
 
@@ -138,14 +142,14 @@ def _refuse_other(path: Path) -> None:
 
 
 def _told(options: ReadOptions) -> bool:
-    """Tell whether a column was named that only a plain table has."""
+    """Return whether a column was named that only a plain table has."""
     return any(getattr(options, name) is not None for name in PLAIN_ONLY)
 
 
 def _name_of(probes: Sequence[Probe], options: ReadOptions) -> str:
     """Recognise the format; all files must be of the same."""
     if _told(options):
-        return PLAIN
+        return PLAIN_FORMAT
     names = {file.path: recognise(file) for file in probes}
     different = list(dict.fromkeys(names.values()))
     if len(different) > 1:
@@ -154,7 +158,7 @@ def _name_of(probes: Sequence[Probe], options: ReadOptions) -> str:
             f"These files are not of one kind: {shown_file(one[0].name)} is read as {one[1]}, {shown_file(other[0].name)} as "
             f"{other[1]}; read each kind by itself."
         )
-    return different[0] if different else PLAIN
+    return different[0] if different else PLAIN_FORMAT
 
 
 def _read_export(name: str, probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
@@ -185,7 +189,7 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     if asked := [option for option in TOOLS_ONLY if getattr(options, option)]:
         raise ParameterError(
             f"{flag(asked[0])} goes with exports of annotation tools, and {shown_file(source)} is read as a plain table; "
-            f"if a tool wrote it, name the tool with --from ({', '.join(FORMATS)})."
+            f"if a tool wrote it, name the tool with --from ({', '.join(EXPORT_FORMATS)})."
         )
     tables: list[pa.Table] = []
     columns: dict[str, str] = {}
@@ -241,7 +245,7 @@ def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
 
 
 def joined(columns: Sequence[Any]) -> pa.ChunkedArray:
-    """Put columns of several files one after the other, as text where their types differ."""
+    """Concatenate columns of several files, as text where their types differ."""
     chunked = [column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]) for column in columns]
     if len({column.type for column in chunked}) > 1:
         chunked = [pa.chunked_array([_text(chunk) for chunk in column.chunks], pa.string()) for column in chunked]

@@ -68,7 +68,7 @@ class Source:
         return table
 
     def _is_small(self) -> bool:
-        """Tell whether delimited text is read before DuckDB has loaded: all of it was probe, and both ways agree on it."""
+        """Return whether delimited text is read before DuckDB has loaded: all of it was probe, and both ways agree on it."""
         return 0 < len(self.probe.start) < SAMPLE_BYTES and not QUOTED_AND_BLANK.search(self.probe.start)
 
 

@@ -39,7 +39,7 @@ FSSPEC_PACKAGES = {
 
 
 def is_elsewhere(name: str | Path) -> bool:
-    """Tell whether a name stands for something else than a local file, folder or pattern.
+    """Return whether a name stands for something else than a local file, folder or pattern.
 
     >>> [is_elsewhere(name) for name in ("-", "sqlite:///a.db?table=t", "labels.csv", "job.duckdb")]
     [True, True, False, True]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import ArrowColumn, without
 from crowdassay.labels.columns import check_given
-from crowdassay.labels.formats.matrices import FEW_CLASSES, INDEX, KNOWN, check_abstentions
+from crowdassay.labels.formats.matrices import INDEX_NAMES, KNOWN_COLUMN, MOST_HEADLESS_CLASSES, check_abstentions
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
 from crowdassay.labels.values import listed, shown
@@ -78,7 +78,7 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Cells, str] | None:
     narwhal = narwhal.collect() if isinstance(narwhal, nw.LazyFrame) else narwhal
     items, own = _items(narwhal, there, asked)
     rest = [name for name in there if name != own]
-    left = [name for name in rest if KNOWN.match(name)] if not asked.worker_columns else []
+    left = [name for name in rest if KNOWN_COLUMN.match(name)] if not asked.worker_columns else []
     workers = _named(rest, asked.worker_columns) if asked.worker_columns else [name for name in rest if name not in left]
     if not workers:
         raise ColumnError(f"No column looks like a worker's ({listed(list(there))}); name them with --worker-columns.")
@@ -103,7 +103,7 @@ def looks_wide(frame: Any) -> bool:
     alone = [n for n, some in enumerate(values) if some and not some & set().union(*values[:n], *values[n + 1 :])]
     given = sum(len(column) - column.null_count for column in cells.labels)
     gaps = any(column.null_count for column in cells.labels)
-    few = len(classes) <= min(FEW_CLASSES, given / 2)
+    few = len(classes) <= min(MOST_HEADLESS_CLASSES, given / 2)
     return few and not alone and (gaps or len(cells.workers) > THREE or cells.names["item"] != "item")
 
 
@@ -117,7 +117,7 @@ def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.
     named = getattr(index, "name", None)
     own = asked.item_column
     if own is None and named is None and not asked.worker_columns:
-        own = next((name for name in list(there)[:1] if name.casefold() in INDEX), None)
+        own = next((name for name in list(there)[:1] if name.casefold() in INDEX_NAMES), None)
     if own is not None:
         return _whole(series_column(narwhal.get_column(there[own]))), own
     if index is None:

@@ -116,7 +116,7 @@ def damage_cut(site, _):
 
 
 def damage_large(_, monkeypatch):
-    monkeypatch.setattr(module, "LARGEST_DOWNLOAD", 10)
+    monkeypatch.setattr(module, "LARGEST_RAW_FILE", 10)
 
 
 def damage_page(site, _):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.labels.files import read_labels
-from crowdassay.labels.formats.registry import FORMATS, recognise
+from crowdassay.labels.formats.registry import EXPORT_FORMATS, recognise
 from crowdassay.labels.probe import Probe
 from crowdassay.read_options import ReadOptions
 from support import exports
@@ -34,7 +34,7 @@ def test_an_unknown_tool_lists_the_known_ones(tmp_path):
         read_labels(tmp_path / "gone.csv", format="excel")
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 def test_a_file_of_the_wrong_kind_is_one_sentence(tmp_path, name):
     for path in (
         exports.write(tmp_path / "a.csv", "item,worker,label\n1,a,x\n1,b,y\n"),
@@ -76,9 +76,9 @@ def test_a_module_is_loaded_only_where_its_mark_fits(tmp_path, name, text, form,
     assert set(loaded.split()) == {"parse", "record", "registry"} | modules
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 def test_every_format_names_functions_that_exist(name):
-    form = FORMATS[name]
+    form = EXPORT_FORMATS[name]
     assert callable(form.load(form.reader))
     assert form.confirm is None or not form.marks or callable(form.load(form.confirm))
     assert all(kind in {"records", "delimited", "zip", "folder", "parquet", "array"} for kind in form.kinds)
@@ -216,12 +216,12 @@ def test_recognition_never_fails(value):
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(VALUES, min_size=1, max_size=3),
-    st.sampled_from([name for name, form in FORMATS.items() if "records" in form.kinds]),
+    st.sampled_from([name for name, form in EXPORT_FORMATS.items() if "records" in form.kinds]),
 )
 def test_odd_json_is_a_sentence_never_a_traceback(tmp_path_factory, values, name):
     path = exports.write(tmp_path_factory.getbasetemp() / "odd.json", json.dumps(values))
     seen = Probe(path, "records", first=values[0])
-    assert "\n" not in refusal(lambda: FORMATS[name].read(seen, ReadOptions()))
+    assert "\n" not in refusal(lambda: EXPORT_FORMATS[name].read(seen, ReadOptions()))
 
 
 def places(value, path=()):

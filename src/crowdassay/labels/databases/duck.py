@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 # Nothing may be fetched from elsewhere on account of what a file holds.
-CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
 
 def connect(paths: Sequence[Path], *, database: str = ":memory:", folder: Path | None = None, **config: Any) -> Any:
     """Return a connection that opens no file but these, and whatever is in one folder; its settings are locked."""
     import duckdb  # noqa: PLC0415 - only when a file is read
 
-    connection = duckdb.connect(database, config={**CONFIG, **config})
+    connection = duckdb.connect(database, config={**NO_EXTENSIONS, **config})
     names = [name for path in paths for name in (os.path.abspath(path), pattern_of(path))]
     connection.execute(f"SET allowed_paths = [{', '.join(map(text, names))}]")
     if folder is not None:

@@ -12,8 +12,8 @@ from hashlib import blake2b
 from typing import Any
 
 Row = Sequence[Any]
-LONG = 48  # bytes from which a text is shortened in an index
-PATIENCE = 60.0  # seconds to wait for another writer before giving up
+LONG_TEXT_BYTES = 48  # bytes from which a text is shortened in an index
+WRITER_PATIENCE = 60.0  # seconds to wait for another writer before giving up
 
 
 class Session:
@@ -70,11 +70,11 @@ class Home(ABC):
 
     @abstractmethod
     def has_tables(self, session: Session) -> bool:
-        """Tell whether anything is in there already."""
+        """Return whether anything is in there already."""
 
     @abstractmethod
     def has_meta(self, session: Session) -> bool:
-        """Tell whether it is a store of ours: the table ``crowdassay_meta`` exists."""
+        """Return whether it is a store of ours: the table ``crowdassay_meta`` exists."""
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -142,4 +142,4 @@ def shortened(text: str) -> bytes:
     (b'a-1', 48)
     """
     data = text.encode()
-    return data if len(data) < LONG else data[: LONG - 16] + digest(text)
+    return data if len(data) < LONG_TEXT_BYTES else data[: LONG_TEXT_BYTES - 16] + digest(text)

@@ -45,7 +45,7 @@ class PostgresHome(Home):
         session.one("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (LOCK & 0x7FFFFFFF,))
 
     def has_tables(self, session: Session) -> bool:
-        """Tell whether the schema holds any of our tables' names."""
+        """Return whether the schema holds any of our tables' names."""
         row = session.one(
             "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name IN ('labels', 'items', 'fits')",
             (self.schema,),
@@ -53,7 +53,7 @@ class PostgresHome(Home):
         return row is not None
 
     def has_meta(self, session: Session) -> bool:
-        """Tell whether the schema is a store."""
+        """Return whether the schema is a store."""
         sql = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = 'crowdassay_meta'"
         return session.one(sql, (self.schema,)) is not None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdassay.errors import DataError, FileError
-from crowdassay.labels.databases.home import PATIENCE, Home, Session
+from crowdassay.labels.databases.home import WRITER_PATIENCE, Home, Session
 
 CHECKPOINT = 4000  # pages of 4 KB in the log from which they are brought into the file: seldom, as that takes a while
 
@@ -36,7 +36,9 @@ class SqliteHome(Home):
 
     def _leave_others_alone(self) -> None:
         """Refuse somebody else's database before anything is written to it, such as the mode of its journal."""
-        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
+        with closing(
+            sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=WRITER_PATIENCE)
+        ) as connection:
             session = Session(connection, self.mark)
             try:
                 other = self.has_tables(session) and not self.has_meta(session)
@@ -49,7 +51,7 @@ class SqliteHome(Home):
         """Connect; the file appears with the first table."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(self.path, timeout=WRITER_PATIENCE, isolation_level=None, check_same_thread=False)
             if not self.shared:
                 connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")  # WAL alone would lose the last commits with the power
@@ -67,18 +69,18 @@ class SqliteHome(Home):
             if "locked" not in str(error):
                 raise
             raise FileError(
-                f"The store {self.name} has been locked by another program for {PATIENCE:.0f} s; try again later."
+                f"The store {self.name} has been locked by another program for {WRITER_PATIENCE:.0f} s; try again later."
             ) from None
 
     def has_tables(self, session: Session) -> bool:
-        """Tell whether the file holds any table."""
+        """Return whether the file holds any table."""
         return session.one("SELECT 1 FROM sqlite_master LIMIT 1") is not None
 
     def has_meta(self, session: Session) -> bool:
-        """Tell whether the file is a store."""
+        """Return whether the file is a store."""
         return session.one("SELECT 1 FROM sqlite_master WHERE name = 'crowdassay_meta'") is not None
 
     def writable(self) -> bool:
-        """Tell whether the file, or its folder where there is none yet, can be written to."""
+        """Return whether the file, or its folder where there is none yet, can be written to."""
         place = self.path if self.path.exists() else self.path.parent
         return os.access(place, os.W_OK)

@@ -24,7 +24,7 @@ from crowdassay.labels.write import write_json, write_table
 KEPT_FILES = ("labels.csv", "truth.csv")
 RAW_FILES = "https://raw.githubusercontent.com"
 URL_VARIABLE = "CROWDASSAY_DATASETS_URL"
-LARGEST_DOWNLOAD = 32 << 20  # the largest raw file has 2.3 MB
+LARGEST_RAW_FILE = 32 << 20  # the largest raw file has 2.3 MB
 DOWNLOAD_TIMEOUT = 30.0  # seconds without an answer
 DOWNLOAD_CHUNK = 1 << 16
 
@@ -113,7 +113,7 @@ def _download(url: str, path: str) -> str:
         with urlopen(Request(url), timeout=DOWNLOAD_TIMEOUT) as answer:  # noqa: S310  `file_url` checks the scheme  # nosec B310
             expected = answer.headers.get("Content-Length")
             content = bytearray()
-            while len(content) <= LARGEST_DOWNLOAD and (chunk := answer.read(DOWNLOAD_CHUNK)):
+            while len(content) <= LARGEST_RAW_FILE and (chunk := answer.read(DOWNLOAD_CHUNK)):
                 content += chunk
     except HTTPError as error:
         with error:
@@ -125,9 +125,9 @@ def _download(url: str, path: str) -> str:
         raise FileError(
             f"{url} cannot be reached ({reason}); check the connection, or set {URL_VARIABLE} to a server that has it."
         ) from None
-    if len(content) > LARGEST_DOWNLOAD:
+    if len(content) > LARGEST_RAW_FILE:
         raise FileError(
-            f"{url} is larger than {LARGEST_DOWNLOAD >> 20} MiB and so is not the file meant; check {URL_VARIABLE}."
+            f"{url} is larger than {LARGEST_RAW_FILE >> 20} MiB and so is not the file meant; check {URL_VARIABLE}."
         )
     if expected is not None and len(content) < int(expected):
         raise FileError(f"{url} stopped after {len(content):,} of {int(expected):,} bytes; try again.")

@@ -12,16 +12,18 @@ from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
-RESPONSES, SUGGESTION = ".responses", ".suggestion"
-OLD = "-suggestion"  # beside a question of a feedback dataset, before version 2
-LEFT_OUT = ("discarded", "draft")
+RESPONSES_ENDING, SUGGESTION_ENDING = ".responses", ".suggestion"
+OLD_ENDING = "-suggestion"  # beside a question of a feedback dataset, before version 2
+UNFINISHED = ("discarded", "draft")
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether records hold responses by question."""
+    """Return whether records hold responses by question."""
     nested = isinstance(probe.first, dict) and isinstance(probe.first.get("responses"), dict) and probe.has("fields")
-    flat = any(name.endswith(f"{RESPONSES}.users") for name in probe.keys)
-    return nested or flat or any(name.endswith(OLD) and name.removesuffix(OLD) in probe.keys for name in probe.keys)
+    flat = any(name.endswith(f"{RESPONSES_ENDING}.users") for name in probe.keys)
+    return (
+        nested or flat or any(name.endswith(OLD_ENDING) and name.removesuffix(OLD_ENDING) in probe.keys for name in probe.keys)
+    )
 
 
 def read(probe: Probe, wanted: ReadOptions) -> Annotations:
@@ -36,7 +38,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
             states[as_name(user)].add(as_name(status))
         for user, given in answers.items():
             silent |= None in states[user]
-            if left_out := [state for state in LEFT_OUT if state in states[user]]:
+            if left_out := [state for state in UNFINISHED if state in states[user]]:
                 rows.drop(left_out[0])
             else:
                 rows.add(item, user, given)
@@ -66,7 +68,7 @@ def _responses(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any, Any]]:
             for given in objects(several):
                 yield question, given.get("user_id"), given.get("value"), given.get("status")
         return
-    for name in [name.removesuffix(OLD) for name in record if name.endswith(OLD)]:
+    for name in [name.removesuffix(OLD_ENDING) for name in record if name.endswith(OLD_ENDING)]:
         several = record.get(name)
         if isinstance(several, dict):  # a column of lists, as Parquet has it
             lists = [as_list(several.get(key)) for key in ("user_id", "value", "status")]
@@ -74,10 +76,10 @@ def _responses(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any, Any]]:
         for given in objects(several):
             yield name, given.get("user_id"), given.get("value"), given.get("status")
     for name, several in record.items():
-        if name.endswith(RESPONSES) and isinstance(several, list):
+        if name.endswith(RESPONSES_ENDING) and isinstance(several, list):
             users, states = as_list(record.get(f"{name}.users")), as_list(record.get(f"{name}.status"))
             for user, value, status in zip(users, several, states or [None] * len(several), strict=False):
-                yield name.removesuffix(RESPONSES), user, value, status
+                yield name.removesuffix(RESPONSES_ENDING), user, value, status
 
 
 def _suggestions(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -88,8 +90,8 @@ def _suggestions(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
                 yield question, given.get("agent"), given.get("value")
         return
     for name, value in record.items():
-        if name.endswith(SUGGESTION) and value is not None:
-            yield name.removesuffix(SUGGESTION), record.get(f"{name}.agent"), value
+        if name.endswith(SUGGESTION_ENDING) and value is not None:
+            yield name.removesuffix(SUGGESTION_ENDING), record.get(f"{name}.agent"), value
 
 
 def _classes(value: Any) -> list[Any]:

@@ -7,25 +7,24 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.labels.formats.parse import as_list, as_name, objects
+from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown_file
 from crowdassay.read_options import ReadOptions
 
-ANSWERS = ("label", "labels", "cats")
-CONTENT = frozenset({"text", "data", "filename"})
+ANSWER_KEYS = ("label", "labels", "cats")
+CONTENT_KEYS = frozenset({"text", "data", "filename"})
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether records have a text or file and a list of labels, and no worker column."""
-    if not isinstance(probe.first, dict) or not CONTENT & probe.keys or not {"id", "doc_id"} & probe.keys:
+    """Return whether records have a text or file and a list of labels, and no worker column."""
+    if not isinstance(probe.first, dict) or not CONTENT_KEYS & probe.keys or not {"id", "doc_id"} & probe.keys:
         return False
     if len({PurePosixPath(name).suffix for name in probe.names}) > 1:
         return False
-    archived = probe.archived
-    lists = any(isinstance(probe.first.get(name), list) or (archived and name in probe.first) for name in ANSWERS)
+    lists = any(isinstance(probe.first.get(name), list) or (probe.archived and name in probe.first) for name in ANSWER_KEYS)
     users = any("user" in entry for entry in objects(probe.first.get("annotations")))
     return (users or lists) and not any(ROLES["worker"].is_named(name) for name in probe.keys - {"username"})
 
@@ -44,13 +43,11 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         if worker is None:
             worker = _user_of(probe, name, wanted)
         answers: dict[str, list[Any]] = {}
-        for field in ANSWERS:
+        for field in ANSWER_KEYS:
             if field in record:
                 value = record[field]
-                # Only CSV joins several labels into one text.
-                chosen = (
-                    value.split("#") if value and isinstance(value, str) and name.lower().endswith(".csv") else as_list(value)
-                )
+                joined = isinstance(value, str) and name.lower().endswith(".csv")  # only CSV joins labels into one text
+                chosen = value.split("#") if value and joined else as_list(value)
                 if not any(isinstance(label, list | dict) for label in chosen):
                     answers[field] = chosen
         if answers:
@@ -61,7 +58,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 
 def _user_of(probe: Probe, name: str, wanted: ReadOptions) -> str:
-    user = PurePosixPath(name).name.removesuffix(".gz").rsplit(".", 1)[0]
+    user = file_stem(name)
     if wanted.worker_from_filename or (probe.archived and user.lower() != "all"):
         return user
     raise DataError(

@@ -48,7 +48,7 @@ def read_lm_eval(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 
 def recognise_openai_evals(probe: Probe) -> bool:
-    """Tell whether a log begins with the run's specification, or holds its events."""
+    """Return whether a log begins with the run's specification, or holds its events."""
     first = mapping(probe.first)
     return "eval_name" in mapping(first.get("spec")) or probe.has("run_id", "event_id", "sample_id", "type", "data")
 

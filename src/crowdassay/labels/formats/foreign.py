@@ -14,9 +14,9 @@ from crowdassay.labels.raw import kind_of, opened
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import mapping, shown, shown_file
 
-TABLE = "a table with one row per judgement: item, worker, label"
-START = 1 << 12  # bytes of other files that are looked at
-SPANS = "it marks parts of texts or pictures, which are no classes"
+PLAIN_TABLE = "a table with one row per judgement: item, worker, label"
+XML_BYTES = 1 << 12  # bytes of other files that are looked at
+MARKS_PARTS = "it marks parts of texts or pictures, which are no classes"
 
 
 def refuse_foreign(probe: Probe) -> None:
@@ -35,28 +35,28 @@ def refuse_other(path: Path) -> None:
 def _records(probe: Probe) -> tuple[str, str] | None:
     keys = probe.keys
     if {"images", "annotations", "categories"} <= keys:
-        return "a COCO file", f"{SPANS}. Give {TABLE}"
+        return "a COCO file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"
     if {"categories", "items", "info"} <= keys or {"version", "tags", "shapes", "tracks"} <= keys:
-        return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"
+        return "an export of CVAT", f"{MARKS_PARTS}. For image tags, write {PLAIN_TABLE}, from each annotator's own job"
     if {"%TYPES", "%FEATURE_STRUCTURES"} & keys or {"%VIEWS"} & keys:
-        return "an export of INCEpTION (UIMA CAS)", f"{SPANS}. For document labels, write {TABLE}"
+        return "an export of INCEpTION (UIMA CAS)", f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
     if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(probe)):
-        return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {TABLE}"
+        return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {PLAIN_TABLE}"
     return _unnamed(probe.first)
 
 
 def _unnamed(first: Any) -> tuple[str, str] | None:
-    """Say what is missing where labels are there but not whose they are."""
+    """Return what is missing where labels are there but not whose they are."""
     if is_map(first):
         return "an object of objects with names and labels", (
             "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"
         )
     if (named := _maps_labels(mapping(first))) is not None:
         return f"a file whose {shown(named)} give a label for each of several names", (
-            f"say --from nested if these names are workers; otherwise give {TABLE}"
+            f"say --from nested if these names are workers; otherwise give {PLAIN_TABLE}"
         )
     if (named := _lists_labels(mapping(first))) is not None:
-        return f"a file whose {shown(named)} list labels without saying who gave which", f"give {TABLE}"
+        return f"a file whose {shown(named)} list labels without saying who gave which", f"give {PLAIN_TABLE}"
     return None
 
 
@@ -102,20 +102,20 @@ def _table(probe: Probe) -> tuple[str, str] | None:
             "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
         )
     if probe.header and probe.header[0].startswith("#FORMAT=WebAnno"):
-        return "a WebAnno TSV of INCEpTION or WebAnno", f"{SPANS}. For document labels, write {TABLE}"
+        return "a WebAnno TSV of INCEpTION or WebAnno", f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
     return None
 
 
 def _other(path: Path) -> tuple[str, str] | None:
     suffix = kind_of(path)
     if suffix == ".ann":
-        return "a brat annotation file", f"{SPANS}. Give {TABLE}"
+        return "a brat annotation file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"
     if suffix not in {".xml", ".xmi"}:
         return None
     with opened(path) as stream:
-        start = stream.read(START).decode("utf-8", errors="replace")
+        start = stream.read(XML_BYTES).decode("utf-8", errors="replace")
     if re.search(r"<annotations>\s*<version>", start):
-        return "an export of CVAT", f"{SPANS}. For image tags, write {TABLE}, from each annotator's own job"
+        return "an export of CVAT", f"{MARKS_PARTS}. For image tags, write {PLAIN_TABLE}, from each annotator's own job"
     if "http://www.omg.org/XMI" in start:
-        return "an export of INCEpTION (UIMA XMI)", f"{SPANS}. For document labels, write {TABLE}"
-    return "an XML file", f"give {TABLE}, as CSV, JSON or Parquet"
+        return "an export of INCEpTION (UIMA XMI)", f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
+    return "an XML file", f"give {PLAIN_TABLE}, as CSV, JSON or Parquet"

@@ -8,17 +8,17 @@ from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
-from crowdassay.labels.formats.matrices import ROWS_LOOKED_AT, Wide, as_import, cells_of, is_nothing
+from crowdassay.labels.formats.matrices import ROWS_SAMPLED, Wide, as_import, cells_of, is_nothing
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
-PERSON = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
-GOOGLE = "Timestamp"  # the first column of Google Forms
+PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
+GOOGLE_FIRST = "Timestamp"  # the first column of Google Forms
 # What forms write down about a person that is no answer.
-ABOUT = frozenset({
+ABOUT_PERSON = frozenset({
     *ROLES["time"].words, *ROLES["duration"].words, "startdate", "enddate", "status", "ipaddress", "progress", "finished",
     "recordeddate", "durationinseconds", "duration(inseconds)", "locationlatitude", "locationlongitude", "distributionchannel",
     "userlanguage", "recipientlastname", "recipientfirstname", "recipientemail", "externalreference", "externaldatareference",
@@ -26,16 +26,16 @@ ABOUT = frozenset({
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether every row is another person's, and all other columns are answered in the same few words."""
+    """Return whether every row is another person's, and all other columns are answered in the same few words."""
     if probe.kind != "delimited" or len(probe.header) < 3 or any(ROLES[role].best(probe.header) for role in ("item", "label")):
         return False
     if is_survey(probe):
         return False
-    rows = cells_of(probe, limit=ROWS_LOOKED_AT)
+    rows = cells_of(probe, limit=ROWS_SAMPLED)
     if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows):
         return False
     person = _person(probe.header)
-    if person is None and probe.header[0] != GOOGLE:
+    if person is None and probe.header[0] != GOOGLE_FIRST:
         return False
     if person is not None and len({row[person] for row in rows[1:]}) < len(rows) - 1:
         return False
@@ -46,7 +46,7 @@ def recognise(probe: Probe) -> bool:
 
 
 def is_survey(probe: Probe) -> bool:
-    """Tell whether Qualtrics wrote it, whose surveys ask all sorts of things: only the user knows which columns are items."""
+    """Return whether Qualtrics wrote it, whose surveys ask all sorts of things: only the user knows which columns are items."""
     return probe.has("ResponseId", "StartDate") or probe.has("Response ID", "Start Date")
 
 
@@ -85,7 +85,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
 def _person(header: Sequence[str]) -> int | None:
     """Return the column that names the person."""
     spellings = [word + ending for word in ROLES["worker"].words for ending in ("", "id", *ROLES["worker"].late_endings)]
-    for spelling in (*spellings, *PERSON):
+    for spelling in (*spellings, *PERSON_NAMES):
         for n, name in enumerate(header):
             if plain_name(name) == spelling:
                 return n
@@ -93,7 +93,7 @@ def _person(header: Sequence[str]) -> int | None:
 
 
 def _asked(header: Sequence[str], person: int | None) -> list[int]:
-    return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT]
+    return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT_PERSON]
 
 
 def _responses(rows: Sequence[list[str]]) -> list[list[str]]:
@@ -104,7 +104,7 @@ def _responses(rows: Sequence[list[str]]) -> list[list[str]]:
 
 
 def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Put columns together that are answered in the same words, directly or by way of others.
+    """Group columns that are answered in the same words, directly or by way of others.
 
     >>> _alike([["yes", "no"], ["no", "no"], ["31", "45"]])
     [[0, 1], [2]]

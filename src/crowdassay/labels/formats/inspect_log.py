@@ -12,14 +12,14 @@ from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
-SAMPLES = "samples"
-HEADERS = ("header.json", "_journal/start.json", "start.json")  # complete, broken off, and of the first versions
+SAMPLES_FOLDER = "samples"
+LOG_HEADERS = ("header.json", "_journal/start.json", "start.json")  # complete, broken off, and of the first versions
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether a log has an evaluation with samples, or an archive the parts of one."""
+    """Return whether a log has an evaluation with samples, or an archive the parts of one."""
     if probe.kind == "zip":
-        return any(name in probe.names for name in HEADERS) and bool(_sample_files(probe))
+        return any(name in probe.names for name in LOG_HEADERS) and bool(_sample_files(probe))
     return probe.has("eval", "samples") and "task" in mapping(mapping(probe.first).get("eval"))
 
 
@@ -28,7 +28,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     rows = Annotations({"item": "sample id", "worker": "scorer", "label": "*"})
     model, status, samples = "", "success", []
     if probe.kind == "zip":
-        header = next(name for name in HEADERS if name in probe.names)
+        header = next(name for name in LOG_HEADERS if name in probe.names)
         for record in replace(probe, names=[header]).records():
             model = str(mapping(record.get("eval")).get("model", ""))
             status = str(record.get("status", "success" if header == "start.json" else "started"))
@@ -62,7 +62,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 
 def _sample_files(probe: Probe) -> list[str]:
-    return [name for name in probe.names if PurePosixPath(name).parts[0] == SAMPLES]
+    return [name for name in probe.names if PurePosixPath(name).parts[0] == SAMPLES_FOLDER]
 
 
 def _answers(value: Any) -> dict[str, list[Any]]:

@@ -11,12 +11,12 @@ from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
 # Labels that are nobody's judgement, and why they are left out.
-OTHERS = {"AUTOSAVE": "drafts", "REVIEW": "reviews"}
-MODELS = frozenset({"PREDICTION", "INFERENCE"})
+NOT_ANNOTATIONS = {"AUTOSAVE": "drafts", "REVIEW": "reviews"}
+MODEL_LABELS = frozenset({"PREDICTION", "INFERENCE"})
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether a record is an asset whose labels have a response in JSON."""
+    """Return whether a record is an asset whose labels have a response in JSON."""
     return any("jsonResponse" in label for label in _labels(mapping(probe.first)))
 
 
@@ -28,9 +28,9 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         rows.add_text(asset.get(field), asset.get("content"))
         for label in _labels(asset):
             kind, answers = label.get("labelType"), _answers(mapping(parsed(label.get("jsonResponse"))))
-            if kind in OTHERS:
-                rows.drop(OTHERS[kind])
-            elif kind in MODELS:
+            if kind in NOT_ANNOTATIONS:
+                rows.drop(NOT_ANNOTATIONS[kind])
+            elif kind in MODEL_LABELS:
                 rows.add_prediction(asset.get(field), label.get("modelName"), answers)
             elif label.get("isLatestLabelForUser") is False:
                 rows.drop("replaced by a later label")

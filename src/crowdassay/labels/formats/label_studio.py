@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.formats.parse import as_list, as_name, each_row, file_stem, objects, parsed, read_columns
+from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects, parsed, read_table, varying
 from crowdassay.labels.formats.record import Annotations, choose_question
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
-CLASSES = (
+CHOICE_KINDS = (
     "choices",
     "rating",
     "number",
     "taxonomy",
     "selected",
 )  # kinds of answer that can be classes; text only when asked for
-REGION = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  # an answer about a part of the item
+REGION_KEYS = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  # an answer about a part of the item
 MIN_COLUMNS = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
 SHOWN_DATA = ("text", "image", "url", "audio", "video")  # data that people see
-OWN = frozenset({*MIN_COLUMNS, "id", "created_at", "updated_at", "agreement", "history"})
+OWN_COLUMNS = frozenset({*MIN_COLUMNS, "id", "created_at", "updated_at", "agreement", "history"})
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether tasks hold annotations, or rows Label Studio's own columns."""
+    """Return whether tasks hold annotations, or rows Label Studio's own columns."""
     if probe.has(*MIN_COLUMNS):
         return True
     if not isinstance(probe.first, dict) or not all(name.endswith(".json") for name in probe.names):
@@ -89,7 +88,7 @@ def choices(value: Any) -> list[Any]:
         return [choice for part in value for choice in choices(part)]
     if not isinstance(value, dict):
         return as_list(value)
-    for kind in (*CLASSES, "text"):
+    for kind in (*CHOICE_KINDS, "text"):
         if kind in value:
             chosen = as_list(value[kind])
             paths = kind == "taxonomy"
@@ -101,9 +100,9 @@ def _answers(annotation: dict[str, Any], question: str | None) -> dict[str, list
     answers: dict[str, list[Any]] = {}
     for entry in objects(annotation.get("result")):
         value, name = entry.get("value"), str(entry.get("from_name"))
-        if not isinstance(value, dict) or REGION & value.keys():
+        if not isinstance(value, dict) or REGION_KEYS & value.keys():
             continue
-        if any(kind in value for kind in CLASSES) or ("text" in value and name == question):
+        if any(kind in value for kind in CHOICE_KINDS) or ("text" in value and name == question):
             answers.setdefault(name, []).extend(choices(value))
     return answers
 
@@ -132,23 +131,23 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
     item, source = wanted.item_column or "id", probe.path.name
     by_file = wanted.worker_from_filename
     rows = Annotations({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
-    tasks: list[dict[str, Any]]
+    tasks: Sequence[dict[str, Any]]
     if probe.kind == "delimited":
         keys = probe.header
         if item not in keys:
             raise ColumnError(
                 f"There is no column {shown(item)} for the item in {shown_file(source)}; name one with --item-column."
             )
-        names = [name for name in keys if name not in OWN - {"created_at", "lead_time", "id"}]
-        tasks = list(each_row(read_columns(probe, [item, "annotator", *names], [item, "annotator"], rows)))
+        names = [name for name in keys if name not in OWN_COLUMNS - {"created_at", "lead_time", "id"}]
+        tasks = read_table(probe, rows, [item, "annotator"], names)
     else:
         tasks = list(probe.records())
         keys = list(dict.fromkeys(key for record in tasks for key in record))
-    tags = [name for name in keys if name not in OWN and name != item and not name.startswith("_data_")]
+    tags = [name for name in keys if name not in OWN_COLUMNS and name != item and not name.startswith("_data_")]
     if wanted.question is not None:
         tags = [choose_question(tags, wanted.question, source)]
     elif len(tags) > 1:
-        tags = _varying(tasks, item, tags) or tags
+        tags = varying(tasks, item, tags, blank=False) or tags
     for record in tasks:
         if as_name(record.get("annotator")) in {None, ""}:
             rows.drop("no annotation")
@@ -157,14 +156,3 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
         times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
         rows.add(record.get(item), file_stem(source) if by_file else annotator_of(record["annotator"]), answers, **times)
     return rows
-
-
-def _varying(tasks: list[dict[str, Any]], item: str, tags: list[str]) -> list[str]:
-    """Tell answers from data: only answers can differ between the annotations of one task."""
-    different: dict[tuple[str, Any], set[str | None]] = defaultdict(set)
-    for record in tasks:
-        for name in tags:
-            if (cell := as_name(record.get(name))) not in {None, ""}:
-                different[name, as_name(record.get(item))].add(cell)
-    varying = {name for (name, _), cells in different.items() if len(cells) > 1}
-    return [name for name in tags if name in varying]

@@ -6,26 +6,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.formats.parse import as_list, each_row, objects, parsed, read_columns
+from crowdassay.labels.formats.parse import as_list, objects, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping, shown
 from crowdassay.read_options import ReadOptions
 
-FIRST = ("Labeled Data", "Created By", "Label")  # what every record of v1 has
-ITEM = ("DataRow ID", "Labeled Data")  # the oldest have no ids of data rows
+V1_FIELDS = ("Labeled Data", "Created By", "Label")  # what every record of v1 has
+V1_ITEMS = ("DataRow ID", "Labeled Data")  # the oldest have no ids of data rows
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether a record is a data row with projects, or has the fields of v1."""
-    if probe.has(*FIRST):
+    """Return whether a record is a data row with projects, or has the fields of v1."""
+    if probe.has(*V1_FIELDS):
         return True
     return probe.has("data_row", "projects") and isinstance(mapping(probe.first).get("projects"), dict)
 
 
 def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all classifications; skipped labels are left out."""
-    if probe.has(*FIRST):
+    if probe.has(*V1_FIELDS):
         return _read_first(probe, wanted)
     field = (wanted.item_column or "id").removeprefix("data_row.")
     rows, projects = Annotations({"item": f"data_row.{field}", "worker": "label_details.created_by", "label": "*"}), set()
@@ -55,7 +55,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 
 def _read_first(probe: Probe, wanted: ReadOptions) -> Annotations:
-    field = wanted.item_column or next(name for name in ITEM if name in probe.keys)
+    field = wanted.item_column or next(name for name in V1_ITEMS if name in probe.keys)
     rows = Annotations({"item": field, "worker": "Created By", "label": "*"})
     for record in _first_records(probe, field, rows):
         label = parsed(record.get("Label"))
@@ -77,13 +77,12 @@ def _read_first(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def _first_records(probe: Probe, field: str, rows: Annotations) -> Iterator[dict[str, Any]]:
     if probe.kind != "delimited":
-        yield from (record for record in probe.records())
+        yield from probe.records()
         return
     needed = (field, "Created By", "Label")
-    more = [name for name in ("Created At", "Seconds to Label", "Skipped") if name in probe.header]
     if missing := [name for name in needed if name not in probe.header]:
         raise ColumnError(f"There is no column {shown(missing[0])} in {probe.shown}.")
-    yield from each_row(read_columns(probe, [*needed, *more], needed, rows))
+    yield from read_table(probe, rows, needed, ("Created At", "Seconds to Label", "Skipped"))
 
 
 def _answers(classifications: list[dict[str, Any]]) -> dict[str, list[Any]]:

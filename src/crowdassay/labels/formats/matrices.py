@@ -27,27 +27,27 @@ from crowdassay.labels.values import listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
 
 ABSTAIN = "-1"
-NO_LABEL = frozenset({"", "nan", "none", "null", "na", "<na>"})
-INDEX = frozenset({"", "unnamed: 0", "index", "id"}) | {
+NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
+INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "id"}) | {
     word + suffix for word in ROLES["item"].words for suffix in ("", "_id", "id")
 }
 # Columns beside the workers' own: what is known or was made of their labels.
-KNOWN = re.compile(r"(gold|truth|true|ground|gt$|majority|consensus|final|adjudicat|aggregat|target)", re.IGNORECASE)
-NUMBERED = re.compile(rf"(?:{'|'.join(ROLES['worker'].words)})[\s_\-]*(?:\d+|[a-z])", re.IGNORECASE)
-FEW_CLASSES = 50  # classes up to which a table without a header is taken for labels only
-ROWS_LOOKED_AT = 200  # rows that are looked at
-LONG_ENOUGH = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
+KNOWN_COLUMN = re.compile(r"(gold|truth|true|ground|gt$|majority|consensus|final|adjudicat|aggregat|target)", re.IGNORECASE)
+NUMBERED_WORKER = re.compile(rf"(?:{'|'.join(ROLES['worker'].words)})[\s_\-]*(?:\d+|[a-z])", re.IGNORECASE)
+MOST_HEADLESS_CLASSES = 50  # classes up to which a table without a header is taken for labels only
+ROWS_SAMPLED = 200  # rows that are looked at
+ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 
 
 def recognise_wide(probe: Probe) -> bool:
-    """Tell whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
+    """Return whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
     if probe.kind != "delimited" or len(probe.header) < 2:
         return False
     if all(any(ROLES[role].is_named(name) for name in probe.header) for role in ITEM_WORKER_LABEL):
         return False
-    if sum(bool(NUMBERED.fullmatch(name)) for name in probe.header) > 1:
+    if sum(bool(NUMBERED_WORKER.fullmatch(name)) for name in probe.header) > 1:
         return True
-    rows = cells_of(probe, limit=ROWS_LOOKED_AT)
+    rows = cells_of(probe, limit=ROWS_SAMPLED)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
     if not any(ROLES[role].is_named(name) for name in probe.header for role in (*ITEM_WORKER_LABEL, "truth", *BESIDE)):
@@ -58,7 +58,7 @@ def recognise_wide(probe: Probe) -> bool:
 
 
 def recognise_triples(probe: Probe) -> bool:
-    """Tell whether JSON is a list of lists of three."""
+    """Return whether JSON is a list of lists of three."""
     first = probe.first
     return isinstance(first, list) and len(first) == 3 and not any(isinstance(part, list | dict) for part in first)
 
@@ -71,7 +71,7 @@ def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:
 def as_import(wide: Wide, probe: Probe, wanted: ReadOptions) -> Import:
     """Turn a table with a row for each item and a column for each worker into judgements."""
     cells = text_column((cell for row in wide.rows for cell in row), probe.path.name) if wide.cells is None else wide.cells
-    present = pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), pa.array(sorted(NO_LABEL))))
+    present = pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(cells)), pa.array(sorted(NO_LABEL_CELLS))))
     row, column = np.divmod(np.flatnonzero(present.to_numpy(zero_copy_only=False)), len(wide.workers))
     label = cells.filter(present)
     unique = pc.unique(label)
@@ -160,11 +160,11 @@ def _wide(probe: Probe, wanted: ReadOptions) -> Wide:
 
 
 def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, source: str) -> Wide:
-    """Tell the workers' columns from the item's and from others, which are named in a note."""
+    """Choose the workers' columns and the item's; the others are named in a note."""
     item, notes = wanted.item_column, []
     if item is not None:
         check_given("item", item, header)
-    index = header.index(item) if item is not None else 0 if header[0].lower() in INDEX else None
+    index = header.index(item) if item is not None else 0 if header[0].lower() in INDEX_NAMES else None
     columns = {n: [row[n].strip() for row in body] for n in range(len(header))}
     if wanted.worker_columns:
         chosen = [n for n, name in enumerate(header) if any(fnmatchcase(name, part) for part in wanted.worker_columns)]
@@ -173,7 +173,7 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, sourc
                 raise ColumnError(f"No column is named {shown(part)}; the columns are {listed(header)}.")
     else:
         chosen = [n for n in columns if n != index]
-        numbered = [n for n in chosen if NUMBERED.fullmatch(header[n])]
+        numbered = [n for n in chosen if NUMBERED_WORKER.fullmatch(header[n])]
         others = [n for n in chosen if _is_other(header[n], columns[n], [columns[m] for m in chosen if m != n])]
         chosen = numbered if len(numbered) > 1 else [n for n in chosen if n not in others]
         left = [header[n] for n in columns if n not in {index, *chosen}]
@@ -191,34 +191,34 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, sourc
 
 
 def _is_other(name: str, cells: list[str], rest: list[list[str]]) -> bool:
-    """Tell whether a column holds something else than one worker's labels: known classes by name, or texts of its own."""
-    if KNOWN.match(name):
+    """Return whether a column holds something else than one worker's labels: known classes by name, or texts of its own."""
+    if KNOWN_COLUMN.match(name):
         return True
-    if not rest or NUMBERED.fullmatch(name):  # no other column to compare it with, or plainly named after a worker
+    if not rest or NUMBERED_WORKER.fullmatch(name):  # no other column to compare it with, or plainly named after a worker
         return False
     given = [cell for cell in cells if not is_nothing(cell)]
     shared = {cell for column in rest for cell in column}
     different = set(given)
     own = sum(cell not in shared for cell in given)
-    if len(given) < LONG_ENOUGH:
+    if len(given) < ROWS_TO_COMPARE:
         return len(given) > 1 and len(different) == len(given) == own
     return len(different) > 0.5 * len(given) and own > 0.5 * len(given)
 
 
 def _are_labels(first: list[str], body: Sequence[Sequence[str]]) -> bool:
-    """Tell whether a first line holds numbers and empty cells only, as labels and hardly any names do."""
+    """Return whether a first line holds numbers and empty cells only, as labels and hardly any names do."""
     if all(is_nothing(cell) for cell in first):
         return False
     return all(is_nothing(cell) or number_of(cell) is not None for cell in first) and first[0] != ""
 
 
 def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether every cell, the first line's too, is one of a few classes: a matrix of labels without names."""
+    """Return whether every cell, the first line's too, is one of a few classes: a matrix of labels without names."""
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
     given = {cell for cell in first if not is_nothing(cell)}
     below = {cell.strip() for row in body for cell in row if not is_nothing(cell)}
     cells = sum(not is_nothing(cell) for row in body for cell in row)
-    if not given or not given <= below or len(below) > min(FEW_CLASSES, cells / 2) or len(first) < 2:
+    if not given or not given <= below or len(below) > min(MOST_HEADLESS_CLASSES, cells / 2) or len(first) < 2:
         return False
     if _is_apart(rows):
         return False
@@ -227,7 +227,7 @@ def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether some column of several values shares none with the others: names, not a worker's labels.
+    """Return whether some column of several values shares none with the others: names, not a worker's labels.
 
     >>> _is_apart([["Alex", "1", "2"], ["Paul", "2", "1"], ["Alex", "1", "1"]]), _is_apart([["a", "b"], ["b", "a"]])
     (True, False)
@@ -294,7 +294,7 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
 
 
 def is_map(value: Any) -> bool:
-    """Tell whether a JSON value is an object of objects that hold nothing but values.
+    """Return whether a JSON value is an object of objects that hold nothing but values.
 
     >>> is_map({"i1": {"ann": "a"}}), is_map({"i1": {"votes": []}}), is_map([])
     (True, False, False)
@@ -308,8 +308,8 @@ def is_map(value: Any) -> bool:
 
 
 def is_nothing(cell: str) -> bool:
-    """Tell whether a cell means that there is no label."""
-    return cell.strip().lower() in NO_LABEL
+    """Return whether a cell means that there is no label."""
+    return cell.strip().lower() in NO_LABEL_CELLS
 
 
 def _is_code(cell: str) -> bool:

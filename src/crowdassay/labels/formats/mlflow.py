@@ -11,13 +11,13 @@ from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
-VERSION = re.compile(r"/v\d+$")
-VALUES = {"/score": "/justification", "/value": "/rationale"}  # of MLflow 2 and 3, and the reason that goes with each
-IDS = ("request_id", "trace_id", "client_request_id", "id")
+METRIC_VERSION = re.compile(r"/v\d+$")
+SCORE_ENDINGS = {"/score": "/justification", "/value": "/rationale"}  # of MLflow 2 and 3, and the reason that goes with each
+TRACE_IDS = ("request_id", "trace_id", "client_request_id", "id")
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether rows have scores as MLflow names them, or assessments with a source."""
+    """Return whether rows have scores as MLflow names them, or assessments with a source."""
     return any(_metric(name, probe.keys) for name in probe.keys) or bool(_assessments(mapping(probe.first)))
 
 
@@ -25,7 +25,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a row or trace; a worker is a metric, or the source of an assessment."""
     rows = Annotations({"item": wanted.item_column or "row", "worker": "metric", "label": "score"})
     for number, record in enumerate(probe.records()):
-        name = wanted.item_column or next((key for key in IDS if record.get(key) is not None), None)
+        name = wanted.item_column or next((key for key in TRACE_IDS if record.get(key) is not None), None)
         item = record.get(name) if name else mapping(record.get("info")).get("trace_id", str(number))
         assessments = _assessments(record)
         for key, value in record.items():
@@ -40,11 +40,11 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def _metric(name: str, names: set[str]) -> str | None:
     """Return the metric whose score a column is: ``similarity/v1/score``, ``safety/value`` beside ``safety/rationale``."""
-    for ending, reason in VALUES.items():
+    for ending, reason in SCORE_ENDINGS.items():
         if name.endswith(ending):
             stem = name.removesuffix(ending)
-            if VERSION.search(stem) or stem + reason in names:
-                return VERSION.sub("", stem)
+            if METRIC_VERSION.search(stem) or stem + reason in names:
+                return METRIC_VERSION.sub("", stem)
     return None
 
 

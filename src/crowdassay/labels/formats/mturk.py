@@ -9,36 +9,36 @@ from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.formats import mturk_api
-from crowdassay.labels.formats.parse import answers_in, each_row, is_filled, item_column, parsed, read_columns
+from crowdassay.labels.formats.parse import answers_in, is_filled, item_column, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
-INPUT, ANSWER, JSON = "Input.", "Answer.", "taskAnswers"
-NUMBER = re.compile(r"\d+")
-BOOLEANS = {"true": True, "false": False, "": False, "on": True}
-NO_ANSWER = frozenset({"", "{}", "[]"})  # how a question without an answer may look
-BUTTONS = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
-IDS = frozenset({"workerid", "hitid", "assignmentid"})  # which some forms send back with the answers
-SHARED = 0.1  # part of the judgements that may repeat before an input is not what tells items apart
+MTURK_INPUT, MTURK_ANSWER, FORM_ANSWERS = "Input.", "Answer.", "taskAnswers"
+DIGITS_IN_NAME = re.compile(r"\d+")
+BOX_STATES = {"true": True, "false": False, "": False, "on": True}
+EMPTY_ANSWERS = frozenset({"", "{}", "[]"})  # how a question without an answer may look
+BUTTON_NAMES = frozenset({"submit", "submitbutton", "submit_button", "submitbtn"})
+SENT_BACK = frozenset({"workerid", "hitid", "assignmentid"})  # which some forms send back with the answers
+MOST_REPEATED = 0.1  # part of the judgements that may repeat before an input is not what tells items apart
 # What else is read, by the names that the web site and the command line tools give it, in lower case.
-MORE = {
+OTHER_COLUMNS = {
     "status": ("assignmentstatus",),
     "reject": ("reject",),
     "time": ("assignmentsubmittime", "submittime"),
     "duration": ("worktimeinseconds",),
 }
-TIME = re.compile(r"\w{3} (\w{3}) (\d{1,2}) (\d\d:\d\d:\d\d) (\w+) (\d{4})")
-ISO = re.compile(r"\d{4}-\d\d-\d\dT")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-ZONES = {"PST": "-08:00", "PDT": "-07:00"}  # whatever else it writes is UTC
+MTURK_TIME = re.compile(r"\w{3} (\w{3}) (\d{1,2}) (\d\d:\d\d:\d\d) (\w+) (\d{4})")
+ISO_DATE = re.compile(r"\d{4}-\d\d-\d\dT")
+MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+TIME_ZONES = {"PST": "-08:00", "PDT": "-07:00"}  # whatever else it writes is UTC
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether the header has HITs, workers and answers."""
+    """Return whether the header has HITs, workers and answers."""
     named = {name.lower() for name in probe.header}  # the command line tools wrote them in lower case
-    batch = {"hitid", "workerid"} <= named and any(name.startswith(ANSWER) for name in probe.header)
+    batch = {"hitid", "workerid"} <= named and any(name.startswith(MTURK_ANSWER) for name in probe.header)
     return batch or mturk_api.recognise(probe)
 
 
@@ -48,52 +48,45 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         return mturk_api.read(probe, wanted)
     if probe.kind == "records":
         raise DataError(f"{probe.shown} holds no assignments of Mechanical Turk with HITId, WorkerId and Answer.")
-    answer_names = [name for name in probe.header if name.startswith(ANSWER)]
-    input_names = [name for name in probe.header if name.startswith(INPUT)]
+    input_names = [name for name in probe.header if name.startswith(MTURK_INPUT)]
     named = {name.lower(): name for name in reversed(probe.header)}
     hit, who = named["hitid"], named["workerid"]
     # A wanted item may be the stem of numbered inputs, which is no column.
-    stem = None if wanted.item_column is None else wanted.item_column.removeprefix(INPUT)
-    numbered = _numbered(name.removeprefix(INPUT) for name in input_names)
-    one_item = None if stem in numbered else item_column(probe, wanted.item_column, INPUT, hit)
-    extra = {known: named[name] for known, names in MORE.items() for name in names if name in named}
-    rows = Annotations({"item": one_item or hit, "worker": who, "label": f"{ANSWER}*"})
-    answer_names = _asked(answer_names, wanted.question)
-    parts = {name for columns in numbered.values() for name in columns.values()}
-    several = [
-        name for name in input_names if name.removeprefix(INPUT) in parts and (one_item is None or wanted.item_column is None)
-    ]
-    names = list(dict.fromkeys([hit, who, *extra.values(), *([one_item] if one_item else []), *several, *answer_names]))
-    columns = read_columns(probe, names, [hit, who, *([one_item] if one_item else []), answer_names[0]], rows)
-    rows_read = list(each_row(columns))
+    stem = None if wanted.item_column is None else wanted.item_column.removeprefix(MTURK_INPUT)
+    numbered = _numbered(name.removeprefix(MTURK_INPUT) for name in input_names)
+    one_item = None if stem in numbered else item_column(probe, wanted.item_column, MTURK_INPUT, hit)
+    rows = Annotations({"item": one_item or hit, "worker": who, "label": f"{MTURK_ANSWER}*"})
+    answer_names = _asked([name for name in probe.header if name.startswith(MTURK_ANSWER)], wanted.question)
+    extra = {known: named[name] for known, names in OTHER_COLUMNS.items() for name in names if name in named}
+    parts = [MTURK_INPUT + name for columns in numbered.values() for name in columns.values()]
+    needed = [hit, who, *([one_item] if one_item else []), answer_names[0]]
+    rows_read = read_table(probe, rows, needed, [*extra.values(), *parts, *answer_names])
     if wanted.item_column is None and one_item not in {None, hit} and _is_shared(rows_read, str(one_item), hit, who):
         rows.note(f"Items are HITs, because different HITs have the same {one_item}.")
         one_item = rows.columns["item"] = hit
     if wanted.question is None:
-        answer_names = [name for name in answer_names if name.removeprefix(ANSWER).lower() not in IDS] or answer_names
-        answer_names = [name for name in answer_names if not _is_button(name, columns[name])] or answer_names
-    radios = _radios(columns, answer_names)
-    flat = [_answers([(name.removeprefix(ANSWER), row[name] or "") for name in answer_names], radios) for row in rows_read]
+        answer_names = _questions(rows_read, answer_names)
+    radios = _radios(rows_read, answer_names)
+    flat = [_answers(row, answer_names, radios) for row in rows_read]
     unpivoted: dict[str, tuple[str, dict[str, str]]] = {}
     questions = {question for answers in flat for question in answers}
-    if stem in numbered or (wanted.item_column is None and (wanted.question or "").removeprefix(ANSWER) not in questions):
+    if stem in numbered or (wanted.item_column is None and (wanted.question or "").removeprefix(MTURK_ANSWER) not in questions):
         stem, unpivoted = _unpivot(numbered, _numbered(questions), stem, probe)
     for row, answers in zip(rows_read, flat, strict=True):
         known = {name: row[column] for name, column in extra.items()}
         facts = {"time": _time(known.get("time")), "duration": known.get("duration")}
         if _rejected(known):
             rows.drop("rejected")
-        elif unpivoted:
-            for item_name, asked in unpivoted.values():
-                item, given = row[INPUT + item_name], {kind: answers.get(name, []) for kind, name in asked.items()}
-                if item is None and not any(given.values()):
-                    continue  # the last HIT of a batch may be half full
-                rows.add(item, row[who], given, **facts)
-        else:
+            continue
+        if not unpivoted:
             rows.add(row[one_item or hit], row[who], answers, **facts)
+        for item_name, asked in unpivoted.values():
+            item, given = row[MTURK_INPUT + item_name], {kind: answers.get(name, []) for kind, name in asked.items()}
+            if item is not None or any(given.values()):  # the last HIT of a batch may be half full
+                rows.add(item, row[who], given, **facts)
     if unpivoted:
         first = next(iter(unpivoted.values()))[0]
-        rows.columns["item"] = INPUT + (str(stem) if "*" in str(stem) else f"{first}...")  # a pattern, or the first
+        rows.columns["item"] = MTURK_INPUT + (str(stem) if "*" in str(stem) else f"{first}...")  # a pattern, or the first
         rows.note("Every HIT asks about several items: inputs and answers of the same number were taken together.")
     elif one_item == hit and len(input_names) > 1 and wanted.item_column is None:
         rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(input_names)}.")
@@ -104,51 +97,59 @@ def _asked(names: list[str], question: str | None) -> list[str]:
     """Return the columns that can hold the answers to a question; no others are read."""
     if question is None:
         return names
-    start = ANSWER + question.removeprefix(ANSWER)
-    return [name for name in names if name.startswith(start) or name == ANSWER + JSON] or names
+    start = MTURK_ANSWER + question.removeprefix(MTURK_ANSWER)
+    return [name for name in names if name.startswith(start) or name == MTURK_ANSWER + FORM_ANSWERS] or names
 
 
 def _is_shared(rows: Sequence[Mapping[str, str | None]], item: str, hit: str, who: str) -> bool:
-    """Tell whether one input stands for many HITs, so that taking it for the item would make workers repeat themselves."""
+    """Return whether one input stands for many HITs, so that taking it for the item would make workers repeat themselves."""
     by_input, by_hit = ({(row[name], row[who]) for row in rows} for name in (item, hit))
     again = len(by_hit) - len(by_input)
     never_differs = len({row[item] for row in rows}) == 1
-    return again > (0 if never_differs else SHARED * len(rows))
+    return again > (0 if never_differs else MOST_REPEATED * len(rows))
+
+
+def _questions(rows: Sequence[Mapping[str, str | None]], names: list[str]) -> list[str]:
+    """Leave out ids that a form sends back and buttons, which ask nothing, unless there is nothing else."""
+    asked = [name for name in names if name.removeprefix(MTURK_ANSWER).lower() not in SENT_BACK] or names
+    return [name for name in asked if not _is_button(name, [row[name] for row in rows])] or asked
 
 
 def _is_button(name: str, cells: Sequence[str | None]) -> bool:
-    """Tell whether a column is what a form's button sends, and so asks nothing.
+    """Return whether a column is what a form's button sends, and so asks nothing.
 
     >>> _is_button("Answer.submit", ["Submit", "Submit"]), _is_button("Answer.submit", ["A", "B"])
     (True, False)
     """
-    return name.removeprefix(ANSWER).lower() in BUTTONS and len({(cell or "").strip() for cell in cells} - NO_ANSWER) < 2
+    sent = {(cell or "").strip() for cell in cells} - EMPTY_ANSWERS
+    return name.removeprefix(MTURK_ANSWER).lower() in BUTTON_NAMES and len(sent) < 2
 
 
-def _radios(columns: Mapping[str, Sequence[str | None]], names: Sequence[str]) -> frozenset[str]:
+def _radios(rows: Sequence[Mapping[str, str | None]], names: Sequence[str]) -> frozenset[str]:
     """Return the questions that are spread over columns ``question.choice`` of booleans."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        groups[name.removeprefix(ANSWER).rpartition(".")[0]].append(name)
+        groups[name.removeprefix(MTURK_ANSWER).rpartition(".")[0]].append(name)
     return frozenset(
         question
         for question, spread in groups.items()
         if question
         and len(spread) > 1
-        and all((cell or "").strip().lower() in BOOLEANS for name in spread for cell in columns[name])
+        and all((cell or "").strip().lower() in BOX_STATES for row in rows for cell in map(row.get, spread))
     )
 
 
-def _answers(cells: Sequence[tuple[str, str]], radios: frozenset[str]) -> dict[str, list[Any]]:
+def _answers(row: Mapping[str, str | None], names: Sequence[str], radios: frozenset[str]) -> dict[str, list[Any]]:
     """Return what one row answers to each question; one radio may be spread over columns ``question.choice``."""
     answers: dict[str, list[Any]] = {}
-    for name, cell in cells:
+    for column in names:
+        name, cell = column.removeprefix(MTURK_ANSWER), row[column] or ""
         question, _, choice = name.rpartition(".")
-        if name == JSON:
+        if name == FORM_ANSWERS:
             answers.update(answers_in(parsed(cell)) if cell else {})
         elif question in radios:
             chosen = answers.setdefault(question, [])
-            if BOOLEANS[cell.strip().lower()]:
+            if BOX_STATES[cell.strip().lower()]:
                 chosen.append(choice)
         else:
             answers[name] = _choices(cell)
@@ -161,7 +162,7 @@ def _choices(cell: str) -> list[str]:
     >>> _choices("a|b"), _choices("{}"), _choices("a | b"), _choices("a")
     (['a', 'b'], [], ['a | b'], ['a'])
     """
-    if cell.strip() in NO_ANSWER:
+    if cell.strip() in EMPTY_ANSWERS:
         return []
     parts = cell.split("|")
     return parts if all(part and part == part.strip() for part in parts) else [cell]
@@ -177,12 +178,12 @@ def _time(text: str | None) -> str | None:
     >>> _time("Mon Mar 04 11:26:13 PST 2019")
     '2019-03-04T11:26:13-08:00'
     """
-    if ISO.match(text or ""):  # as programs write that fetch assignments themselves
+    if ISO_DATE.match(text or ""):  # as programs write that fetch assignments themselves
         return text
-    match = TIME.fullmatch((text or "").strip())
-    if match is None or match[1] not in MONTHS:
+    match = MTURK_TIME.fullmatch((text or "").strip())
+    if match is None or match[1] not in MONTH_NAMES:
         return None
-    return f"{match[5]}-{MONTHS.index(match[1]) + 1:02}-{int(match[2]):02}T{match[3]}{ZONES.get(match[4], '+00:00')}"
+    return f"{match[5]}-{MONTH_NAMES.index(match[1]) + 1:02}-{int(match[2]):02}T{match[3]}{TIME_ZONES.get(match[4], '+00:00')}"
 
 
 def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -193,7 +194,7 @@ def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for name in names:
-        for match in NUMBER.finditer(name):
+        for match in DIGITS_IN_NAME.finditer(name):
             rest = name[match.end() :]
             groups[name[: match.start()] + (f"*{rest}" if rest else "")].setdefault(str(int(match.group())), name)
     return {common: columns for common, columns in groups.items() if len(columns) > 1}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.formats.matrices import NUMBERED, is_map
+from crowdassay.labels.formats.matrices import NUMBERED_WORKER, is_map
 from crowdassay.labels.formats.parse import as_list, objects
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
@@ -14,11 +14,11 @@ from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown
 from crowdassay.read_options import ReadOptions
 
-KEY = "key"  # what tells items in an object of objects
+OUTER_KEY = "key"  # what tells items in an object of objects
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether the first object, or the first of an object of objects, holds judgements with their workers."""
+    """Return whether the first object, or the first of an object of objects, holds judgements with their workers."""
     return probe.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(probe.first)))
 
 
@@ -27,10 +27,10 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     told = wanted.format == "nested"
     pairs = [pair for outer in probe.records() for pair in _within(outer)]
     item = _item(pairs, wanted, probe)
-    where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (KEY,))
+    where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (OUTER_KEY,))
     rows = Annotations({"item": item, "worker": where[0], "label": "*"})
     for key, record in pairs:
-        name = key if item == KEY else record.get(item)
+        name = key if item == OUTER_KEY else record.get(item)
         rows.add_text(name, record.get("text"))
         for worker, answers in _judgements(record, wanted.question, told=told):
             rows.add(name, worker, answers)
@@ -74,7 +74,7 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
         if inside and _worker(inside[0]) and _questions(inside, None):
             return (name,)
     for name, value in record.items():
-        if is_map({"": value}) and (_is(name, "worker", "s") or all(map(NUMBERED.fullmatch, value))):
+        if is_map({"": value}) and (_is(name, "worker", "s") or all(map(NUMBERED_WORKER.fullmatch, value))):
             return (name,)
         if told and is_map({"": value}) and _is(name, "label", "s"):
             return (name,)
@@ -132,11 +132,11 @@ def _parts(value: Any) -> list[Any]:
 def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, probe: Probe) -> str:
     keys = list(dict.fromkeys(key for _, record in pairs for key in record))
     if wanted.item_column is not None:
-        if wanted.item_column not in keys and wanted.item_column != KEY:
+        if wanted.item_column not in keys and wanted.item_column != OUTER_KEY:
             raise ColumnError(f"{probe.shown} has no key {shown(wanted.item_column)} for the item, only {listed(keys)}.")
         return wanted.item_column
     if pairs and pairs[0][0] is not None:
-        return KEY
+        return OUTER_KEY
     # Every object is an item of its own, so that only what is different in all of them can tell items.
     every = [key for key in keys if len({_told(record.get(key)) for _, record in pairs} - {None}) == len(pairs)]
     ids = [key for key in every if key.lower().endswith("id")]

@@ -6,19 +6,19 @@ import re
 from collections.abc import Sequence
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.formats.parse import each_row, is_filled, item_column, read_columns
+from crowdassay.labels.formats.parse import is_filled, item_column, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
-BETWEEN = r"[\s_\-.]*"
-IDS = frozenset({"", "id", "index", "unnamed: 0"})
+NAME_GAP = r"[\s_\-.]*"
+INDEX_COLUMNS = frozenset({"", "id", "index", "unnamed: 0"})
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether numbered columns of workers stand beside columns of labels with the same numbers."""
+    """Return whether numbered columns of workers stand beside columns of labels with the same numbers."""
     return probe.kind == "delimited" and len(_pairs(probe.header)[0]) > 1
 
 
@@ -27,8 +27,8 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     workers, labels = _pairs(probe.header)
     item = _item(probe, wanted)
     rows = Annotations({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
-    used = [item, *workers.values(), *(name for columns in labels.values() for name in columns.values())]
-    for row in each_row(read_columns(probe, list(dict.fromkeys(used)), [item], rows)):
+    used = [*workers.values(), *(name for columns in labels.values() for name in columns.values())]
+    for row in read_table(probe, rows, [item], used):
         for number, column in workers.items():
             given = {stem: columns[number] for stem, columns in labels.items()}
             answers = {stem: [row[name]] if is_filled(row[name]) else [] for stem, name in given.items()}
@@ -40,7 +40,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def _item(probe: Probe, wanted: ReadOptions) -> str:
     named = [name for name in probe.header if ROLES["item"].is_named(name)]
-    named += [name for name in probe.header if name.lower() in IDS]
+    named += [name for name in probe.header if name.lower() in INDEX_COLUMNS]
     if not named and wanted.item_column is None:
         raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
     return item_column(probe, wanted.item_column, "", named[0] if named else "")
@@ -58,9 +58,11 @@ def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, s
     labels: dict[str, dict[str, str]] = {}
     words = {role: "|".join(ROLES[role].words) for role in ("worker", "label")}
     for name in header:
-        if match := re.fullmatch(rf"(?:{words['worker']}){BETWEEN}(?:id)?{BETWEEN}(\d+){BETWEEN}(?:id)?", name, re.IGNORECASE):
+        if match := re.fullmatch(
+            rf"(?:{words['worker']}){NAME_GAP}(?:id)?{NAME_GAP}(\d+){NAME_GAP}(?:id)?", name, re.IGNORECASE
+        ):
             workers.setdefault(match[1], name)
-        elif match := re.fullmatch(rf"({words['label']}){BETWEEN}(\d+)", name, re.IGNORECASE):
+        elif match := re.fullmatch(rf"({words['label']}){NAME_GAP}(\d+)", name, re.IGNORECASE):
             labels.setdefault(match[1], {})[match[2]] = name
     labels = {stem: columns for stem, columns in labels.items() if columns.keys() == workers.keys()}
     return (workers, labels) if labels else ({}, {})

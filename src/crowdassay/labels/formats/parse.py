@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -110,12 +111,22 @@ def parsed(text: Any) -> Any:
         return text
 
 
-def read_columns(probe: Probe, names: Sequence[str], required: Sequence[str], rows: Annotations) -> dict[str, list[str | None]]:
-    """Read columns by name, as text, in file order; no other column is read.
+def read_table(probe: Probe, rows: Annotations, needed: Sequence[str], more: Sequence[str] = ()) -> list[dict[str, str | None]]:
+    """Read the rows of a table, as text by column; no other column is read.
 
-    Rows may end early, once they have reached the columns that are ``required``; blank lines are no rows.
+    Rows may end early, once they have reached the columns that are needed; blank lines are no rows.
+
+    Parameters
+    ----------
+    probe : Probe
+    rows : Annotations
+        Where it is noted what the file's rows lack.
+    needed : sequence of str
+        Columns that are there.
+    more : sequence of str
+        Columns to read as well where they are there.
     """
-    source = open_columns(probe, names, required)
+    source = open_columns(probe, list(dict.fromkeys([*needed, *(name for name in more if name in probe.header)])), needed)
     table = source.read()
     if not table.num_rows:
         raise DataError(f"No labels found: {probe.shown} holds a header only.")
@@ -123,8 +134,8 @@ def read_columns(probe: Probe, names: Sequence[str], required: Sequence[str], ro
         rows.tally("Some rows end before the last column ({}); what they lack is empty.", source.lenient.short, "row")
     if source.lenient is not None and source.lenient.windows:
         rows.tally("Some cells are not UTF-8 and were read as Windows-1252: {}.", source.lenient.windows, "cell")
-    columns: dict[str, list[str | None]] = table.to_pydict()
-    return columns
+    every = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return [dict(zip(table.column_names, cells, strict=True)) for cells in every if any(map(is_filled, cells))]
 
 
 def item_column(probe: Probe, wanted: str | None, prefix: str, otherwise: str) -> str:
@@ -138,19 +149,30 @@ def item_column(probe: Probe, wanted: str | None, prefix: str, otherwise: str) -
     return inputs[0] if len(inputs) == 1 else otherwise
 
 
-def each_row(columns: dict[str, list[str | None]]) -> Iterator[dict[str, str | None]]:
-    """Yield the rows of columns, blank ones left out."""
-    names = list(columns)
-    for cells in zip(*columns.values(), strict=True):
-        if any(cell and cell.strip() for cell in cells):
-            yield dict(zip(names, cells, strict=True))
+def varying(rows: Sequence[Mapping[str, Any]], item: str, names: Sequence[str], *, blank: bool) -> list[str]:
+    """Return the names of answers: only these differ between the annotations of one item, and its data never do.
+
+    ``blank`` is whether an empty cell differs from a filled one.
+
+    >>> rows = [{"id": "1", "text": "t", "tone": "warm"}, {"id": "1", "text": "t", "tone": "cold"}]
+    >>> varying(rows, "id", ["text", "tone"], blank=False)
+    ['tone']
+    """
+    found: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    for row in rows:
+        for name in names:
+            cell = (as_name(row.get(name)) or "").strip()
+            if cell or blank:
+                found[name, as_name(row.get(item))].add(cell)
+    differ = {name for (name, _), cells in found.items() if len(cells) > 1}
+    return [name for name in names if name in differ]
 
 
 def is_true(cell: str | None) -> bool:
-    """Tell whether a cell says yes."""
+    """Return whether a cell says yes."""
     return (cell or "").strip().lower() in TRUE_CELLS
 
 
 def is_filled(cell: str | None) -> bool:
-    """Tell whether a cell holds more than blanks."""
+    """Return whether a cell holds more than blanks."""
     return bool(cell and cell.strip())

@@ -13,7 +13,7 @@ from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
-UNNAMED = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
+UNNAMED_SESSION = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
 
 
 def read(probe: Probe, wanted: ReadOptions) -> Annotations:
@@ -25,7 +25,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
         if wanted.worker_from_filename:
             worker = file_stem(name)
-        if worker and UNNAMED.search(worker):
+        if worker and UNNAMED_SESSION.search(worker):
             unnamed.add(worker)
         manual = "options" in record or "accept" in record
         if record.get("answer") == "ignore":

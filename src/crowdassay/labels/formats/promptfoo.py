@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crowdassay.labels.formats.parse import as_name, objects
+from crowdassay.labels.formats.parse import as_name, objects, verdict
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
-PASS, FAIL = "pass", "fail"
-ERROR = "2"  # the reason for failing that is none: the provider, or the evaluation, broke down
+BROKE_DOWN = "2"  # the reason for failing that is none: the provider, or the evaluation, broke down
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether results hold a list of graded outputs."""
+    """Return whether results hold a list of graded outputs."""
     return any("success" in one and ("gradingResult" in one or "prompt" in one) for one in _results(probe.first)[:1])
 
 
@@ -31,12 +30,12 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
             provider = _provider(result.get("provider"))
             parts = list(_parts(mapping(result.get("gradingResult"))))
             broken = result.get("error") and not result.get("response")
-            if as_name(result.get("failureReason")) == ERROR or (broken and not parts):
+            if as_name(result.get("failureReason")) == BROKE_DOWN or (broken and not parts):
                 rows.drop("error")
                 continue
             if not parts:
                 rows.columns |= {"item": "test", "worker": "provider"}
-                rows.add(f"test {number}", provider, {"pass": _verdict(result.get("success"))})
+                rows.add(f"test {number}", provider, {"pass": verdict(result.get("success"))})
                 continue
             item = f"{provider} / prompt {result.get('promptIdx', 0)} / test {number}"
             rows.add_text(item, mapping(result.get("response")).get("output"))
@@ -48,7 +47,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
                 if mapping(part.get("metadata")).get("graderError"):
                     rows.drop("error")  # the judge failed, not the output
                 else:
-                    rows.add(item, worker, {"pass": _verdict(part.get("pass"))})
+                    rows.add(item, worker, {"pass": verdict(part.get("pass"))})
     return rows
 
 
@@ -63,10 +62,6 @@ def _parts(grading: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for part in objects(grading.get("componentResults")):
         inner = list(_parts(part))
         yield from inner or [part]
-
-
-def _verdict(passed: Any) -> list[str]:
-    return [] if passed is None else [PASS if passed else FAIL]
 
 
 def _provider(provider: Any) -> str:

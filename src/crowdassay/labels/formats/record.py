@@ -24,7 +24,7 @@ JOINED = "|"  # between the choices of a set that is one class
 
 @dataclass(frozen=True)
 class Import:
-    """Annotations taken from files, before they are encoded.
+    """Rows taken from files, before they are encoded.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Annotations:
         self.tallies[sentence, what] += count
 
     def has_workers(self) -> bool:
-        """Tell whether any annotation says who gave it."""
+        """Return whether any annotation says who gave it."""
         return any(annotation.worker is not None for annotation in self.annotations)
 
 

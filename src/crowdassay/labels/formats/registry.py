@@ -20,7 +20,7 @@ from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.values import no_such
 from crowdassay.read_options import ReadOptions
 
-PLAIN = "plain"
+PLAIN_FORMAT = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
 HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "pairs")  # tables that are nothing without their columns
@@ -31,7 +31,7 @@ def _is_list(probe: Probe) -> bool:
 
 
 def _holds_more(probe: Probe) -> bool:
-    """Tell whether an object holds lists or objects, or a key in the plural where a worker's name would be."""
+    """Return whether an object holds lists or objects, or a key in the plural where a worker's name would be."""
     if not isinstance(probe.first, dict):
         return False
     plurals = (plain_name(key).removesuffix("s") for key in probe.keys if plain_name(key).endswith("s"))
@@ -39,12 +39,12 @@ def _holds_more(probe: Probe) -> bool:
 
 
 def _is_numbered(probe: Probe) -> bool:
-    """Tell whether columns have numbers, as those of several workers have."""
+    """Return whether columns have numbers, as those of several workers have."""
     return sum(any(map(str.isdigit, name)) for name in probe.header) > 1
 
 
 def _is_unnamed(probe: Probe) -> bool:
-    """Tell whether a table lacks a column named after items, workers or labels."""
+    """Return whether a table lacks a column named after items, workers or labels."""
     named = (any(map(ROLES[role].is_named, probe.header)) for role in ITEM_WORKER_LABEL)
     return len(probe.header) > 1 and not all(named)
 
@@ -80,7 +80,7 @@ class Mark:
         self.keys, self.start, self.end, self.member, self.shape = frozenset(keys), start, end, member, shape
 
     def fits(self, probe: Probe) -> bool:
-        """Tell whether a file has this mark."""
+        """Return whether a file has this mark."""
         names = probe.keys
         return (
             self.keys <= names
@@ -119,7 +119,7 @@ class Format:
     reader: str = "read"
 
     def fits(self, probe: Probe) -> bool:
-        """Tell whether a file is of this format."""
+        """Return whether a file is of this format."""
         if probe.kind not in self.kinds or not any(mark.fits(probe) for mark in self.marks):
             return False
         return self.confirm is None or bool(self.load(self.confirm)(probe))
@@ -135,64 +135,64 @@ class Format:
         return found
 
 
-JSON, TABLE, ARCHIVE = ("records",), ("delimited",), ("zip", "folder")
-BOTH = JSON + TABLE
+JSON_FILE, TABLE_FILE, ARCHIVE_FILE = ("records",), ("delimited",), ("zip", "folder")
+EITHER_FILE = JSON_FILE + TABLE_FILE
 
-FORMATS = {
+EXPORT_FORMATS = {
     "label-studio": Format(
-        "Label Studio: JSON, JSON_MIN, CSV or TSV", BOTH + ARCHIVE, "label_studio",
+        "Label Studio: JSON, JSON_MIN, CSV or TSV", EITHER_FILE + ARCHIVE_FILE, "label_studio",
         (Mark("annotator", "annotation_id", "lead_time"), Mark("data"), Mark("tasks"), Mark("projects"),
          Mark("result", "completed_by")),
     ),
     "prodigy": Format(
-        "Prodigy: JSONL from db-out", JSON, "prodigy", (Mark("answer", "_task_hash"), Mark("answer", "_input_hash")), None,
+        "Prodigy: JSONL from db-out", JSON_FILE, "prodigy", (Mark("answer", "_task_hash"), Mark("answer", "_input_hash")), None,
     ),
     "argilla": Format(
-        "Argilla: records as JSON, JSONL or Parquet", (*JSON, "parquet"), "argilla",
+        "Argilla: records as JSON, JSONL or Parquet", (*JSON_FILE, "parquet"), "argilla",
         (Mark("responses", "fields"), Mark(end=".responses.users"), Mark(end="-suggestion")),
     ),
     "labelbox": Format(
-        "Labelbox: NDJSON (v2), JSON or CSV (v1)", BOTH, "labelbox",
+        "Labelbox: NDJSON (v2), JSON or CSV (v1)", EITHER_FILE, "labelbox",
         (Mark("Labeled Data", "Created By", "Label"), Mark("data_row", "projects")),
     ),
     "sagemaker": Format(
-        "SageMaker Ground Truth: worker-response folder", JSON + ARCHIVE, "sagemaker",
+        "SageMaker Ground Truth: worker-response folder", JSON_FILE + ARCHIVE_FILE, "sagemaker",
         (Mark(member="worker-response"), Mark("workerId", "answerContent"), Mark("answers"), Mark("source"),
          Mark("source-ref")),
     ),
     "doccano": Format(
-        "doccano: zip with one file per user", JSON + ARCHIVE, "doccano",
+        "doccano: zip with one file per user", JSON_FILE + ARCHIVE_FILE, "doccano",
         tuple(Mark(key, shown) for key in ("id", "doc_id") for shown in ("text", "data", "filename")),
     ),
     "mturk": Format(
-        "Mechanical Turk or Turkle: batch results CSV, or assignments as JSON", BOTH, "mturk",
+        "Mechanical Turk or Turkle: batch results CSV, or assignments as JSON", EITHER_FILE, "mturk",
         (Mark(start="Answer."), Mark("HITId", "WorkerId", "Answer"), Mark("Assignments")),
     ),
     "toloka": Format(
-        "Toloka: assignments TSV", TABLE, "toloka", (Mark("ASSIGNMENT:worker_id", start="OUTPUT:"),), None,
+        "Toloka: assignments TSV", TABLE_FILE, "toloka", (Mark("ASSIGNMENT:worker_id", start="OUTPUT:"),), None,
     ),
     "appen": Format(
-        "Appen or Figure Eight: full report as CSV or JSON", BOTH, "appen", (Mark("_unit_id"), Mark("results")),
+        "Appen or Figure Eight: full report as CSV or JSON", EITHER_FILE, "appen", (Mark("_unit_id"), Mark("results")),
     ),
     "zooniverse": Format(
-        "Zooniverse: classifications CSV", TABLE, "zooniverse",
+        "Zooniverse: classifications CSV", TABLE_FILE, "zooniverse",
         (Mark("classification_id", "annotations", "subject_ids"), Mark("classification_id", "annotations", "subject_data")),
         None,
     ),
     "kili": Format(
-        "Kili: assets with the labels of all authors, as JSON", JSON, "kili", (Mark("labels"), Mark("latestLabel")),
+        "Kili: assets with the labels of all authors, as JSON", JSON_FILE, "kili", (Mark("labels"), Mark("latestLabel")),
     ),
-    "promptfoo": Format("promptfoo: results JSON", JSON, "promptfoo", (Mark("results"),)),
+    "promptfoo": Format("promptfoo: results JSON", JSON_FILE, "promptfoo", (Mark("results"),)),
     "inspect": Format(
-        "Inspect: logs as JSON or .eval", (*JSON, "zip"), "inspect_log",
+        "Inspect: logs as JSON or .eval", (*JSON_FILE, "zip"), "inspect_log",
         (Mark("eval", "samples"), Mark(member="header.json"), Mark(member="start.json")),
     ),
     "lm-eval": Format(
-        "lm-evaluation-harness: samples JSONL", JSON, "evaluation_logs", (Mark("doc_id", "doc", "filtered_resps"),), None,
+        "lm-evaluation-harness: samples JSONL", JSON_FILE, "evaluation_logs", (Mark("doc_id", "doc", "filtered_resps"),), None,
         "read_lm_eval",
     ),
     "deepeval": Format(
-        "DeepEval: test run JSON", JSON, "deepeval",
+        "DeepEval: test run JSON", JSON_FILE, "deepeval",
         tuple(
             Mark(key) for key in (
                 "testCases", "test_cases", "test_results", "testResults", "conversationalTestCases", "testRunData",
@@ -202,40 +202,41 @@ FORMATS = {
         ),
     ),
     "openai-evals": Format(
-        "OpenAI evals: the run's JSONL", JSON, "evaluation_logs",
+        "OpenAI evals: the run's JSONL", JSON_FILE, "evaluation_logs",
         (Mark("spec"), Mark("run_id", "event_id", "sample_id", "type", "data")), "recognise_openai_evals", "read_openai_evals",
     ),
     "mlflow": Format(
-        "MLflow: evaluation table or traces as JSON", JSON, "mlflow",
+        "MLflow: evaluation table or traces as JSON", JSON_FILE, "mlflow",
         (Mark(end="/score"), Mark(end="/value"), Mark("assessments"), Mark("info")),
     ),
     "langfuse": Format(
-        "Langfuse: scores as CSV, JSON or JSONL", BOTH, "langfuse", (Mark("name", "value", "source"), Mark("data")),
+        "Langfuse: scores as CSV, JSON or JSONL", EITHER_FILE, "langfuse", (Mark("name", "value", "source"), Mark("data")),
     ),
     "reward-bench": Format(
-        "RewardBench: verdicts on pairs as JSON", JSON, "evaluation_logs",
+        "RewardBench: verdicts on pairs as JSON", JSON_FILE, "evaluation_logs",
         tuple(
             Mark("results", "subset", key) for key in ("scores_chosen", "scores_rejected", "text_chosen", "chosen")
         ), None, "read_reward_bench",
     ),
     "nested": Format(
-        "JSON with an object per item that holds its judgements", JSON, "nested", (Mark(shape="nested"),),
+        "JSON with an object per item that holds its judgements", JSON_FILE, "nested", (Mark(shape="nested"),),
     ),
     "pairs": Format(
-        "a table with a row per item and a pair of columns per judgement", TABLE, "pairs", (Mark(shape="numbered"),),
+        "a table with a row per item and a pair of columns per judgement", TABLE_FILE, "pairs", (Mark(shape="numbered"),),
     ),
     "wide": Format(
-        "a table with a row per item and a column per worker, as cleanlab and MACE have it", (*BOTH, "array"), "matrices",
-        (Mark(shape="unnamed"),), "recognise_wide", "read_matrix",
+        "a table with a row per item and a column per worker, as cleanlab and MACE have it", (*EITHER_FILE, "array"),
+        "matrices", (Mark(shape="unnamed"),), "recognise_wide", "read_matrix",
     ),
     "forms": Format(
-        "a table with a row per person and a column per item", BOTH, "forms", (Mark(shape="unnamed"),),
+        "a table with a row per person and a column per item", EITHER_FILE, "forms", (Mark(shape="unnamed"),),
     ),
     "snorkel": Format(
-        "Snorkel: label matrix as CSV or .npy", (*TABLE, "array"), "matrices", reader="read_matrix",
+        "Snorkel: label matrix as CSV or .npy", (*TABLE_FILE, "array"), "matrices", reader="read_matrix",
     ),
     "nltk": Format(
-        "nltk: triples of coder, item, label", BOTH, "matrices", (Mark(shape="list"),), "recognise_triples", "read_triples",
+        "nltk: triples of coder, item, label", EITHER_FILE, "matrices", (Mark(shape="list"),), "recognise_triples",
+        "read_triples",
     ),
 }  # fmt: skip
 ALIASES = {"cleanlab": "wide", "mace": "wide"}
@@ -247,19 +248,19 @@ FOREIGN = (
 
 def recognise(probe: Probe) -> str:
     """Return the name of the format, 'plain' if none is recognised; refuse what a known tool wrote that is not read."""
-    for name, form in FORMATS.items():
+    for name, form in EXPORT_FORMATS.items():
         if form.fits(probe):
             return name
     if any(mark.fits(probe) for mark in FOREIGN):
         from crowdassay.labels.formats.foreign import refuse_foreign  # noqa: PLC0415 - seldom needed
 
         refuse_foreign(probe)
-    return PLAIN
+    return PLAIN_FORMAT
 
 
 def read(name: str, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
     """Read an export of the tool that is named."""
-    form = FORMATS[name]
+    form = EXPORT_FORMATS[name]
     if probe.kind not in form.kinds:
         raise DataError(f"{probe.shown} cannot come from {name}; what can be read is {form.summary}.")
     if wanted.predictions and name not in PREDICTING:
@@ -287,8 +288,8 @@ def _take_file_names(name: str, probe: Probe, rows: Annotations | Import) -> Non
 
 def check_format(name: str | None) -> str | None:
     """Return the name of a format, an alias resolved; refuse one that does not exist."""
-    if name is None or name == PLAIN or name in FORMATS:
+    if name is None or name == PLAIN_FORMAT or name in EXPORT_FORMATS:
         return name
     if name in ALIASES:
         return ALIASES[name]
-    raise ParameterError(no_such("format", name, [PLAIN, *FORMATS, *ALIASES]))
+    raise ParameterError(no_such("format", name, [PLAIN_FORMAT, *EXPORT_FORMATS, *ALIASES]))

@@ -14,15 +14,15 @@ from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
-FOLDER, ALL = "worker-response", "annotationsFromAllWorkers"
-ITERATION = re.compile(r"iteration-\d+$")
-TIMED = re.compile(r"\d{4}-\d\d-\d\d[T_ ]")  # what the service names a response after
+RESPONSE_FOLDER, ALL_WORKERS = "worker-response", "annotationsFromAllWorkers"
+ITERATION_FOLDER = re.compile(r"iteration-\d+$")
+TIMED_FILE = re.compile(r"\d{4}-\d\d-\d\d[T_ ]")  # what the service names a response after
 
 
 def recognise(probe: Probe) -> bool:
-    """Tell whether there are workers' responses, or a manifest."""
+    """Return whether there are workers' responses, or a manifest."""
     if probe.archived:
-        return any(FOLDER in PurePosixPath(name).parts for name in probe.names) or bool(_responses(probe.first))
+        return any(RESPONSE_FOLDER in PurePosixPath(name).parts for name in probe.names) or bool(_responses(probe.first))
     return _is_manifest(probe.first) or (probe.kind == "records" and bool(_responses(probe.first)))
 
 
@@ -30,7 +30,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read what every worker answered; a manifest of consolidated labels is refused."""
     archived = probe.archived
     if archived:
-        inside = [name for name in probe.names if FOLDER in PurePosixPath(name).parts]
+        inside = [name for name in probe.names if RESPONSE_FOLDER in PurePosixPath(name).parts]
         probe = replace(probe, names=inside or probe.names)
     by_folder = archived and _by_folder(probe.names)
     where = "folder" if by_folder else "file name" if archived or _responses(probe.first) else "source-ref or source"
@@ -51,18 +51,18 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         if answers is None and _is_manifest(record):
             raise DataError(
                 f"{probe.shown} holds one consolidated label per object and not who gave which; give the folder "
-                f"annotations/{FOLDER} of the same job instead."
+                f"annotations/{RESPONSE_FOLDER} of the same job instead."
             )
     return rows
 
 
 def _by_folder(names: list[str]) -> bool:
-    """Tell whether every data object has a folder, .../<iteration>/<object>/<time>.json, or a file of its own in one folder."""
+    """Return whether every object has a folder, .../<iteration>/<object>/<time>.json, not a file in a folder of all."""
     places = [PurePosixPath(name) for name in names]
     folders = {place.parent for place in places}
     if len(places) == 1:
-        return str(places[0].parent) != "." or bool(TIMED.match(places[0].stem))
-    return len(folders) > 1 and not all(ITERATION.match(folder.name) for folder in folders)
+        return str(places[0].parent) != "." or bool(TIMED_FILE.match(places[0].stem))
+    return len(folders) > 1 and not all(ITERATION_FOLDER.match(folder.name) for folder in folders)
 
 
 def _responses(record: Any) -> list[dict[str, Any]]:
@@ -74,8 +74,8 @@ def _responses(record: Any) -> list[dict[str, Any]]:
 
 def _from_all(record: dict[str, Any]) -> list[dict[str, Any]] | None:
     for part in (record, *record.values()):
-        if isinstance(part, dict) and isinstance(part.get(ALL), list):
-            return objects(part[ALL])
+        if isinstance(part, dict) and isinstance(part.get(ALL_WORKERS), list):
+            return objects(part[ALL_WORKERS])
     return None
 
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowdassay.labels.formats.parse import as_list, each_row, item_column, objects, parsed, read_columns
+from crowdassay.labels.formats.parse import as_list, item_column, objects, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping
 from crowdassay.read_options import ReadOptions
 
-NAMES = ("user_name", "user_id")
+USER_COLUMNS = ("user_name", "user_id")
 
 
 def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all question tasks; drawings and texts are left out."""
     item = item_column(probe, wanted.item_column, "", "subject_ids" if "subject_ids" in probe.header else "subject_data")
-    worker = next((name for name in NAMES if name in probe.header), "user_name")
+    worker = next((name for name in USER_COLUMNS if name in probe.header), "user_name")
     rows = Annotations({"item": item, "worker": worker, "label": "annotations.*"})
-    more = [name for name in ("created_at", "workflow_id") if name in probe.header]
-    rows_read = list(each_row(read_columns(probe, [item, worker, "annotations", *more], [item, worker, "annotations"], rows)))
+    rows_read = read_table(probe, rows, [item, worker, "annotations"], ["created_at", "workflow_id"])
     several = len({row.get("workflow_id") for row in rows_read}) > 1  # tasks are numbered in each workflow anew
     for row in rows_read:
         before = f"{row['workflow_id']}." if several else ""
