@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay import BradleyTerry, ManyFacet, PartialCredit, Rasch, RatingScale, load_model
-from crowdassay.errors import DataError, NotFittedError, ParameterError
+from crowdassay.errors import CrowdassayError, DataError, NotFittedError, ParameterError
 from crowdassay.estimators.load import load_estimator
-from crowdassay.results.saved import folder
+from crowdassay.results.saved import folder, study
 from support.draws import draw_scores
 
 RNG = np.random.default_rng(0)
@@ -140,6 +140,56 @@ def test_forged_codes_are_refused(name, part, column, value, tmp_path):
     folder.write_model(tmp_path / "model", {key: v for key, v in head.items() if key != "checksum"}, parts)
     with pytest.raises(DataError, match="do not fit together"):
         load_model(tmp_path / "model")
+
+
+ODD = [
+    None,
+    -1,
+    10**12,
+    0.5,
+    "x",
+    [],
+    {},
+    [None],
+    {"value": 3},
+    {"shape": [2, 2]},
+    {"shape": None},
+    {"names": 2},
+    {"names": None},
+]
+
+
+@pytest.mark.parametrize("name", ["many facets", "joint", "rating scale", "ranking"])
+def test_whatever_is_signed_again_works_or_is_refused_in_one_sentence(name, tmp_path, monkeypatch):
+    """Every value of the head and every column, changed: the model comes back with its tables, or a sentence does."""
+    model, data, options, tables = fresh(name)
+    place = tmp_path / "model"
+    model.fit(data, **options).save(place)
+    head = {key: v for key, v in json.loads((place / "model.json").read_text()).items() if key != "checksum"}
+    parts = {one: pq.read_table(place / one) for one in folder.STUDY_PARTS}
+    changes = [({**head, key: odd}, parts) for key in ("settings", "records") for odd in ODD]
+    for n, record in enumerate(head["records"]):
+        for field in record:
+            for odd in ODD:
+                records = [{**one, field: odd} if k == n else one for k, one in enumerate(head["records"])]
+                changes.append(({**head, "records": records}, parts))
+    for part, table in parts.items():
+        for n, column in enumerate(table.column_names):
+            size = len(table[column][0])
+            for odd in (pa.array([[1.5] * size]), pa.array([["x"] * size]), pa.array([[-7] * size]), pa.nulls(1)):
+                changes.append((head, parts | {part: table.set_column(n, column, odd)}))
+    refused = []
+    for changed, tabled in changes:
+        monkeypatch.setattr(study, "read_part", lambda _, part, files, tabled=tabled: tabled[part])
+        try:
+            again = study.read_study(place, changed, type(model))
+        except CrowdassayError as error:
+            refused.append(error.message)
+            continue
+        for table in tables:
+            getattr(again, table)
+    assert len(refused) > len(changes) / 2
+    assert not any("\n" in message for message in refused)
 
 
 def test_estimates_of_other_data_and_damage_are_refused(tmp_path):

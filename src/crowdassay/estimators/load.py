@@ -43,16 +43,21 @@ def load_model(folder: str | Path) -> Any:
     """
     refuse_odd_path(folder)
     head = read_head(Path(folder))
-    if home := STUDY_HOMES.get(head["estimator"]):
-        return read_study(Path(folder), head, getattr(import_module(home), head["estimator"]))
+    if (name := _study(head)) is not None:
+        return read_study(Path(folder), head, getattr(import_module(STUDY_HOMES[name]), name))
     return load_estimator(folder)
 
 
 def load_estimator(folder: str | Path) -> Estimator:
     """Read a fitted model of labels, likewise; a study is refused."""
     refuse_odd_path(folder)
-    name = read_head(Path(folder))["estimator"]
-    if name in STUDY_HOMES:
+    if (name := _study(read_head(Path(folder)))) is not None:
         raise DataError(f"The model in {shown_file(Path(folder))} is a {name}, which is not fitted to labels.")
     estimator: Estimator = read_model(folder, {method.estimator.__name__: method.estimator for method in METHODS.values()})
     return estimator
+
+
+def _study(head: dict[str, Any]) -> str | None:
+    """Return the name of the study that a folder holds; None for a model of labels, or whatever else it may be."""
+    name = head.get("estimator")
+    return name if isinstance(name, str) and name in STUDY_HOMES else None

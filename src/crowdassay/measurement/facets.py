@@ -152,8 +152,7 @@ class ManyFacet(FittableStudy):
 
     def _restore(self, data: Ratings, fit: FacetsFit) -> Self:
         design = self._lay_out(data)
-        if (len(fit.parameters), len(fit.theta)) != (design.n_parameters, design.n_objects):
-            raise ValueError("estimates of other ratings")
+        fit.check(design)
         for name in ("_joint_design", "_residuals"):
             self.__dict__.pop(name, None)
         self._ratings, self._design, self._fit = data, design, fit

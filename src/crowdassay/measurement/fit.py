@@ -20,6 +20,7 @@ from scipy.optimize import minimize
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.measurement.design import Design, null_space, some_objects
+from crowdassay.results.saved.study import check_shapes
 from crowdassay.solvers.newton import hold, maximise, solve_ridge
 from crowdassay.threads import available_cores, one_blas_thread
 
@@ -60,6 +61,11 @@ class FacetsFit:
     log_likelihood: float
     n_iter: int
     converged: bool
+
+    def check(self, design: Design) -> None:
+        """Raise ValueError where these are estimates of another design."""
+        n, n_objects = design.n_parameters, design.n_objects
+        check_shapes(self, parameters=(n,), covariance=(n,) * self.covariance.ndim, theta=(n_objects,), moments=(n_objects, 2))
 
 
 @dataclass(frozen=True, eq=False)

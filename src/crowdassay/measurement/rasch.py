@@ -164,8 +164,7 @@ class PartialCredit(FittableStudy):
 
     def _restore(self, data: Responses, fit: FacetsFit) -> Self:
         design = make_design(data, own_steps=self.own_steps)
-        if (len(fit.parameters), len(fit.moments)) != (design.n_parameters, len(data.workers)):
-            raise ValueError("estimates of other responses")
+        fit.check(design)
         self._responses, self._fit, self._steps = data, fit, step_rows(data, design, own_steps=self.own_steps)
         self.spread_, self.log_likelihood_ = fit.spread, fit.log_likelihood
         self.converged_, self.n_iter_ = fit.converged, fit.n_iter

@@ -15,7 +15,7 @@ from crowdassay.labels.extras import read_times
 from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns, take
 from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.values import listed, shown
-from crowdassay.results.saved.study import check_codes
+from crowdassay.results.saved.study import check_codes, check_texts
 
 MOST_SCORES = 100  # different scores
 
@@ -66,10 +66,12 @@ class Ratings:
         sizes, length = [len(names) for names in self.names], self.n_ratings
         if self.code.shape != (length, len(self.facets)) or len(sizes) != len(self.facets):
             raise ValueError("facets without codes")
+        check_texts(*self.names)
         for f, size in enumerate(sizes):
             check_codes(self.code[:, f], size, length)
         check_codes(self.score, len(self.values), length)
         if self.group is not None and self.groups is not None:
+            check_texts(self.groups)
             check_codes(self.group, len(self.groups), length)
 
     def facet(self, name: str) -> int:

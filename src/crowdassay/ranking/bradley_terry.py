@@ -119,9 +119,7 @@ class BradleyTerry(FittableStudy):
 
     def _restore(self, data: Pairs, fit: PairsFit) -> Self:
         self._count_workers(data)
-        n_parameters, n_workers = data.n_items + 2 + len(data.styles), len(data.workers) if self._effects else 0
-        if fit.point.shape != (n_parameters,) or fit.effects.shape != (n_workers, 2) or fit.n_items != data.n_items:
-            raise ValueError("estimates of other comparisons")
+        fit.check(data.n_items, len(data.styles), len(data.workers) if self._effects else 0)
         self.__dict__.pop("_covariance", None)
         self._pairs, self._fit = data, fit
         self.position_bias_ = float(fit.point[data.n_items])

@@ -31,6 +31,7 @@ from crowdassay.ranking.populations import (
     squared_effects,
     update_variances,
 )
+from crowdassay.results.saved.study import check_shapes
 from crowdassay.solvers.newton import MOST_HALVINGS, shorten, solve_ridge
 from crowdassay.threads import one_blas_thread
 
@@ -81,6 +82,16 @@ class PairsFit:
     precision: FloatArray
     evidence: float = -np.inf
     centre: float = 0.0
+
+    def check(self, n_items: int, n_styles: int, n_workers: int) -> None:
+        """Raise ValueError where these are estimates of other comparisons."""
+        size = (n_items + 2 + n_styles,)
+        check_shapes(
+            self, point=size, effects=(n_workers, 2), spread=(n_workers, 2), information=size * self.information.ndim,
+            locked=size, precision=size,
+        )  # fmt: skip
+        if self.n_items != n_items or self.variances.keys() != PRIOR_VARIANCE.keys():
+            raise ValueError("estimates of other comparisons")
 
 
 @dataclass(frozen=True)

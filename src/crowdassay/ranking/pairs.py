@@ -18,7 +18,7 @@ from crowdassay.labels.coding import code_column
 from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns
 from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.values import as_text, counted, mapping, shown
-from crowdassay.results.saved.study import check_codes
+from crowdassay.results.saved.study import check_codes, check_texts
 
 LEFT, RIGHT, TIE, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
 SIDE_WORDS = {
@@ -91,6 +91,7 @@ class Pairs:
 
     def check(self) -> None:
         """Raise ValueError where codes name nothing, as in a file that another hand has made."""
+        check_texts(self.items, self.workers)
         check_codes(self.left, self.n_items, self.n_pairs)
         check_codes(self.right, self.n_items, self.n_pairs)
         check_codes(self.outcome, BOTH_BAD, self.n_pairs)

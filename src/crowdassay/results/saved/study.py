@@ -15,6 +15,10 @@ from crowdassay.labels.values import shown_file
 from crowdassay.results.parameters import check_types
 from crowdassay.results.saved.folder import FORMAT, FORMAT_VERSION, ODD, STUDY_PARTS, read_part, rebuild, write_model
 
+DTYPES = {"float": np.float64, "FloatArray": np.float64, "IntArray": np.int64, "BoolArray": np.bool_}
+NAMES = ("pa.Array", "[pa.Array, ...]")  # annotations of names, and of several lists of names
+PLAIN_KINDS = {"int": int, "bool": bool, "str": str, "None": type(None)}
+
 
 class SavableStudy(Protocol):
     """A model of a study: what it was fitted to and what the fit found are two dataclasses of arrays."""
@@ -49,13 +53,15 @@ def save_study(model: SavableStudy, folder: str | Path) -> None:
 
 def read_study(folder: Path, head: dict[str, Any], kind: type[Any]) -> Any:
     """Read a fitted study of a kind from a folder that `save_study` wrote, whose head was read; anything else is refused."""
-    parts = [read_part(folder, name, head["files"]) for name in STUDY_PARTS]
     try:
+        parts = [read_part(folder, name, head["files"]) for name in STUDY_PARTS]
         model = rebuild(head, {kind.__name__: kind}, folder)
         check_types(model)
         data, fit = (unpack(*one) for one in zip(kind.saved_as, head["records"], parts, strict=True))
         data.check()
-        return model._restore(data, fit)
+        model._restore(data, fit)
+        model._repr_html_()  # what the model needs and does not find shows now and not later
+        return model
     except ParameterError as error:
         raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
     except CrowdassayError:
@@ -88,16 +94,57 @@ def unpack(kind: type[Any], plain: dict[str, Any], table: pa.Table) -> Any:
     """Return the dataclass that `pack` took apart; ValueError, KeyError or TypeError where this is none."""
     values: dict[str, Any] = {}
     for field in dataclasses.fields(kind):
-        how, name = plain[field.name], field.name
+        how, name, kinds = plain[field.name], field.name, str(field.type).split(" | ")
         if "shape" in how:
-            array = table[name].combine_chunks().values.to_numpy(zero_copy_only=False).copy()
+            array = _values(table[name]).to_numpy(zero_copy_only=False).copy()
+            if array.dtype != DTYPES.get(kinds[0]) or (how["shape"] is None) != (kinds[0] == "float"):
+                raise TypeError("numbers of another kind")
             values[name] = float(array[0]) if how["shape"] is None else array.reshape(how["shape"])
         elif "names" in how:
-            several = (table[f"{name} {n}"].combine_chunks().values for n in range(how["names"] or 0))
-            values[name] = table[name].combine_chunks().values if how["names"] is None else tuple(several)
+            several = (_values(table[f"{name} {n}"]) for n in range(how["names"] or 0))
+            values[name] = _values(table[name]) if how["names"] is None else tuple(several)
+            if not kinds[0].endswith(NAMES[how["names"] is not None]):
+                raise TypeError("names where there are none")
         else:
-            values[name] = tuple(how["value"]) if isinstance(how["value"], list) else how["value"]
+            value = tuple(how["value"]) if isinstance(how["value"], list) else how["value"]
+            if not any(_is(value, one) for one in kinds):
+                raise TypeError("a value of another kind")
+            values[name] = value
     return kind(**values)
+
+
+def _values(column: pa.ChunkedArray) -> pa.Array:
+    """Return the values that a column of one row holds."""
+    values = column.combine_chunks().values
+    if len(column) != 1 or values.null_count:
+        raise ValueError("values that are not there")
+    return values
+
+
+def _is(value: Any, kind: str) -> bool:
+    """Tell whether a plain value is what the annotation of its field says."""
+    if kind.startswith("dict[str, "):
+        numbers = int if kind.endswith("int]") else int | float if kind.endswith("float]") else str
+        return isinstance(value, dict) and all(isinstance(one, numbers) for one in value.values())
+    if kind.startswith("tuple[str"):
+        return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+    return kind in PLAIN_KINDS and type(value) is PLAIN_KINDS[kind]
+
+
+def check_shapes(record: Any, **shapes: tuple[int, ...]) -> None:
+    """Raise ValueError unless the arrays of a record have these shapes.
+
+    >>> check_shapes(type("Point", (), {"place": np.zeros(3)}), place=(3,))
+    """
+    for name, shape in shapes.items():
+        if getattr(record, name).shape != shape:
+            raise ValueError(f"{name} of another shape")
+
+
+def check_texts(*names: pa.Array) -> None:
+    """Raise ValueError unless all names are texts."""
+    if not all(pa.types.is_string(one.type) for one in names):
+        raise ValueError("names that are no texts")
 
 
 def check_codes(codes: np.ndarray, size: int, length: int, *, least: int = 0) -> None:
