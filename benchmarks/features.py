@@ -10,8 +10,8 @@ import argparse
 import numpy as np
 
 from crowdassay import DawidSkene, MajorityVote, RaykarClassifier, simulate
+from crowdassay.estimators.raykar import fit_logistic
 from crowdassay.findings.scores import error_rate
-from crowdassay.solvers.logistic import fit_logistic
 
 CORNERS = 1.5 * np.array([[np.cos(angle), np.sin(angle)] for angle in 2 * np.pi * np.arange(3) / 3])
 COLUMNS = ("labels an item", "vote", "Dawid-Skene", "Raykar", "new: Raykar", "new: votes", "new: truth")

@@ -12,7 +12,7 @@ from crowdassay.cli.convert import convert
 from crowdassay.cli.options import HEADINGS, read_options
 from crowdassay.cli.update import update
 from crowdassay.errors import ParameterError, in_python
-from crowdassay.estimators.majority import MajorityVote
+from crowdassay.estimators.votes import MajorityVote
 from crowdassay.read_options import FLAGS, OPTIONS, PLACES, ReadOptions, flag
 
 THREE = (["a", "a", "b"], ["u", "v", "u"], ["x", "y", "x"])

@@ -58,8 +58,8 @@ def test_a_fit_that_goes_wrong_is_not_left_for_another(tmp_path, monkeypatch, me
     troubles = cycle(["has collapsed", None])
     monkeypatch.setattr("crowdassay.results.run.find_trouble", lambda *_: next(troubles))
     used = DawidSkene(prior="uniform") if method == "DS-EM" else MinimaxEntropy()
-    assert any("was left for" in note for note in used.fit(labels).result_.notes)
-    assert not any("was left for" in note for note in Experiments().fit("RTE", method, converged=True).notes)
+    assert any("was used instead" in note for note in used.fit(labels).result_.notes)
+    assert not any("was used instead" in note for note in Experiments().fit("RTE", method, converged=True).notes)
 
 
 def test_table_1(reproduce, folder):

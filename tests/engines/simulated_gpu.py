@@ -16,8 +16,7 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal, reference_sets, resolve
-from crowdassay.results.posteriors import ByPool
-from crowdassay.solvers.assay.pool import Pool
+from crowdassay.solvers.assay.pool import ByPool, Pool
 from support.problems import random_labels
 from support.simulator import simulated_gpu
 

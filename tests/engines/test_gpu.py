@@ -21,8 +21,7 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.models.family import Model, centred_metric
 from crowdassay.models.structures import nominal, ordinal
-from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.gpu import GpuProblem
+from crowdassay.solvers.ascent import GpuProblem, WorkerProblem
 from support.problems import random_labels
 
 

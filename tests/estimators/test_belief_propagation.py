@@ -8,9 +8,8 @@ from scipy.special import betaln, logit
 from crowdassay import BeliefPropagation, Labels
 from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators import belief_propagation as bp
-from crowdassay.estimators import kos
-from crowdassay.estimators.binary import item_scores, label_signs
+from crowdassay.estimators import message_passing as bp
+from crowdassay.estimators.two_classes import item_scores, label_signs
 from crowdassay.findings.scores import error_rate
 from support.problems import random_labels
 
@@ -75,13 +74,13 @@ def test_the_haldane_limit_is_kos():
     """As the prior's parameters vanish the messages become the sums of Karger, Oh and Shah, as Liu, Peng and Ihler show."""
     labels, _ = simulate(np.random.default_rng(4), n_items=12, n_workers=8, labels_per_item=3)
     signs, known = label_signs(labels, "kos"), np.zeros(labels.n_labels)
-    linear = 0.01 * kos.first_messages(labels, known, np.random.default_rng(0))
+    linear = 0.01 * bp.first_messages(labels, known, np.random.default_rng(0))
     messages = linear.copy()
     nodes, log_weights = bp.beta_quadrature(1e-10, 1e-10, labels.n_labels)
     for _ in range(3):
-        heard = kos.hear_items(labels, signs, known, linear)
+        heard = bp.hear_items(labels, signs, known, linear)
         linear = np.bincount(labels.worker, heard)[labels.worker] - heard
-        right = bp.hear_items(labels, signs, known, messages)
+        right = bp.belief_messages(labels, signs, known, messages)
         np.testing.assert_allclose(logit(right), heard, rtol=1e-4, atol=1e-6)
         messages, _ = bp.hear_workers(labels, right, nodes, log_weights)
         np.testing.assert_allclose(messages, linear, rtol=1e-4, atol=1e-6)
@@ -90,7 +89,7 @@ def test_the_haldane_limit_is_kos():
 def test_a_tiny_prior_gives_the_scores_of_kos():
     labels, _ = simulate(np.random.default_rng(2), n_items=300, n_workers=300, labels_per_item=5, spammers=0.3)
     signs = label_signs(labels, "kos")
-    heard = kos.hear_items(labels, signs, np.zeros(labels.n_labels), np.ones(labels.n_labels))
+    heard = bp.hear_items(labels, signs, np.zeros(labels.n_labels), np.ones(labels.n_labels))
     scores = item_scores(labels, signs * (np.bincount(labels.worker, heard)[labels.worker] - heard))
     posterior = BeliefPropagation(a=1e-14, b=1e-14, max_iter=1).fit(labels).result_.posterior
     middle = np.abs(scores) < 12  # beyond, the odds of ever being right and ever being wrong are both lost in the prior

@@ -8,8 +8,8 @@ from crowdassay.errors import ParameterError
 from crowdassay.findings.scores import error_rate
 from crowdassay.models.family import Model
 from crowdassay.models.structures import resolve
-from crowdassay.solvers.coins import coin_tables
-from crowdassay.solvers.profiled import complete, fit_profiled
+from crowdassay.solvers.m_steps import coin_tables
+from crowdassay.solvers.profiled import fit_profiled
 from support.problems import random_labels
 
 THREE, _ = simulate(np.random.default_rng(1), n_items=200, n_workers=12, n_classes=3, structure="agreement", item_spread=0.0)
@@ -32,7 +32,7 @@ def test_coins_are_rows_of_the_family(coin, structure):
     engine = LocalEngine(THREE)
     family = fit_profiled(engine, model, np.full(3, -np.log(3)), starts=1, max_iter=5000, tol=1e-13)
     assert ours.objective == pytest.approx(family.objective, rel=1e-6)
-    np.testing.assert_allclose(ours.posterior, complete(engine, family).posterior, atol=2e-3)
+    np.testing.assert_allclose(ours.posterior, family.predict(engine).posterior, atol=2e-3)
 
 
 @pytest.mark.parametrize("successes", [0.0, 3.0])

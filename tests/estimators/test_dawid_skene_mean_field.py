@@ -7,8 +7,8 @@ from scipy.special import gammaln, logsumexp
 from crowdassay import DawidSkeneMeanField
 from crowdassay.checks.simulate import simulate
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.dawid_skene_mean_field import dirichlet_prior
 from crowdassay.findings.scores import distance_errors, error_rate
+from crowdassay.solvers.m_steps import dirichlet_prior
 from support.problems import random_labels
 
 

@@ -4,8 +4,8 @@ import pytest
 from crowdassay import EigenvectorRatio, as_labels
 from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.binary import label_signs, sign_matrix
-from crowdassay.estimators.eigenvector_ratio import find_reliability, off_diagonal
+from crowdassay.estimators.eigenvectors import find_reliability, off_diagonal
+from crowdassay.estimators.two_classes import label_signs, sign_matrix
 from crowdassay.findings.scores import error_rate
 from support.problems import random_labels
 

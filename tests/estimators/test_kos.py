@@ -4,8 +4,8 @@ import pytest
 from crowdassay import KOS, MajorityVote
 from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.binary import label_signs, log_odds_scale
-from crowdassay.estimators.kos import first_messages
+from crowdassay.estimators.message_passing import first_messages
+from crowdassay.estimators.two_classes import label_signs, log_odds_scale
 from crowdassay.findings.scores import error_rate
 from support.problems import random_labels
 

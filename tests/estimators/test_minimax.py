@@ -212,7 +212,7 @@ def test_too_much_regularisation_is_said(three):
     """A penalty that leaves nothing of the labels is said, and a weaker one is taken; where alpha is given, it is only said."""
     result = MinimaxEntropy(gamma=100.0).fit(three[0]).result_
     assert result.notes[0].startswith("The fit of MinimaxEntropy(gamma=100.0) tells no class apart")
-    assert result.notes[-1].endswith("It was left for MinimaxEntropy(item_structure='none', gamma=100.0, population=True).")
+    assert result.notes[-1].endswith("MinimaxEntropy(item_structure='none', gamma=100.0, population=True) was used instead.")
     assert result.probability.mean() > 0.5
     stubborn = MinimaxEntropy(alpha=1e5).fit(three[0]).result_
     assert "This fit tells no class apart" in stubborn.notes[0]

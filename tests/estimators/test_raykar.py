@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from crowdassay import DawidSkene, RaykarClassifier, simulate
 from crowdassay.checks.estimators import CHECKS
 from crowdassay.errors import ColumnError, DataError, ParameterError
+from crowdassay.estimators.raykar import fit_logistic, logistic_loss
 from crowdassay.findings.scores import error_rate
-from crowdassay.solvers.logistic import fit_logistic, logistic_loss
 from support.problems import random_labels
 
 

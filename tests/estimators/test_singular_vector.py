@@ -5,9 +5,8 @@ import pytest
 from crowdassay import Labels, MajorityVote, SingularVector, as_labels
 from crowdassay.checks.simulate import simulate
 from crowdassay.errors import DataError
-from crowdassay.estimators.binary import first_weights, label_signs, sign_matrix
-from crowdassay.estimators.power import leading_vector
-from crowdassay.estimators.singular_vector import connected_parts
+from crowdassay.estimators.eigenvectors import connected_parts, leading_vector
+from crowdassay.estimators.two_classes import first_weights, label_signs, sign_matrix
 from crowdassay.findings.scores import error_rate
 from support.problems import random_labels
 

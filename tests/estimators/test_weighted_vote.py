@@ -3,7 +3,7 @@ import pytest
 
 from crowdassay import GoldMajority, MajorityVote, Wawa, ZeroBasedSkill, as_labels, simulate
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.weighted_vote import share_right, weighted_shares
+from crowdassay.estimators.votes import share_right, weighted_shares
 from crowdassay.findings.scores import error_rate
 from support.problems import random_labels
 

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from crowdassay import MajorityVote, Welinder
 from crowdassay.checks.estimators import check_gold, check_row_order
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.welinder import Problem
+from crowdassay.estimators.welinder import PlanesProblem
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
 from support.problems import random_labels
@@ -37,7 +37,7 @@ def test_gradient(dimension, held):
     labels = random_labels(1, n_classes=2, gold=3)
     generator = np.random.default_rng(0)
     workers = (generator.normal(size=(6, dimension)), generator.normal(size=6)) if held else None
-    problem = Problem(labels, dimension, 0.7, workers)
+    problem = PlanesProblem(labels, dimension, 0.7, workers)
     point = generator.normal(size=problem.n_free)
     numeric = approx_fprime(point, lambda flat: problem.evaluate(flat)[0], 1e-6)
     np.testing.assert_allclose(problem.evaluate(point)[1], numeric, rtol=1e-4, atol=1e-4)
@@ -45,7 +45,7 @@ def test_gradient(dimension, held):
 
 def test_objective_is_the_log_posterior():
     labels = random_labels(1, n_classes=2, gold=3)
-    problem = Problem(labels, 2, 0.7)
+    problem = PlanesProblem(labels, 2, 0.7)
 
     def by_hand(flat):
         positions, directions, thresholds = problem.split(flat)

@@ -40,7 +40,7 @@ def warm_up(folder: Path) -> None:
     import crowdassay.cli.places
     import crowdassay.results.report.build
     import crowdassay.results.report.charts  # noqa: F401
-    from crowdassay.estimators.majority import MajorityVote
+    from crowdassay.estimators.votes import MajorityVote
     from crowdassay.labels.frames import as_labels
     from crowdassay.results.summary import summarise
     from crowdassay.results.write import write_result

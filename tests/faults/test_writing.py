@@ -15,7 +15,7 @@ import pytest
 
 from crowdassay.checks.simulate import simulate
 from crowdassay.errors import FileError
-from crowdassay.estimators.majority import MajorityVote
+from crowdassay.estimators.votes import MajorityVote
 from crowdassay.labels import folder as folders
 from crowdassay.labels.folder import RESULT_TABLES, check_results
 from crowdassay.results.summary import summarise

@@ -50,7 +50,7 @@ def test_a_fit_that_contradicts_the_votes_is_left(gather_below, tmp_path):
     for place in (MemoryPlace(LABELS), FilesPlace(spool_labels(LABELS, tmp_path, size=200))):
         result = fit(Exchanged(prior="uniform"), place, gather_below=gather_below)
         assert result.notes[0].startswith("The fit of Exchanged(prior='uniform') contradicts ")
-        assert "majorities of two thirds or more. It was left for DawidSkene()." in result.notes[0]
+        assert "majorities of two thirds or more. DawidSkene() was used instead." in result.notes[0]
         code = np.array(result.labels_table()["label"].to_pylist(), int)
         np.testing.assert_array_equal(code, fit(DawidSkene(prior="estimated"), MemoryPlace(LABELS)).code)
         insisted = fit(Exchanged(prior="uniform"), place, gather_below=gather_below, fallbacks=False)
@@ -92,5 +92,5 @@ def test_real_fits_that_collapsed(real, name, method, error):
     labels, truth = real(name)
     options = {"prior": "uniform"} if method == "dawid-skene" else {"gamma": 0.25}  # the default is smaller, and stands
     result = METHODS[method].make(**options).fit(labels).result_
-    assert "It was left for" in result.notes[0]
+    assert "was used instead" in result.notes[0]
     assert result.score(truth)["error_rate"] < error

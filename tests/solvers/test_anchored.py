@@ -8,10 +8,10 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
-from crowdassay.results.posteriors import ByTables
 from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
 from crowdassay.solvers.assay.population import USUAL, WIDTH, Population
-from crowdassay.solvers.gamma import digamma, trigamma
+from crowdassay.solvers.posteriors import ByTables
+from crowdassay.special import digamma, trigamma
 from support.problems import random_labels
 
 

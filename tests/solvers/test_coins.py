@@ -7,8 +7,8 @@ from scipy.stats import beta
 
 from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.solvers.coins import coin_tables, coin_update, mean_field_update
 from crowdassay.solvers.em import fit_em
+from crowdassay.solvers.m_steps import coin_tables, coin_update, mean_field_update
 from support.problems import random_labels
 
 
@@ -53,7 +53,8 @@ def test_the_mean_field_update_returns_minus_the_divergence(counts):
 @pytest.mark.parametrize("estimate_prior", [True, False])
 def test_em_only_rises_whatever_the_update(update, estimate_prior):
     engine = LocalEngine(random_labels(7, n_items=80, gold=4))
-    *_, history, _, converged = fit_em(engine, estimate_prior=estimate_prior, max_iter=3000, tol=1e-12, update=update)
+    found = fit_em(engine, estimate_prior=estimate_prior, max_iter=3000, tol=1e-12, update=update)
+    history, converged = found.history, found.converged
     assert converged
     assert np.diff(history).min() >= -1e-10 * abs(history[-1])
 
@@ -61,8 +62,7 @@ def test_em_only_rises_whatever_the_update(update, estimate_prior):
 def test_em_goes_on_from_given_tables():
     engine = LocalEngine(random_labels(7, n_items=80))
     options = {"estimate_prior": False, "tol": 0.0, "smoothing": 0.5}
-    middle, _, first, _, _ = fit_em(engine, max_iter=5, **options)
-    end, _, whole, _, _ = fit_em(engine, max_iter=9, **options)
-    again, _, rest, _, _ = fit_em(engine, max_iter=4, start=middle, **options)
-    np.testing.assert_allclose(first + rest, whole)
-    np.testing.assert_allclose(again, end)
+    middle, end = (fit_em(engine, max_iter=max_iter, **options) for max_iter in (5, 9))
+    again = fit_em(engine, max_iter=4, start=middle.sigma, **options)
+    np.testing.assert_allclose(middle.history + again.history, end.history)
+    np.testing.assert_allclose(again.sigma, end.sigma)

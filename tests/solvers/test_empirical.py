@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from crowdassay.engines.files.engine import FilesEngine
 
 from crowdassay import MinimaxEntropy
 from crowdassay.checks.simulate import simulate
@@ -9,9 +10,10 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.minimax_model import make_model
+from crowdassay.estimators.minimax import make_model
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.spool import spool_labels
 from crowdassay.models.family import VANISHING, Model, centred_metric, usual_gamma
 from crowdassay.models.structures import nominal
 from crowdassay.solvers.ascent import WorkerProblem
@@ -149,6 +151,7 @@ def test_nonsense_is_refused(parameters, said):
         MinimaxEntropy(**parameters).fit(random_labels(0))
 
 
-def test_learning_needs_labels_in_memory():
+@pytest.mark.parametrize("parameters", [{"prior": "learned"}, {"gamma": "auto"}, {"solver": "algorithm1"}])
+def test_learning_choosing_and_algorithm_1_need_labels_in_memory(tmp_path, parameters):
     with pytest.raises(ParameterError, match="in memory"):
-        MinimaxEntropy(prior="learned").solve(LocalEngine(random_labels(0)))
+        MinimaxEntropy(**parameters).solve(FilesEngine(spool_labels(random_labels(0), tmp_path, size=120)))

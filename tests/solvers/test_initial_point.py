@@ -9,7 +9,7 @@ from crowdassay.models.family import Model
 from crowdassay.models.structures import resolve
 from crowdassay.solvers import profiled
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.initial_point import fit_counts
+from crowdassay.solvers.profiled import fit_counts
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_learnt_units_are_the_trace_of_the_curvature(labels):
     problem = WorkerProblem(LocalEngine(labels), Model(basis, None, 2.0, 0.0), np.zeros(3), 100)
     generator = np.random.default_rng(0)
     counts, p = generator.random((10, 3, 3)), generator.dirichlet(np.ones(3), size=(10, 3))
-    problem.learn_units(counts, p)
+    problem.learn_scales(counts, p)
     for i, c in ((0, 0), (4, 2)):
         matrix = counts[i, c].sum() * (np.diag(p[i, c]) - np.outer(p[i, c], p[i, c]))
         assert problem.curvature[i, 2 * c : 2 * c + 2].sum() == pytest.approx(np.trace(matrix))

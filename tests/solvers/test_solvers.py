@@ -4,6 +4,7 @@ from scipy.optimize import minimize
 
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.models.family import Model
@@ -11,7 +12,7 @@ from crowdassay.models.structures import STRUCTURES, resolve
 from crowdassay.solvers.algorithm1 import fit_algorithm1, vote_shares
 from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.profiled import complete, fit_profiled
+from crowdassay.solvers.profiled import fit_profiled
 from support.problems import random_labels
 
 
@@ -31,11 +32,11 @@ def test_both_solvers_only_rise_and_meet(labels, name, item):
     model, prior = family(name, 3, item=item), np.zeros(3)
     fast = fit_profiled(LocalEngine(labels), model, prior, starts=2, max_iter=2000, tol=1e-12)
     slow = fit_algorithm1(LocalEngine(labels, item_tolerance=1e-18), model, prior, max_steps=3000, tol=1e-6)
-    for outcome in (fast, slow.solution):
+    for outcome in (fast, slow):
         assert outcome.converged
         assert np.diff(outcome.history).min(initial=0.0) >= -1e-9 * abs(outcome.objective)
         assert outcome.objective == pytest.approx(outcome.history[-1], rel=1e-12)
-    assert fast.objective >= slow.solution.objective - 1e-6 * abs(slow.solution.objective)
+    assert fast.objective >= slow.objective - 1e-6 * abs(slow.objective)
 
 
 def test_m_step_is_the_joint_optimum():
@@ -66,12 +67,13 @@ def test_primal_constraints_hold_at_the_optimum(labels, name):
     """Expected minus observed counts equal minus alpha sigma and minus beta tau (Equations 9 and 10 with their slacks)."""
     model = family(name, 3)
     engine = LocalEngine(labels, item_tolerance=1e-20)
-    found = complete(engine, fit_profiled(engine, model, np.zeros(3), starts=1, max_iter=5000, tol=1e-15))
-    sigma = found.solution.sigma
+    solution = fit_profiled(engine, model, np.zeros(3), starts=1, max_iter=5000, tol=1e-15)
+    sigma, found = solution.sigma, solution.predict(engine)
     features = np.asarray(resolve(name, 3).features.todense())
     solve = np.linalg.pinv(features - features.reshape(3, 3, -1).mean(axis=1, keepdims=True).repeat(3, axis=1).reshape(9, -1))
     theta = sigma.reshape(-1, 9) @ solve.T
-    slack = found.gradient.reshape(-1, 9) @ features  # observed minus expected, in each of the structure's regions
+    gradient = observed_counts(labels, found.posterior) - found.expected
+    slack = gradient.reshape(-1, 9) @ features  # observed minus expected, in each of the structure's regions
     np.testing.assert_allclose(slack, model.alpha * theta, atol=2e-3)
     tau = model.item.tables(found.phi)
     for j in (0, 7, 31):
@@ -88,11 +90,11 @@ def test_gold_is_never_overruled(labels):
     gold[:10] = (labels.votes()[:10].argmax(axis=1) + 1) % 3
     known = labels.with_gold(gold)
     engine = LocalEngine(known)
-    for outcome in (
-        complete(engine, fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_iter=500, tol=1e-9)),
+    for solution in (
+        fit_profiled(engine, family("nominal", 3), np.zeros(3), starts=2, max_iter=500, tol=1e-9),
         fit_algorithm1(LocalEngine(known), family("nominal", 3), np.zeros(3), max_steps=20, tol=1e-3),
     ):
-        np.testing.assert_array_equal(outcome.posterior[:10], np.eye(3)[gold[:10]])
+        np.testing.assert_array_equal(solution.predict(engine).posterior[:10], np.eye(3)[gold[:10]])
 
 
 @pytest.mark.parametrize("n_iter", [1, 2, 7])
@@ -102,27 +104,25 @@ def test_running_out_of_iterations_keeps_the_best_so_far(labels, n_iter):
     assert not found.converged
     assert found.n_iter <= n_iter
     assert np.isfinite(found.objective)
-    np.testing.assert_allclose(complete(engine, found).posterior.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.predict(engine).posterior.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("estimate_prior", [True, False])
 @pytest.mark.parametrize("smoothing", [0.0, 0.5])
 def test_em_only_rises(labels, estimate_prior, smoothing):
-    log_p, log_prior, history, n_iter, converged = fit_em(
-        LocalEngine(labels), estimate_prior=estimate_prior, smoothing=smoothing, max_iter=2000, tol=1e-10
-    )
-    assert converged
-    assert n_iter == len(history)
-    assert np.diff(history).min() >= -1e-9 * abs(history[-1])
-    np.testing.assert_allclose(np.exp(log_p).sum(axis=2), 1.0)
-    assert np.exp(log_prior).sum() == pytest.approx(1.0)
+    found = fit_em(LocalEngine(labels), estimate_prior=estimate_prior, smoothing=smoothing, max_iter=2000, tol=1e-10)
+    assert found.converged
+    assert found.n_iter == len(found.history)
+    assert np.diff(found.history).min() >= -1e-9 * abs(found.objective)
+    np.testing.assert_allclose(np.exp(found.sigma).sum(axis=2), 1.0)
+    assert np.exp(found.log_prior).sum() == pytest.approx(1.0)
 
 
 def test_without_items_the_family_is_dawid_skenes():
     """With no item block and a vanishing penalty, the profiled solver finds EM's likelihood."""
     labels, _ = simulate(np.random.default_rng(4), n_items=300, n_workers=6, n_classes=3, labels_per_item=6, item_spread=0.0)
     engine = LocalEngine(labels)
-    *_, history, _, _ = fit_em(engine, estimate_prior=False, smoothing=0.0, max_iter=20000, tol=1e-13)
+    by_em = fit_em(engine, estimate_prior=False, smoothing=0.0, max_iter=20000, tol=1e-13)
     model = family("nominal", 3, alpha=1e-9, item=False)
     found = fit_profiled(engine, model, np.full(3, -np.log(3)), starts=1, max_iter=20000, tol=1e-13)
-    assert found.objective == pytest.approx(history[-1], rel=1e-6)
+    assert found.objective == pytest.approx(by_em.objective, rel=1e-6)

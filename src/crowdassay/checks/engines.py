@@ -20,8 +20,8 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.assay import Assay
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.dawid_skene import DawidSkene
-from crowdassay.estimators.majority import MajorityVote
 from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.estimators.votes import MajorityVote
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 from crowdassay.models.structures import STRUCTURES, resolve

@@ -16,7 +16,7 @@ from crowdassay.cli.running import noting
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
-    from crowdassay.estimators.methods import Method
+    from crowdassay.estimators.methods import Preset
     from crowdassay.results.result import Result
 
 FITTING = (
@@ -154,7 +154,7 @@ def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) 
             result.report(options["report"], title=options["report_title"], cost=cost)
 
 
-def choose(method: str | None, options: dict[str, Any]) -> tuple[Method, Estimator]:
+def choose(method: str | None, options: dict[str, Any]) -> tuple[Preset, Estimator]:
     """Return the method asked for, or that the options are for, and its estimator with these."""
     from crowdassay.errors import ParameterError
     from crowdassay.estimators.methods import find_method

@@ -37,7 +37,7 @@ def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any
 
     from crowdassay.cli.aggregate_show import print_report
     from crowdassay.cli.running import progress_line
-    from crowdassay.estimators.compare import compare as compare_methods
+    from crowdassay.estimators.selection.compare import compare as compare_methods
 
     chosen = methods if methods == "all" else methods.split(",")
     data = read(labels, options)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.errors import DataError, MissingExtraError, NotFittedError
+from crowdassay.errors import DataError, MissingExtraError
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import find_winners
 
-COLUMNS = ["task", "worker", "label"]
+NEEDED = ["task", "worker", "label"]
 
 
 def pandas() -> Any:
@@ -57,10 +58,10 @@ def three_columns(data: Any) -> Any:
     """Return the columns that are needed; crowd-kit's own answer to gaps in them depends on the method."""
     if not isinstance(data, pandas().DataFrame):
         raise DataError(f"A pandas DataFrame of task, worker and label is needed, not a {type(data).__name__}.")
-    data = data[COLUMNS]
+    data = data[NEEDED]
     gaps = int(data.isna().any(axis=1).sum())
     if gaps:
-        raise DataError(f"Rows without a task, worker or label: {gaps}; leave them out with data.dropna(subset={COLUMNS}).")
+        raise DataError(f"Rows without a task, worker or label: {gaps}; leave them out with data.dropna(subset={NEEDED}).")
     return data
 
 
@@ -113,11 +114,28 @@ def share_right(data: Any, truth: Any) -> Any:
     return share.rename_axis("worker").rename("skill")
 
 
-def fitted(aggregator: Any, name: str) -> Any:
-    """Return what a fit left behind, or say that there was none."""
-    if name not in aggregator.__dict__:
-        raise NotFittedError(f"This {type(aggregator).__name__} has not been fitted; call fit(data) first.")
-    return aggregator.__dict__[name]
+class Aggregator:
+    """crowd-kit's ways to call a method that finds labels and probabilities by task when it is fitted."""
+
+    labels_: Any
+    probas_: Any
+
+    def fit(self, data: Any, *known: Any, **named: Any) -> Self:
+        """Fit a frame of task, worker and label."""
+        raise NotImplementedError
+
+    def fit_predict(self, data: Any, *known: Any, **named: Any) -> Any:
+        """Fit, and return the label of every task; further arguments are those of `fit`."""
+        return self.fit(data, *known, **named).labels_
+
+    def fit_predict_proba(self, data: Any, *known: Any, **named: Any) -> Any:
+        """Fit, and return the probability of every label, likewise."""
+        return self.fit(data, *known, **named).probas_
+
+    def _keep(self, coded: Coded, posterior: FloatArray, code: IntArray | None = None) -> None:
+        """Keep probabilities (n_items, n_classes) and labels, the most probable unless their codes are given."""
+        self.probas_ = coded.probabilities(posterior)
+        self.labels_ = coded.chosen(find_winners(posterior).argmax(axis=1) if code is None else code)
 
 
 def _sorted(index: Any) -> Any:

@@ -8,34 +8,35 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.compat.crowdkit_errors import error_frame, start_counts
-from crowdassay.compat.crowdkit_frames import Coded, code_frame, pandas, three_columns
+from crowdassay.compat.crowdkit_frames import Aggregator, Coded, code_frame, pandas, three_columns
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators import coins, dawid_skene, glad, kos, mace
-from crowdassay.labels.record import find_winners
+from crowdassay.estimators import coins, dawid_skene, glad, mace, message_passing
 from crowdassay.labels.votes import gold_votes, shares
-from crowdassay.solvers.em import fit_em, free_tables
+from crowdassay.solvers.em import fit_em
+from crowdassay.solvers.m_steps import free_tables
 
 
-class _Tabled:
-    """What the models share: labels and probabilities by task."""
+class _EM(Aggregator):
+    """What the models that EM fits share: the end of a fit, and an empty frame."""
 
-    def _keep(self, coded: Coded, posterior: FloatArray) -> None:
-        self.probas_ = coded.probabilities(posterior)
-        self.labels_ = coded.chosen(find_winners(posterior).argmax(axis=1))
+    def _finish(self, coded: Coded, posterior: FloatArray, history: tuple[float, ...]) -> None:
+        self._keep(coded, posterior)
+        self.priors_ = coded.series(posterior.mean(axis=0), coded.classes.rename("label"), "prior")
+        self.loss_history_ = [value / coded.labels.n_labels for value in history]
 
-    def _keep_nothing(self) -> None:
+    def _keep_nothing(self) -> Self:
         pd = pandas()
         self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
         self.priors_ = pd.Series(dtype=float, name="prior")
         self.labels_ = pd.Series(dtype=float, name="agg_label")
-        self.loss_history_: list[float] = []
+        self.loss_history_ = []
+        return self
 
 
 @dataclass(eq=False)
-class DawidSkene(_Tabled):
+class DawidSkene(_EM):
     """Give each worker a table of errors, by EM."""
 
     n_iter: int = 100
@@ -55,8 +56,7 @@ class DawidSkene(_Tabled):
         """
         data = three_columns(data)
         if not len(data):
-            self._keep_nothing()
-            return self
+            return self._keep_nothing()
         coded = code_frame(data, true_labels)
         posterior, counts = shares(gold_votes(coded.labels)), None
         history: tuple[float, ...] = ()
@@ -68,50 +68,24 @@ class DawidSkene(_Tabled):
             posterior, history = result.posterior, result.history
         elif self.n_iter > 0 and counts is not None:
             engine = LocalEngine(coded.labels)
-            log_p, log_prior, history, *_ = fit_em(
+            solution = fit_em(
                 engine,
                 estimate_prior=True,
                 max_iter=self.n_iter - 1,  # the first step is the E-step at the given tables
                 tol=self.tol,
                 start=free_tables(0.0)(counts)[0],
             )
-            engine.count(log_p, log_prior, posterior=posterior)
-        self._keep(coded, posterior)
-        self.priors_ = coded.series(posterior.mean(axis=0), coded.classes.rename("label"), "prior")
+            posterior, history = solution.predict(engine).posterior, solution.history
+        self._finish(coded, posterior, history)
         if counts is not None and self.n_iter == 0:
             self.errors_ = error_frame(coded, data, counts, every=True)
         else:
             self.errors_ = error_frame(coded, data, observed_counts(coded.labels, posterior))
-        self.loss_history_ = [value / len(data) for value in history]
         return self
-
-    def fit_predict_proba(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
-        """Fit, and return the probability of every label."""
-        return self.fit(data, true_labels, initial_error).probas_
-
-    def fit_predict(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
-        """Fit, and return the label of every task."""
-        return self.fit(data, true_labels, initial_error).labels_
-
-
-class _Plain(_Tabled):
-    """A model fitted to labels and nothing else."""
-
-    def fit(self, data: Any) -> Self:
-        """Fit a frame of task, worker and label."""
-        raise NotImplementedError
-
-    def fit_predict_proba(self, data: Any) -> Any:
-        """Fit, and return the probability of every label."""
-        return self.fit(data).probas_
-
-    def fit_predict(self, data: Any) -> Any:
-        """Fit, and return the label of every task."""
-        return self.fit(data).labels_
 
 
 @dataclass(eq=False)
-class OneCoinDawidSkene(_Plain):
+class OneCoinDawidSkene(_EM):
     """Give each worker one probability of being right, by EM."""
 
     n_iter: int = 100
@@ -122,8 +96,7 @@ class OneCoinDawidSkene(_Plain):
         """Fit a frame of task, worker and label."""
         data = three_columns(data)
         if not len(data):
-            self._keep_nothing()
-            return self
+            return self._keep_nothing()
         coded = code_frame(data)
         labels = coded.labels
         posterior = shares(gold_votes(labels))
@@ -131,20 +104,18 @@ class OneCoinDawidSkene(_Plain):
         if self.n_iter > 0:
             result = coins.OneCoin(prior="estimated", max_iter=self.n_iter, tol=self.tol).fit(labels).result_
             posterior, history = result.posterior, result.history
-        self._keep(coded, posterior)
-        self.priors_ = coded.series(posterior.mean(axis=0), coded.classes.rename("label"), "prior")
+        self._finish(coded, posterior, history)
         right = np.bincount(labels.worker, posterior[labels.label_item, labels.label], labels.n_workers)
         skill = right / np.bincount(labels.worker, minlength=labels.n_workers)
         self.skills_ = coded.series(skill, coded.workers, "skill")
         eye = np.eye(labels.n_classes)
         wrong = (1 - skill) / max(labels.n_classes - 1, 1)
         self.errors_ = error_frame(coded, data, skill[:, None, None] * eye + wrong[:, None, None] * (1 - eye))
-        self.loss_history_ = [value / len(data) for value in history]
         return self
 
 
 @dataclass(eq=False)
-class GLAD(_Plain):
+class GLAD(Aggregator):
     """Give each worker an ability and each task an easiness; ``betas_`` are its logarithms, as in crowd-kit."""
 
     n_iter: int = 100
@@ -194,7 +165,7 @@ def _common(name: str, means: Any) -> float:
 
 
 @dataclass(eq=False)
-class KOS(_Plain):
+class KOS(Aggregator):
     """Pass messages between tasks and workers; two labels."""
 
     n_iter: int = 100
@@ -206,14 +177,14 @@ class KOS(_Plain):
             self.labels_ = pandas().Series([], dtype="O", name="agg_label")
             return self
         coded = code_frame(data, sort_tasks=True)
-        result = kos.KOS(max_iter=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
+        result = message_passing.KOS(max_iter=max(self.n_iter, 1), seed=self.random_state).fit(coded.labels).result_
         self._keep(coded, result.posterior)
         return self
 
 
 @dataclass(eq=False)
-class MACE(_Plain):
-    """Let each worker know the label or answer by habit; restarts differ, and the one of the highest bound is kept.
+class MACE(Aggregator):
+    """Model workers who know the label or answer by habit; restarts differ, and the one of the highest bound is kept.
 
     ``spamming_`` (n_workers, 2) holds the probabilities of habit and of knowledge, ``thetas_`` (n_workers, n_labels) the habit,
     workers and labels in order of appearance as in crowd-kit.
@@ -254,3 +225,38 @@ class MACE(_Plain):
             self.theta_priors_ = np.tile([self.alpha, self.beta], (n_workers, 1))
             self.strategy_priors_ = np.full((n_workers, n_classes), fitted.strategy)
         return self
+
+
+def error_frame(coded: Coded, data: Any, counts: FloatArray, *, every: bool = False) -> Any:
+    """Normalise counts (n_workers, true, observed) and lay them out, with rows for the pairs of worker and label that occur.
+
+    ``every`` keeps the rows of all pairs.
+    """
+    kept = np.maximum(counts, np.finfo(float).eps)
+    kept = kept / kept.sum(axis=2, keepdims=True)
+    seen = pandas().MultiIndex.from_frame(data[["worker", "label"]].drop_duplicates())
+    if every:
+        seen = pandas().MultiIndex.from_product([coded.workers, coded.classes], names=["worker", "label"])
+    worker = coded.workers.get_indexer(seen.get_level_values("worker"))
+    label = coded.classes.get_indexer(seen.get_level_values("label"))
+    return pandas().DataFrame(kept[worker, :, label], index=seen, columns=coded.classes)
+
+
+def start_counts(coded: Coded, counts: FloatArray, initial: Any, strategy: str) -> FloatArray:
+    """Return the counts (n_workers, true, observed) that EM starts from, given earlier errors.
+
+    With 'addition' they are added to what the votes say, with 'assign' they replace it.
+    """
+    if strategy not in ("assign", "addition"):
+        raise ParameterError(f"initial_error_strategy must be 'assign' or 'addition', not {strategy!r}.")
+    if list(initial.index.names) != ["worker", "label"]:
+        raise ParameterError(f"The index of initial_error must be worker and label, not {list(initial.index.names)}.")
+    full = pandas().MultiIndex.from_product([coded.workers, coded.classes], names=["worker", "label"])
+    earlier = initial.reindex(index=full, columns=coded.classes)
+    if strategy == "assign":
+        if earlier.isna().any(axis=None):
+            raise ParameterError("With 'assign', initial_error must hold every worker and label of the data.")
+        if (initial <= 1).all(axis=None) and not np.allclose(initial.groupby("worker").sum(), 1.0):
+            raise ParameterError("The sum of each worker's error matrix in initial_error should be 1.0 for every true label.")
+    table = earlier.fillna(0.0).to_numpy(dtype=float).reshape(len(coded.workers), len(coded.classes), -1).transpose(0, 2, 1)
+    return table if strategy == "assign" else counts + table

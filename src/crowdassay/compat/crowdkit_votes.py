@@ -8,15 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.compat.crowdkit_frames import code_frame, fitted, pandas, share_right, three_columns
-from crowdassay.errors import ParameterError
-from crowdassay.estimators import majority, mmsr, weighted_vote
+from crowdassay.compat.crowdkit_frames import Aggregator, code_frame, pandas, share_right, three_columns
+from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.estimators import mmsr, votes
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
 
 
 @dataclass(eq=False)
-class MajorityVote:
+class MajorityVote(Aggregator):
     """Count votes, plain or weighted by given skills; ties go to the first label in order."""
 
     default_skill: float | None = None
@@ -34,24 +34,16 @@ class MajorityVote:
             data = data[data["worker"].isin(skills.index)]
         coded = code_frame(data, sort_tasks=True)
         if skills is None:
-            result = majority.MajorityVote().fit(coded.labels).result_
+            result = votes.MajorityVote().fit(coded.labels).result_
             posterior, code = result.posterior, result.code
         else:
-            score = weighted_vote.weigh_votes(coded.labels, skills.reindex(coded.workers).to_numpy(dtype=float))
+            score = votes.weigh_votes(coded.labels, skills.reindex(coded.workers).to_numpy(dtype=float))
             total = score.sum(axis=1, keepdims=True)
             posterior = score / np.where(total == 0, np.nan, total)  # as in crowd-kit, weights may be negative
             code = find_winners(np.where(np.isnan(posterior), -np.inf, posterior)).argmax(axis=1)
-        self.probas_, self.labels_ = coded.probabilities(posterior), coded.chosen(code)
+        self._keep(coded, posterior, code)
         self.skills_ = share_right(data, self.labels_)
         return self
-
-    def fit_predict_proba(self, data: Any, skills: Any = None) -> Any:
-        """Fit, and return the share of the votes of every class."""
-        return self.fit(data, skills).probas_
-
-    def fit_predict(self, data: Any, skills: Any = None) -> Any:
-        """Fit, and return the label of every task."""
-        return self.fit(data, skills).labels_
 
 
 def _complete(data: Any, skills: Any, on_missing: str, default: float | None) -> Any:
@@ -73,43 +65,37 @@ def _complete(data: Any, skills: Any, on_missing: str, default: float | None) ->
     return skills
 
 
-@dataclass(eq=False)
-class _SkilledVote:
+class SkilledVote(Aggregator):
     """A vote with skills found by `fit`; crowd-kit offers labels only after `predict`."""
 
-    def _apply(self, data: Any) -> Self:
-        vote = MajorityVote().fit(data, skills=fitted(self, "skills_"))
-        self.probas_, self.labels_ = vote.probas_, vote.labels_
-        return self
+    skills_: Any
 
     def predict(self, data: Any) -> Any:
         """Return the label of every task with the skills as fitted."""
-        return self._apply(data).labels_
+        return self._vote(data).labels_
 
     def predict_proba(self, data: Any) -> Any:
         """Return the share of the weights of every class, likewise."""
-        return self._apply(data).probas_
+        return self._vote(data).probas_
+
+    def fit_predict(self, data: Any, *known: Any, **named: Any) -> Any:
+        """Fit, and return the label of every task; further arguments are those of `fit`."""
+        return self.fit(data, *known, **named).predict(data)
+
+    def fit_predict_proba(self, data: Any, *known: Any, **named: Any) -> Any:
+        """Fit, and return the share of the weights of every class, likewise."""
+        return self.fit(data, *known, **named).predict_proba(data)
+
+    def _vote(self, data: Any) -> Self:
+        if "skills_" not in self.__dict__:
+            raise NotFittedError(f"This {type(self).__name__} has not been fitted; call fit(data) first.")
+        vote = MajorityVote().fit(data, skills=self.skills_)
+        self.probas_, self.labels_ = vote.probas_, vote.labels_
+        return self
 
 
 @dataclass(eq=False)
-class _SelfSkilledVote(_SkilledVote):
-    """A vote whose skills need nothing but the labels."""
-
-    def fit(self, data: Any) -> Self:
-        """Find the skills."""
-        raise NotImplementedError
-
-    def fit_predict(self, data: Any) -> Any:
-        """Fit, and return the label of every task."""
-        return self.fit(data).predict(data)
-
-    def fit_predict_proba(self, data: Any) -> Any:
-        """Fit, and return the share of the weights of every class."""
-        return self.fit(data).predict_proba(data)
-
-
-@dataclass(eq=False)
-class Wawa(_SelfSkilledVote):
+class Wawa(SkilledVote):
     """Weigh votes by agreement with the majority."""
 
     def fit(self, data: Any) -> Self:
@@ -118,15 +104,15 @@ class Wawa(_SelfSkilledVote):
         return self
 
 
-class _FirstOfTies(weighted_vote.ZeroBasedSkill):
+class _FirstOfTies(votes.ZeroBasedSkill):
     """As in crowd-kit, of classes that tie the first has won."""
 
     def _won(self, labels: Labels, posterior: FloatArray) -> FloatArray:
-        return weighted_vote.share_right(labels, find_winners(posterior).argmax(axis=1))
+        return votes.share_right(labels, find_winners(posterior).argmax(axis=1))
 
 
 @dataclass(eq=False)
-class ZeroBasedSkill(_SelfSkilledVote):
+class ZeroBasedSkill(SkilledVote):
     """Weigh votes by skills that follow the share of a worker's labels that win."""
 
     n_iter: int = 100
@@ -154,21 +140,13 @@ class ZeroBasedSkill(_SelfSkilledVote):
 
 
 @dataclass(eq=False)
-class GoldMajorityVote(_SkilledVote):
+class GoldMajorityVote(SkilledVote):
     """Weigh votes by the share of right answers on tasks whose label is known."""
 
     def fit(self, data: Any, true_labels: Any) -> Self:
         """Find the skills from the known labels, a Series by task."""
         self.skills_ = share_right(data, true_labels)
         return self
-
-    def fit_predict(self, data: Any, true_labels: Any) -> Any:
-        """Fit, and return the label of every task."""
-        return self.fit(data, true_labels).predict(data)
-
-    def fit_predict_proba(self, data: Any, true_labels: Any) -> Any:
-        """Fit, and return the share of the weights of every class."""
-        return self.fit(data, true_labels).predict_proba(data)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -182,7 +160,7 @@ class _RandomStart(mmsr.MMSR):
 
 
 @dataclass(eq=False)
-class MMSR:
+class MMSR(SkilledVote):
     """Vote with log odds found by robust rank-one completion from a random start."""
 
     n_iter: int = 10000
@@ -197,22 +175,14 @@ class MMSR:
         self.loss_history_ = list(getattr(fitted, "changes_", ()))
         return self
 
-    def _apply(self, data: Any) -> Self:
-        vote = MajorityVote().fit(data, skills=fitted(self, "skills_"))
-        self.scores_, self.labels_ = vote.probas_, vote.labels_
-        return self
-
-    def predict(self, data: Any) -> Any:
-        """Return the label of every task with the skills as fitted."""
-        return self._apply(data).labels_
-
     def predict_score(self, data: Any) -> Any:
-        """Return the share of the weights of every class, likewise; it may be negative."""
-        return self._apply(data).scores_
+        """Return the share of the weights of every class with the skills as fitted; it may be negative."""
+        return self._vote(data).scores_
 
-    def fit_predict(self, data: Any) -> Any:
-        """Fit, and return the label of every task."""
-        return self.fit(data).predict(data)
+    def _vote(self, data: Any) -> Self:
+        super()._vote(data)
+        self.scores_ = self.probas_  # as crowd-kit calls them
+        return self
 
     def fit_predict_score(self, data: Any) -> Any:
         """Fit, and return the share of the weights of every class."""

@@ -16,12 +16,12 @@ from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import as_text, listed
 from crowdassay.models.assay.constants import Constants, default_constants
+from crowdassay.read_options import OPTIONS
 from crowdassay.results.parameters import check_order
-from crowdassay.results.posteriors import ByPool
 from crowdassay.solvers.assay.gold import contradiction, correct, read_gold, score_workers
 from crowdassay.solvers.assay.members import fit_tables, make_pool
-from crowdassay.solvers.assay.pool import Pool, believed, predict_proba
-from crowdassay.solvers.outcome import Progress, Solution
+from crowdassay.solvers.assay.pool import ByPool, Pool, believed, predict_proba
+from crowdassay.solvers.solution import Progress, Solution
 from crowdassay.statistics import softmax
 
 BELIEVED = 0.95  # probability that an answer of a worker to be believed is right
@@ -66,7 +66,7 @@ class Assay(Estimator):
     threads: int | None = None
 
     def needs_memory(self) -> str | None:
-        """It does not: the method is made of sums over workers, and of the labels of a few items."""
+        """Return None: the method is made of sums over workers, and of the labels of a few items."""
         return None
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
@@ -93,21 +93,17 @@ class Assay(Estimator):
             pool = correct(pool, gold, constants)
             scores = score_workers(known, np.where(known.gold >= 0, known.gold, target.argmax(axis=1)))
         self.pool_ = pool
-        return Solution(
-            pool.tables, pool.offset, None, (), tables.n_iter, True, ByPool(pool), confusion=tables.mean, known=scores,
-            gold_warning=gold_warning, settled=constants.settled, spread=constants.spread,
-            notes=((gold_warning,) if gold_warning else ()) + _say_effects(pool),
-        )  # fmt: skip
-
-    def settings(self, solution: Solution) -> dict[str, Any]:
-        """Return what was asked for and what it came to."""
-        pool = self.pool_
-        return {
+        settings = {
             "ordered": pool.precision is not None or None,
             "gold_workers": list(self.gold_workers) or None,
             "item_effects": 0.0 if pool.items is None else round(pool.items.item_effect_weight, 4),
             "correlation": pool.correlation,
         }
+        return Solution(
+            ByPool(pool), pool.tables, pool.offset, n_iter=tables.n_iter, settings=settings, confusion=tables.mean,
+            known=scores, gold_warning=gold_warning, settled=constants.settled, spread=constants.spread,
+            notes=((gold_warning,) if gold_warning else ()) + _effects_note(pool),
+        )  # fmt: skip
 
     def _trust(self, labels: Labels) -> FloatArray | None:
         """Return the log odds of answers of believed workers, (n_workers,), NaN for others; None without any."""
@@ -131,9 +127,30 @@ class Assay(Estimator):
         return np.asarray(self.pool_.stranger)
 
 
-def _say_effects(pool: Pool) -> tuple[str, ...]:
-    """Say whether items have effects of their own, where that is worth a word."""
+def _effects_note(pool: Pool) -> tuple[str, ...]:
+    """Return a sentence on items that have effects of their own, where these count."""
     if pool.items is None or pool.items.item_effect_weight < 0.1:
         return ()
     weight = pool.items.item_effect_weight
     return (f"Some items seem to mislead most workers. That was taken into account, with a weight of {weight:.0%}.",)
+
+
+def aggregate(data: Any, *, gold: Any = None, **options: Any) -> Estimator:
+    """Fit the recommended method and return it; its tables are `labels_`, `posterior_`, `workers_` and `items_`.
+
+    Parameters
+    ----------
+    data : Labels, path, frame, or triple (items, workers, labels)
+    gold : frame, mapping or path, optional
+        Items whose class is known.
+    **options
+        Parameters of `Assay`, and how to read the labels, as for `crowdassay.as_labels`: ``item_column="task"`` and so on.
+
+    Examples
+    --------
+    >>> fitted = aggregate((["a", "a", "a", "b"], ["x", "y", "z", "x"], ["no", "no", "yes", "yes"]))
+    >>> fitted.labels_["label"].to_pylist()
+    ['no', 'yes']
+    """
+    reading = {name: options.pop(name) for name in OPTIONS if name in options}
+    return Assay(**options).fit(data, gold=gold, **reading)

@@ -4,49 +4,80 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine
-from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
-from crowdassay.errors import ParameterError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.fittable import Fittable
-from crowdassay.estimators.rows import row_truth
-from crowdassay.labels.frames import as_labels
+from crowdassay.labels.cells import ArrowColumn
+from crowdassay.labels.facts import Facts
+from crowdassay.labels.frames import as_labels, three_columns
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.native import as_narwhal, frame_columns, sequence_column
 from crowdassay.labels.record import find_winners
+from crowdassay.labels.wide import frame_cells, matrix_cells
 from crowdassay.read_options import ReadOptions
 from crowdassay.results.parameters import check_types, match_classes
 from crowdassay.results.result import Result
 from crowdassay.results.run import fit
-from crowdassay.solvers.outcome import Announce, Progress, Solution
+from crowdassay.solvers.posteriors import ByTables
+from crowdassay.solvers.solution import Announce, Progress, Solution
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(Fittable, ABC):
     """Fit labels, then ask for labels, probabilities, workers and items.
 
-    A subclass is a dataclass whose fields are its parameters, with a method `_fit`. Parameters follow scikit-learn's
-    conventions: the constructor only stores them, `get_params`, `set_params` and cloning work, and what a fit finds ends
-    in an underscore. Results come in the caller's own kind of frame.
+    A subclass is a dataclass whose fields are its parameters, with a method `solve` that turns an engine into a `Solution`;
+    `crowdassay.results.run.fit` makes the result of it. A model that predicts new labels otherwise than by its workers' tables
+    has a `_predict_proba` too. Parameters follow scikit-learn's conventions (`Fittable`). Results come in the caller's own
+    kind of frame.
     """
 
     method: ClassVar[str]
     memory_tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
     """How many arrays of the size workers x classes^2, and items x classes^2, a fit holds at a time, about."""
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        """Fit encoded labels in memory; methods that `solve` have no need of this."""
-        return fit(self, MemoryPlace(labels, threads=getattr(self, "threads", None)), progress=progress, announce=announce)
-
     @abstractmethod
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Fit the workers to the labels that an engine holds.
+
+        Where `needs_memory` returns None the engine may be any, and only the sums that it returns are seen. Otherwise its
+        labels are in memory, and `_local` returns it as such.
+
+        Parameters
+        ----------
+        engine : Engine
+        progress : callable, optional
+            Called after every step with the number of iterations so far and the objective.
+        start : ndarray of shape (n_workers, n_classes, n_classes), optional
+            Worker tables of an earlier fit, from which a method that can goes on.
+        """
+
+    def _local(self, engine: Engine) -> LocalEngine:
+        """Return an engine whose labels are in memory as what it is; refuse another."""
+        if not isinstance(engine, LocalEngine):
+            raise ParameterError(f"{self.needs_memory()}, or take --engine local.")
+        return engine
+
     def _predict_proba(self, labels: Labels) -> FloatArray:
-        """Return class probabilities (n_items, n_classes) of new labels, the workers as fitted."""
+        """Return class probabilities (n_items, n_classes) of new labels, the workers as fitted: by their tables."""
+        fitted = self._fitted()
+        assert fitted.sigma is not None
+        code = match_workers(fitted.labels, labels)
+        log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], self._stranger())
+        n_classes = labels.n_classes
+        log_prior = np.full(n_classes, -np.log(n_classes)) if fitted.log_prior is None else fitted.log_prior
+        return ByTables(log_p, log_prior)(LocalEngine(labels, threads=getattr(self, "threads", None))).posterior
 
     def fit(
         self,
@@ -96,26 +127,18 @@ class Estimator(Fittable, ABC):
         """Say why all labels must be in memory; None where the method is made of sums over workers."""
         return f"The method '{self.method}' needs all labels in memory: take another"
 
-    def check(self, facts: Any) -> None:
+    def check(self, facts: Facts) -> None:
         """Refuse labels that the method cannot take."""
 
-    def count_tables(self, facts: Any, *, gathered: bool) -> tuple[float, float]:
+    def count_tables(self, facts: Facts, *, gathered: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
         return self.memory_tables
 
-    def slow(self, facts: Any) -> str | None:
+    def slow(self, facts: Facts) -> str | None:
         """Say, before it begins, that a fit will take long; None where it will not."""
         return None
 
-    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
-        """Fit the workers to the sums that an engine returns, wherever its labels are, going on from ``start`` if it can."""
-        raise ParameterError(f"{self.needs_memory()}, or take --engine local.")
-
-    def settings(self, solution: Solution) -> dict[str, Any]:
-        """Return what was asked for and what it came to, for a summary."""
-        return {}
-
-    def notes_on(self, facts: Any) -> tuple[str, ...]:
+    def notes_on(self, facts: Facts) -> tuple[str, ...]:
         """Return what the user should know of these labels and this method."""
         return ()
 
@@ -159,7 +182,7 @@ class Estimator(Fittable, ABC):
         return self._predict_proba(labels), None, None
 
     def _stranger(self) -> FloatArray:
-        """Return the worker table of somebody never seen, shape (n_classes, n_classes)."""
+        """Return the table (n_classes, n_classes) of a worker never seen; by default what they say counts for nothing."""
         n_classes = self._fitted().labels.n_classes
         return np.full((n_classes, n_classes), -np.log(n_classes))
 
@@ -311,3 +334,31 @@ def match_workers(fitted: Labels, new: Labels) -> np.ndarray:
 
     codes = pc.index_in(new.workers.cast("string"), value_set=fitted.workers.cast("string"))
     return np.asarray(codes.fill_null(-1), dtype=np.int64)
+
+
+def row_truth(data: Any, y: Any, asked: ReadOptions) -> Any:
+    """Return a table of item and label where ``y`` has a class for every row of the data; a truth by item stays as it is.
+
+    >>> row_truth((list("aab"), list("xyx"), [0, 1, 1]), [0, 0, 1], ReadOptions()).to_pydict()
+    {'item': ['a', 'a', 'b'], 'label': [0, 0, 1]}
+    """
+    if isinstance(y, str | Path | Mapping) or as_narwhal(y) is not None:
+        return y
+    items, values = row_items(data, asked), sequence_column(y, "label")
+    if items is None or len(items) != len(values):
+        rows = "a file" if items is None else f"{len(items):,} rows"
+        raise DataError(f"There are {len(values):,} true classes for {rows}; give one for each row, or item and label.")
+    return pa.table({"item": items, "label": values})
+
+
+def row_items(data: Any, asked: ReadOptions) -> ArrowColumn | None:
+    """Return the item of every row of a frame or matrix, or of every label of a triple; None where rows are not told apart."""
+    if isinstance(data, Labels | str | Path):
+        return data.items if isinstance(data, Labels) else None
+    if getattr(data, "ndim", 1) == 2 and hasattr(data, "dtype"):
+        return matrix_cells(data).items
+    if asked.worker_columns or asked.format == "wide":
+        taken = frame_cells(data, asked)
+        return None if taken is None else taken[0].items
+    columns = frame_columns(data, ("item",), asked.columns)
+    return columns[0][0] if columns else three_columns(data)[0]

@@ -1,25 +1,21 @@
-"""Models in which a worker is right with one probability, or with one for each class."""
+"""Models in which a worker is right with one probability, or with one for each class; all are fitted by EM."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crowdassay.arrays import FloatArray
-from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.base import Engine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.tables import judge_by_tables, table_result
-from crowdassay.labels.labels import Labels
-from crowdassay.results.parameters import check_choice, check_number, check_run
-from crowdassay.results.result import Result
-from crowdassay.solvers.coins import coin_update
-from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.outcome import Announce, Progress
+from crowdassay.estimators.dawid_skene import EMEstimator
+from crowdassay.results.parameters import check_number
+from crowdassay.solvers.em import Trial
+from crowdassay.solvers.m_steps import coin_update, mean_field_update
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OneCoin(Estimator):
+class OneCoin(EMEstimator):
     r"""Give each worker one probability of being right, the wrong classes being equally likely, and fit by EM.
 
     .. math::  P(x_{ij} = k \mid y_j = c) = p_i 1[c = k] + \frac{1 - p_i}{K - 1} 1[c \ne k]
@@ -45,6 +41,8 @@ class OneCoin(Estimator):
     ----------
     V. C. Raykar and others. Learning from crowds. Journal of Machine Learning Research 11, 2010.
 
+    Examples
+    --------
     >>> coin = OneCoin(successes=4, failures=1).fit((["a", "a", "a", "b"], ["x", "y", "z", "x"], ["no", "no", "yes", "yes"]))
     >>> coin.labels_["label"].to_pylist()
     ['no', 'yes']
@@ -60,34 +58,14 @@ class OneCoin(Estimator):
     tol: float = 1e-10
     threads: int | None = None
 
-    def _projection(self) -> float:
-        return 0.0
-
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_iter, self.tol)
-        check_choice("prior", self.prior, ("uniform", "estimated"))
+    def _check(self) -> None:
+        super()._check()
         check_number("successes", self.successes, 0)
         check_number("failures", self.failures, 0)
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        projection = self._projection()
-        log_p, log_prior, history, n_iter, converged = fit_em(
-            engine,
-            estimate_prior=self.prior == "estimated",
-            max_iter=self.max_iter,
-            tol=self.tol,
-            progress=progress,
-            update=coin_update(self.successes, self.failures, per_class=self.per_class, projection=projection),
-        )
-        parameters: dict[str, Any] = {"prior": self.prior, "successes": self.successes, "failures": self.failures}
-        if projection > 0:
-            parameters["projection"] = projection
-        return table_result(
-            engine, self.method, parameters, log_p, log_prior,
-            objective=history[-1], history=history, n_iter=n_iter, converged=converged,
-        )  # fmt: skip
 
-    def _predict_proba(self, labels: Labels) -> FloatArray:
-        return judge_by_tables(self._fitted(), labels, self.threads)
+    def _trials(self, engine: Engine) -> Sequence[Trial]:
+        settings = {"prior": self.prior, "successes": self.successes, "failures": self.failures}
+        return [Trial(coin_update(self.successes, self.failures, per_class=self.per_class), settings)]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -98,6 +76,12 @@ class TwoCoin(OneCoin):
 
     The member of the family with the class-accuracy structure for workers. For two classes it is Dawid and Skene's model.
     The parameters are those of `OneCoin`; each coin has the same beta prior.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> TwoCoin(successes=1, failures=1).fit(labels).labels_["label"].to_pylist()
+    [0, 1, 0]
     """
 
     method: ClassVar[str] = "two-coin"
@@ -117,14 +101,75 @@ class ProjectedEM(OneCoin):
     References
     ----------
     C. Gao, D. Zhou. Minimax optimal convergence rates for estimating ground truth from crowdsourced labels. 2014.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> ProjectedEM().fit(labels).labels_["label"].to_pylist()
+    [0, 1, 0]
     """
 
     method: ClassVar[str] = "projected-em"
 
     projection: float = 0.05
 
-    def _projection(self) -> float:
+    def _check(self) -> None:
+        super()._check()
         check_number("projection", self.projection, 0, strictly=True)
         if self.projection >= 0.5:
             raise ParameterError(f"projection must be below 1/2, not {self.projection!r}; the method 'one-coin' has none.")
-        return self.projection
+
+    def _trials(self, engine: Engine) -> Sequence[Trial]:
+        update = coin_update(self.successes, self.failures, per_class=False, projection=self.projection)
+        return [Trial(update, {**super()._trials(engine)[0].settings, "projection": self.projection})]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MeanField(EMEstimator):
+    r"""Average over the workers' accuracies instead of choosing one: variational Bayes for the one-coin model.
+
+    .. math::  p_i \sim \text{Beta}(a, b), \qquad q(y, p) = \prod_j Q_j(y_j) \prod_i \text{Beta}(p_i; a_i, b_i)
+
+    .. math::  Q_j(c) \propto \exp \sum_i \big( 1[x_{ij} = c]\, E \log p_i
+               + 1[x_{ij} \ne c]\, E \log \tfrac{1 - p_i}{K - 1} \big)
+
+    EM with the mean of the logarithm, by digamma functions, in place of the logarithm of the mode. The objective is the
+    mean-field lower bound on the marginal likelihood.
+
+    Parameters
+    ----------
+    a, b : float
+        The prior on every worker's accuracy, Beta(a, b), with mean a / (a + b).
+    max_iter : int
+        Steps of the alternation.
+    tol : float
+        Relative change of the bound at which to stop.
+    threads : int or None
+        None takes all cores.
+
+    References
+    ----------
+    Q. Liu, J. Peng, A. Ihler. Variational inference for crowdsourcing. 2012.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> MeanField().fit(labels).labels_["label"].to_pylist()
+    [0, 1, 0]
+    """
+
+    method: ClassVar[str] = "mean-field"
+
+    a: float = 2.0
+    b: float = 1.0
+    max_iter: int = 100
+    tol: float = 1e-10
+    threads: int | None = None
+
+    def _check(self) -> None:
+        super()._check()
+        check_number("a", self.a, 0, strictly=True)
+        check_number("b", self.b, 0, strictly=True)
+
+    def _trials(self, engine: Engine) -> Sequence[Trial]:
+        return [Trial(mean_field_update(self.a, self.b), {"a": self.a, "b": self.b})]

@@ -71,7 +71,7 @@ class Fittable:
         changed = [
             f"{field.name}={getattr(self, field.name)!r}"
             for field in dataclasses.fields(self)
-            if getattr(self, field.name) is not field.default
+            if repr(getattr(self, field.name)) != repr(field.default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 

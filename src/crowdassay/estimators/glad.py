@@ -13,25 +13,21 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ScaledSums, Weights
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.scaled import (
+    ScaledEstimator,
+    WorkersFound,
     check_mean,
     expected_counts,
-    item_difficulty,
     match_tables,
-    scaled_result,
     table_accuracy,
 )
 from crowdassay.labels.labels import Labels
-from crowdassay.results.parameters import check_run
-from crowdassay.results.result import Result
-from crowdassay.solvers.outcome import Announce, Progress
-from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items, population
+from crowdassay.solvers.scaled import Mode, ScaledProblem, population, predict_scaled
 from crowdassay.statistics import log_softmax
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GLAD(Estimator):
+class GLAD(ScaledEstimator):
     r"""Give each worker an ability and each item an easiness that multiplies it (Whitehill and others 2009).
 
     .. math::  P(x_{ij} = y_j) = \frac{1}{1 + e^{-\alpha_i \beta_j}}, \qquad
@@ -64,6 +60,8 @@ class GLAD(Estimator):
     J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma, J. Movellan. Whose vote should count more: optimal integration of labels
     from labelers of unknown expertise. 2009.
 
+    Examples
+    --------
     >>> glad = GLAD().fit((["a", "a", "a", "b"], ["x", "y", "z", "x"], ["no", "no", "yes", "yes"]))
     >>> glad.labels_["label"].to_pylist()
     ['no', 'yes']
@@ -78,28 +76,26 @@ class GLAD(Estimator):
     tol: float = 1e-9
     threads: int | None = None
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_iter, self.tol)
+    def _problem(self, engine: LocalEngine) -> ScaledProblem:
         check_mean("ability", self.ability)
-        check_mean("easiness", self.easiness)
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
+        likelihood = self._likelihood(engine)
         curvature = likelihood.curvature if isinstance(likelihood, TableLikelihood) else None
-        problem = ScaledProblem(labels, likelihood, self._mean(labels), self.easiness, self.confusion, curvature)
-        mode = fit_scaled(problem, max_iter=self.max_iter, tol=self.tol, progress=progress)
-        parameters = {"ability": self.ability, "easiness": self.easiness}
+        return ScaledProblem(engine.labels, likelihood, self._mean(engine.labels), self.easiness, self.confusion, curvature)
+
+    def _likelihood(self, engine: LocalEngine) -> TableLikelihood | LogisticLikelihood:
+        return TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
+
+    def _workers(self, engine: LocalEngine, mode: Mode) -> WorkersFound:
+        n_classes, settings = engine.n_classes, {"ability": self.ability, "easiness": self.easiness}
         if self.confusion:
-            tables = mode.theta.reshape(-1, labels.n_classes, labels.n_classes)
+            tables = mode.theta.reshape(-1, n_classes, n_classes)
             counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
-            right = partial(table_accuracy, tables)
-        else:
-            tables = mode.theta[:, :, None] * np.eye(labels.n_classes)
-            counts = _expected_counts(labels, mode.theta[:, 0], mode.log_scale, mode.posterior)
-            right = partial(_accuracy, mode.theta[:, 0], labels.n_classes)
-        difficulty = item_difficulty(right, mode.log_scale, mode.posterior)
-        method = "glad-confusion" if self.confusion else "glad"
-        lead = 0.0 if self.confusion else float(np.log(labels.n_classes - 1))  # wrong answers share what is left
-        return scaled_result(labels, method, parameters, mode, tables, counts, difficulty, lead)
+            return WorkersFound(tables, counts, partial(table_accuracy, tables), settings, "glad-confusion")
+        ability = mode.theta[:, 0]
+        counts = _expected_counts(engine.labels, ability, mode.log_scale, mode.posterior)
+        lead = float(np.log(n_classes - 1))  # wrong answers share what is left
+        right = partial(_accuracy, ability, n_classes)
+        return WorkersFound(mode.theta[:, :, None] * np.eye(n_classes), counts, right, settings, lead=lead)
 
     def _mean(self, labels: Labels) -> FloatArray:
         if self.confusion:
@@ -111,9 +107,8 @@ class GLAD(Estimator):
         assert fitted.sigma is not None
         known = fitted.sigma.reshape(len(fitted.sigma), -1) if self.confusion else fitted.sigma[:, :1, 0]
         theta = match_tables(fitted.labels, labels, known, population(known, self._mean(labels), pooled=self.confusion))
-        engine = LocalEngine(labels, threads=self.threads)
-        likelihood = TableLikelihood(engine) if self.confusion else LogisticLikelihood(engine)
-        return judge_items(likelihood, theta, self.easiness, labels.n_items)
+        likelihood = self._likelihood(LocalEngine(labels, threads=self.threads))
+        return predict_scaled(likelihood, theta, self.easiness, labels.n_items)
 
 
 class TableLikelihood:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -11,25 +11,16 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ScaledSums, Weights
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.scaled import (
-    check_mean,
-    expected_counts,
-    item_difficulty,
-    match_tables,
-    scaled_result,
-    table_accuracy,
-)
+from crowdassay.estimators.scaled import ScaledEstimator, WorkersFound, expected_counts, match_tables, table_accuracy
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.labels import Labels
-from crowdassay.results.parameters import check_order, check_run, gap_note
-from crowdassay.results.result import Result
-from crowdassay.solvers.outcome import Announce, Progress
-from crowdassay.solvers.scaled import ScaledProblem, fit_scaled, judge_items
+from crowdassay.results.parameters import check_order, gap_note
+from crowdassay.solvers.scaled import Mode, ScaledProblem, predict_scaled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LatentTraitAnalysis(Estimator):
-    r"""Let each worker cut an ordered scale at thresholds of their own: a polytomous Rasch model (Mineiro 2011).
+class LatentTraitAnalysis(ScaledEstimator):
+    r"""Give each worker thresholds of their own on an ordered scale: a polytomous Rasch model (Mineiro 2011).
 
     .. math::  P(x_{ij} = k \mid y_j = c) \propto \exp \sum_{s=1}^{k} a_j d_i (c - \tau_{is}), \qquad k = 0, \dots, K - 1
 
@@ -56,6 +47,8 @@ class LatentTraitAnalysis(Estimator):
     P. Mineiro. Ordered values and Mechanical Turk. 2011.
     J. S. Uebersax, W. M. Grove. A latent trait finite mixture model for the analysis of rating agreement. 1993.
 
+    Examples
+    --------
     >>> data = (list("aaabbbccc"), list("xyzxyzxyz"), [1, 1, 2, 2, 2, 2, 3, 3, 2])
     >>> LatentTraitAnalysis().fit(data).labels_["label"].to_pylist()
     [1, 2, 3]
@@ -69,20 +62,23 @@ class LatentTraitAnalysis(Estimator):
     tol: float = 1e-9
     threads: int | None = None
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_iter, self.tol)
-        check_mean("easiness", self.easiness)
-        check_order(labels)
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
+    def check(self, facts: Facts) -> None:
+        """Refuse texts whose order nobody gave."""
+        check_order(facts)
+
+    def notes_on(self, facts: Facts) -> tuple[str, ...]:
+        """Return a sentence on levels that nobody chose."""
+        return gap_note(facts)
+
+    def _problem(self, engine: LocalEngine) -> ScaledProblem:
         likelihood = ThresholdLikelihood(engine, discrimination=self.discrimination)
-        problem = ScaledProblem(labels, likelihood, prior_mean(labels.n_classes), self.easiness)
-        mode = fit_scaled(problem, max_iter=self.max_iter, tol=self.tol, progress=progress)
+        return ScaledProblem(engine.labels, likelihood, prior_mean(engine.n_classes), self.easiness)
+
+    def _workers(self, engine: LocalEngine, mode: Mode) -> WorkersFound:
         tables = threshold_tables(mode.theta)
         counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
-        difficulty = item_difficulty(partial(table_accuracy, tables), mode.log_scale, mode.posterior)
-        parameters = {"discrimination": self.discrimination, "easiness": self.easiness}
-        result = scaled_result(labels, self.method, parameters, mode, tables, counts, difficulty)
-        return replace(result, notes=result.notes + gap_note(labels))
+        settings = {"discrimination": self.discrimination, "easiness": self.easiness}
+        return WorkersFound(tables, counts, partial(table_accuracy, tables), settings)
 
     def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted()
@@ -95,7 +91,7 @@ class LatentTraitAnalysis(Estimator):
         def likelihood(theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:
             return engine.scaled(theta.reshape(-1, n_classes, n_classes), log_scale, weights)
 
-        return judge_items(likelihood, tables, self.easiness, labels.n_items)
+        return predict_scaled(likelihood, tables, self.easiness, labels.n_items)
 
 
 class ThresholdLikelihood:

@@ -40,6 +40,16 @@ def load_model(folder: str | Path) -> Any:
         If there is no model.
     DataError
         If it is damaged, was changed, or comes from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from crowdassay import DawidSkene
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     labels = (list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 0])
+    ...     DawidSkene(smoothing=0.1).fit(labels).save(f"{folder}/model")
+    ...     load_model(f"{folder}/model")
+    DawidSkene(smoothing=0.1)
     """
     refuse_odd_path(folder)
     head = read_head(Path(folder))

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
-from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.base import Engine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.binary import name_ranks
-from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.estimators.dawid_skene import EMEstimator
+from crowdassay.estimators.two_classes import name_ranks
 from crowdassay.labels.labels import Labels
-from crowdassay.results.parameters import check_choice, check_number, check_run
-from crowdassay.results.result import Result
-from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.mace import KnowingUpdate
-from crowdassay.solvers.outcome import Announce, Progress
+from crowdassay.results.parameters import check_choice, check_number
+from crowdassay.solvers.em import Trial
+from crowdassay.solvers.m_steps import KnowingUpdate
+from crowdassay.solvers.solution import Solution
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MACE(Estimator):
-    r"""Let each worker know the class with some probability, and otherwise answer by a habit that ignores the item.
+class MACE(EMEstimator):
+    r"""Model each worker as one who knows the class with some probability, and otherwise answers by a habit.
 
     .. math::  P(x_{ij} = k \mid y_j = c) = \theta_i\, 1[c = k] + (1 - \theta_i)\, \xi_i(k), \qquad
                \theta_i \sim \text{Beta}(\alpha, \beta), \quad \xi_i \sim \text{Dirichlet}(s, \dots, s)
@@ -54,12 +52,15 @@ class MACE(Estimator):
     ----------
     D. Hovy, T. Berg-Kirkpatrick, A. Vaswani, E. Hovy. Learning whom to trust with MACE. 2013.
 
+    Examples
+    --------
     >>> mace = MACE().fit((["a", "a", "a", "b", "b"], ["x", "y", "z", "x", "y"], ["no", "no", "yes", "yes", "yes"]))
     >>> mace.labels_["label"].to_pylist()
     ['no', 'yes']
     """
 
     method: ClassVar[str] = "mace"
+    margin: ClassVar[float] = 1e-6
 
     inference: str = "vb"
     alpha: float = 0.5
@@ -72,41 +73,8 @@ class MACE(Estimator):
     seed: int = 0
     threads: int | None = None
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        self._check()
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        generator = np.random.default_rng(self.seed)
-        best: Result | None = None
-        done = 0
-
-        def report(n_iter: int, bound: float) -> None:
-            if progress is not None:
-                progress(done + n_iter, bound)
-
-        for restart in range(self.restarts):
-            update = self._start(labels, generator if restart else None)
-            log_p, log_prior, history, n_iter, converged = fit_em(
-                engine,
-                estimate_prior=False,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                progress=report,
-                update=update,
-                start=update.tables() if restart else None,
-            )
-            done += n_iter
-            # Restarts that end in the same place differ by rounding, which must not choose between them.
-            if best is None or best.objective is None or history[-1] > best.objective + 1e-6 * abs(best.objective):
-                self.competence_, self.habits_ = update.means()
-                best = table_result(
-                    engine, self.method, {"inference": self.inference, "restarts": self.restarts}, log_p, log_prior,
-                    objective=history[-1], history=history, converged=converged,
-                )  # fmt: skip
-        assert best is not None
-        return replace(best, n_iter=done)
-
     def _check(self) -> None:
-        check_run(self.max_iter, self.tol)
+        super()._check()
         check_choice("inference", self.inference, ("vb", "em"))
         for name in ("alpha", "beta", "strategy"):
             check_number(name, getattr(self, name), 0, strictly=True)
@@ -114,6 +82,17 @@ class MACE(Estimator):
             check_number("smoothing", self.smoothing, 0)
         if not isinstance(self.restarts, int) or self.restarts < 1:
             raise ParameterError(f"restarts must be a whole number of at least 1, not {self.restarts!r}.")
+
+    def _trials(self, engine: Engine) -> Sequence[Trial]:
+        labels, generator = self._local(engine).labels, np.random.default_rng(self.seed)
+        updates = [self._start(labels, generator if restart else None) for restart in range(self.restarts)]
+        settings = {"inference": self.inference, "restarts": self.restarts}
+        return [Trial(update, settings, update.tables() if restart else None) for restart, update in enumerate(updates)]
+
+    def _finish(self, solution: Solution, trial: Trial, engine: Engine) -> Solution:
+        assert isinstance(trial.update, KnowingUpdate)
+        self.competence_, self.habits_ = trial.update.means()
+        return solution
 
     def _start(self, labels: Labels, generator: np.random.Generator | None) -> KnowingUpdate:
         """Return the update at a start: all workers alike, or drawn, each worker's draw belonging to the name."""
@@ -127,6 +106,3 @@ class MACE(Estimator):
         else:
             prior = (0.01 / labels.n_classes if self.smoothing is None else self.smoothing,) * 3
         return KnowingUpdate(*prior, variational=self.inference == "vb", right=right, wrong=1.0 - right, habit=habit)
-
-    def _predict_proba(self, labels: Labels) -> FloatArray:
-        return judge_by_tables(self._fitted(), labels, self.threads)

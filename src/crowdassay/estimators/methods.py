@@ -9,28 +9,23 @@ from typing import Any
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.assay import Assay
 from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.belief_propagation import BeliefPropagation
-from crowdassay.estimators.coins import OneCoin, ProjectedEM, TwoCoin
-from crowdassay.estimators.dawid_skene import DawidSkene
-from crowdassay.estimators.dawid_skene_mean_field import DawidSkeneMeanField
-from crowdassay.estimators.eigenvector_ratio import EigenvectorRatio
+from crowdassay.estimators.coins import MeanField, OneCoin, ProjectedEM, TwoCoin
+from crowdassay.estimators.dawid_skene import DawidSkene, DawidSkeneMeanField
+from crowdassay.estimators.eigenvectors import EigenvectorRatio, SingularVector
 from crowdassay.estimators.glad import GLAD
-from crowdassay.estimators.kos import KOS
 from crowdassay.estimators.latent_trait import LatentTraitAnalysis
 from crowdassay.estimators.mace import MACE
-from crowdassay.estimators.majority import MajorityVote
-from crowdassay.estimators.mean_field import MeanField
+from crowdassay.estimators.message_passing import KOS, BeliefPropagation
 from crowdassay.estimators.minimax import MinimaxEntropy
 from crowdassay.estimators.mmsr import MMSR
-from crowdassay.estimators.singular_vector import SingularVector
 from crowdassay.estimators.spectral import SpectralDawidSkene
-from crowdassay.estimators.weighted_vote import GoldMajority, Wawa, ZeroBasedSkill
+from crowdassay.estimators.votes import GoldMajority, MajorityVote, Wawa, ZeroBasedSkill
 from crowdassay.estimators.welinder import Welinder
 from crowdassay.labels.values import no_such
 
 
 @dataclass(frozen=True)
-class Method:
+class Preset:
     """A name on the command line: an estimator with some parameters set.
 
     Attributes
@@ -63,100 +58,100 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
-        Method(
+        Preset(
             "assay",
             "Several models pooled; labels count for what real crowds have shown; known items correct both.",
             Assay,
             {},
         ),
-        Method("majority", "The class with the most labels; its share of the votes is the probability.", MajorityVote, {}),
-        Method("wawa", "A vote weighted by how often each worker agrees with the majority.", Wawa, {}),
-        Method("zero-based-skill", "The same, repeated until weights and winners agree.", ZeroBasedSkill, {}),
-        Method("gold-majority", "A vote weighted by each worker's share of right answers on known items.", GoldMajority, {}),
-        Method("mace", "Each worker knows the class or answers by habit (Hovy et al. 2013).", MACE, {}),
-        Method("mmsr", "A vote weighted by skills from pairs of workers, outliers ignored (Ma, Olshevsky 2020).", MMSR, {}),
-        Method("dawid-skene", "A confusion table for each worker, by maximum likelihood (EM).", DawidSkene, {}),
-        Method(
+        Preset("majority", "The class with the most labels; its share of the votes is the probability.", MajorityVote, {}),
+        Preset("wawa", "A vote weighted by how often each worker agrees with the majority.", Wawa, {}),
+        Preset("zero-based-skill", "The same, repeated until weights and winners agree.", ZeroBasedSkill, {}),
+        Preset("gold-majority", "A vote weighted by each worker's share of right answers on known items.", GoldMajority, {}),
+        Preset("mace", "Each worker knows the class or answers by habit (Hovy et al. 2013).", MACE, {}),
+        Preset("mmsr", "A vote weighted by skills from pairs of workers, outliers ignored (Ma, Olshevsky 2020).", MMSR, {}),
+        Preset("dawid-skene", "A confusion table for each worker, by maximum likelihood (EM).", DawidSkene, {}),
+        Preset(
             "dawid-skene-mean-field",
             "A confusion table for each worker, averaged over (variational Bayes), with a prior chosen by its bound.",
             DawidSkeneMeanField,
             {},
         ),
-        Method("glad", "An ability for each worker, multiplied by an easiness of each item (Whitehill 2009).", GLAD, {}),
-        Method(
+        Preset("glad", "An ability for each worker, multiplied by an easiness of each item (Whitehill 2009).", GLAD, {}),
+        Preset(
             "glad-confusion",
             "A confusion table for each worker, sharpened or blurred by each item (Mineiro 2011).",
             GLAD,
             {"confusion": True},
         ),
-        Method(
+        Preset(
             "latent-trait",
             "Ordered classes: thresholds of each worker on a common scale, a polytomous Rasch model (Mineiro 2011).",
             LatentTraitAnalysis,
             {},
             ordered=True,
         ),
-        Method(
+        Preset(
             "minimax",
             "A confusion table for each worker and each item (Zhou et al. 2015), classes unordered.",
             MinimaxEntropy,
             {"structure": "nominal"},
         ),
-        Method(
+        Preset(
             "minimax-ordinal",
             "The same for ordered classes: neighbours are confused more easily than distant classes.",
             MinimaxEntropy,
             {"structure": "ordinal"},
             ordered=True,
         ),
-        Method(
+        Preset(
             "minimax-2012",
             "The earlier form of minimax: an item leans towards labels, whatever its class (Zhou et al. 2012).",
             MinimaxEntropy,
             {"structure": "nominal", "item_structure": "response"},
         ),
-        Method(
+        Preset(
             "minimax-centred",
             "Minimax with the penalty centred on each worker's own means (Equation 13 of the paper).",
             MinimaxEntropy,
             {"centred": True},
         ),
-        Method(
+        Preset(
             "minimax-deterministic",
             "Minimax without regularisation and with certain labels (section 2 of the paper).",
             MinimaxEntropy,
             {"label_entropy": False, "alpha": 0.0, "beta": 0.0},
         ),
-        Method("one-coin", "One probability of being right for each worker, by EM.", OneCoin, {}),
-        Method("two-coin", "One probability of being right for each worker and class, by EM.", TwoCoin, {}),
-        Method("projected-em", "One coin, accuracies kept away from 0 and 1 (Gao, Zhou 2014).", ProjectedEM, {}),
-        Method("mean-field", "One coin with a beta prior, by variational Bayes (Liu, Peng, Ihler 2012).", MeanField, {}),
-        Method(
+        Preset("one-coin", "One probability of being right for each worker, by EM.", OneCoin, {}),
+        Preset("two-coin", "One probability of being right for each worker and class, by EM.", TwoCoin, {}),
+        Preset("projected-em", "One coin, accuracies kept away from 0 and 1 (Gao, Zhou 2014).", ProjectedEM, {}),
+        Preset("mean-field", "One coin with a beta prior, by variational Bayes (Liu, Peng, Ihler 2012).", MeanField, {}),
+        Preset(
             "belief-propagation",
             "One coin with a beta prior, by belief propagation; two classes (Liu, Peng, Ihler 2012).",
             BeliefPropagation,
             {},
         ),
-        Method("kos", "Message passing between items and workers; two classes (Karger, Oh, Shah 2011).", KOS, {}),
-        Method(
+        Preset("kos", "Message passing between items and workers; two classes (Karger, Oh, Shah 2011).", KOS, {}),
+        Preset(
             "singular-vector",
             "Signs of the labels' leading singular vector; two classes (Ghosh, Kale, McAfee 2011).",
             SingularVector,
             {},
         ),
-        Method(
+        Preset(
             "eigenvector-ratio",
             "A vote weighted by how pairs of workers agree; two classes (Dalvi et al. 2013).",
             EigenvectorRatio,
             {},
         ),
-        Method(
+        Preset(
             "spectral-dawid-skene",
             "Dawid-Skene, EM started from third moments of the labels (Zhang et al. 2014).",
             SpectralDawidSkene,
             {},
         ),
-        Method(
+        Preset(
             "welinder",
             "Items in a space that each worker cuts by a plane; two classes (Welinder et al. 2010).",
             Welinder,
@@ -166,7 +161,7 @@ METHODS = {
 }
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str) -> Preset:
     """Return the method of that name, or say which there are."""
     if name not in METHODS:
         raise ParameterError(no_such("method", name, METHODS))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import QUICK_CELLS, Engine
-from crowdassay.engines.confusion import normalise, observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.memory.weak_items import average_worker
@@ -18,27 +18,27 @@ from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.estimators.minimax_model import find_penalties, item_basis, make_model, structure_name
 from crowdassay.estimators.selection.choose import choose_gamma
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import find_winners
 from crowdassay.labels.truth import match_truth
-from crowdassay.models.family import Model
-from crowdassay.models.structures import Structure
+from crowdassay.models.family import Model, centred_metric, check_penalty, penalties_from_gamma, usual_gamma
+from crowdassay.models.structures import Basis, Structure, resolve
 from crowdassay.results.parameters import check_choice, check_order, check_run, gap_note
-from crowdassay.results.posteriors import ByFamily, average_difficulty
 from crowdassay.results.result import Result
 from crowdassay.results.run import fit
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
 from crowdassay.solvers.lbfgs import MEMORY_NUMBERS, MEMORY_PAIRS
-from crowdassay.solvers.outcome import Announce, Outcome, Progress, Solution
-from crowdassay.solvers.profiled import complete, fit_profiled
-from crowdassay.statistics import log_softmax
+from crowdassay.solvers.posteriors import ByFamily
+from crowdassay.solvers.profiled import fit_profiled
+from crowdassay.solvers.solution import Announce, ItemPosterior, Progress, Solution
 
 TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
+MOST_KEPT_CLASSES = 32  # classes up to which a basis takes less than a megabyte, and is kept
+MOST_CENTRED = 40  # classes up to which the metric of the centred penalty, of size K^4, is affordable
 GAMMAS = (1 / 256, 1 / 64, 1 / 16, 0.25, 1.0, 4.0)  # wider, since the best of the paper's is nearly always its smallest
 ORDERED = frozenset({"ordinal", "distance"})  # structures to which the order of the classes matters
 LONG_PASS_CELLS = 2 * 10**7  # cells of a pass beyond which it takes long
@@ -92,6 +92,16 @@ class MinimaxEntropy(Estimator):
         1e-6 by default. The authors' own code stops at 5e-3 or after 50 steps.
     threads : int or None
         None takes all cores.
+
+    Examples
+    --------
+    >>> from crowdassay import simulate
+    >>> labels, truth = simulate(np.random.default_rng(0), n_items=50)
+    >>> fitted = MinimaxEntropy().fit(labels)
+    >>> bool((fitted.result_.code == truth).mean() > 0.8)
+    True
+    >>> fitted.tau_.shape  # a table for each item
+    (50, 2, 2)
     """
 
     method: ClassVar[str] = "minimax"
@@ -116,35 +126,6 @@ class MinimaxEntropy(Estimator):
     tol: float | None = None
     threads: int | None = None
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        """Fit in memory what needs all labels there: see `needs_memory`."""
-        if self.gamma == "auto":
-            chosen, selection, notes = choose_gamma(self, labels, None, announce if progress else None)
-            result = fit(
-                chosen, MemoryPlace(labels, threads=self.threads), progress=progress, announce=announce, fallbacks=False
-            )
-            return replace(result, selection=selection, notes=result.notes + notes)
-        solver = self._solver()
-        if solver == "algorithm1" and self._learns():
-            raise ParameterError("Only solver='profiled' learns gamma or the prior.")
-        if solver == "profiled":
-            engine = LocalEngine(labels, threads=self.threads, announce=announce)
-            return self._result(labels, self._learn(engine, progress, None), solver)
-        tol = TOLERANCES[solver] if self.tol is None else self.tol
-        check_run(self.max_iter, tol)
-        # Q is compared from step to step, so items are solved further than sums need.
-        engine = LocalEngine(labels, threads=self.threads, item_tolerance=1e-18, announce=announce)
-        outcome = fit_algorithm1(
-            engine,
-            make_model(self, labels),
-            np.zeros(labels.n_classes),
-            max_steps=self.max_iter,
-            tol=tol,
-            deterministic=not self.label_entropy,
-            progress=progress,
-        )
-        return self._result(labels, outcome, solver)
-
     def needs_memory(self) -> str | None:
         """Say why all labels must be in memory; None for the profiled solver with a given gamma and prior."""
         if self.gamma == "auto":
@@ -155,17 +136,17 @@ class MinimaxEntropy(Estimator):
             return "Learning gamma or the prior needs all labels in memory: give a number and prior='uniform'"
         return None
 
-    def check(self, facts: Any) -> None:
+    def check(self, facts: Facts) -> None:
         """Refuse texts whose order nobody gave, where the order matters."""
         if structure_name(self.structure) in ORDERED:
             check_order(facts)
 
-    def notes_on(self, facts: Any) -> tuple[str, ...]:
-        """Tell of levels that nobody chose."""
+    def notes_on(self, facts: Facts) -> tuple[str, ...]:
+        """Return a sentence on levels that nobody chose."""
         return gap_note(facts) if structure_name(self.structure) in ORDERED else ()
 
     def fallback(self) -> MinimaxEntropy | None:
-        """Leave the items out, which can explain any label; then let workers shrink towards what they have in common.
+        """Return the model without items, which can explain any label; after that, one whose workers share a population.
 
         Penalties that were given by themselves are insisted on.
         """
@@ -227,7 +208,7 @@ class MinimaxEntropy(Estimator):
         self.result_ = fit(self, MemoryPlace(labels, threads=self.threads), start=start, fallbacks=False)
         return self
 
-    def count_tables(self, facts: Any, *, gathered: bool) -> tuple[float, float]:
+    def count_tables(self, facts: Facts, *, gathered: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
         workers = WORKING_TABLES + min(2.0 * MEMORY_PAIRS, MEMORY_NUMBERS / (facts.n_workers * facts.n_classes**2))
         weak_items = not gathered and self.needs_memory() is None and (self.starts or 1) == 1
@@ -235,7 +216,7 @@ class MinimaxEntropy(Estimator):
             return workers, 0.0
         return workers, self.memory_tables[1]
 
-    def slow(self, facts: Any) -> str | None:
+    def slow(self, facts: Facts) -> str | None:
         """Say that the fit will take long, and what would not; None where it will not."""
         if cells(facts) <= LONG_PASS_CELLS or self.item_structure == "none":
             return None
@@ -245,14 +226,52 @@ class MinimaxEntropy(Estimator):
         )
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
-        """Climb the profiled objective on any engine, from the vote shares or from worker tables of an earlier fit."""
-        if reason := self.needs_memory():
-            raise ParameterError(f"{reason}, or take --engine local.")
+        """Maximise on any engine by the profiled solver, from the vote shares or from worker tables of an earlier fit.
+
+        Choosing gamma, Algorithm 1 and learning need all labels in memory: see `needs_memory`.
+        """
+        if self.gamma == "auto":
+            return self._solve_auto(self._local(engine), progress)
         model = make_model(self, engine)
-        solution = fit_profiled(engine, model, np.zeros(engine.n_classes), progress=progress, **self._run(engine, model, start))
-        assert solution.sigma is not None
-        average = average_worker(solution.sigma, engine.worker_counts)
-        return replace(solution, predict=ByFamily(model, solution.sigma, solution.log_prior, average))
+        if self._solver() == "algorithm1":
+            solution = self._solve_literally(self._local(engine), model, progress)
+        elif self._learns():
+            solution = fit_empirical(
+                self._local(engine),
+                model,
+                penalties=self.gamma == "learned" and self.alpha is None,
+                prior=self.prior == "learned",
+                progress=progress,
+                **self._run(engine, model, start),
+            )
+        else:
+            flat = np.zeros(engine.n_classes)
+            solution = fit_profiled(engine, model, flat, progress=progress, **self._run(engine, model, start))
+        assert solution.model is not None
+        return replace(solution, settings=self._settings(solution.model))
+
+    def _solve_auto(self, engine: LocalEngine, progress: Progress | None) -> Solution:
+        """Choose gamma by cross-validation and fit with it."""
+        chosen, selection, notes = choose_gamma(self, engine.labels, None, engine.announce if progress else None)
+        return replace(chosen.solve(engine, progress), selection=selection, notes=notes)
+
+    def _solve_literally(self, engine: LocalEngine, model: Model, progress: Progress | None) -> Solution:
+        """Run Algorithm 1 of the paper."""
+        if self._learns():
+            raise ParameterError("Only solver='profiled' learns gamma or the prior.")
+        tol = TOLERANCES["algorithm1"] if self.tol is None else self.tol
+        check_run(self.max_iter, tol)
+        # Q is compared from step to step, so items are solved further than sums need.
+        exact = LocalEngine(engine.labels, threads=self.threads, item_tolerance=1e-18, announce=engine.announce)
+        return fit_algorithm1(
+            exact,
+            model,
+            np.zeros(engine.n_classes),
+            max_steps=self.max_iter,
+            tol=tol,
+            deterministic=not self.label_entropy,
+            progress=progress,
+        )
 
     def _run(self, engine: Engine, model: Model, tables: FloatArray | None) -> dict[str, Any]:
         """Return how the profiled solver is to run, from the vote shares or from worker tables of an earlier fit."""
@@ -274,27 +293,14 @@ class MinimaxEntropy(Estimator):
         check_choice("prior", self.prior, ("uniform", "learned"))
         return self.prior == "learned" or (self.gamma == "learned" and self.alpha is None)
 
-    def _learn(self, engine: LocalEngine, progress: Progress | None, tables: FloatArray | None) -> Outcome:
-        model = make_model(self, engine)
-        return fit_empirical(
-            engine,
-            model,
-            penalties=self.gamma == "learned" and self.alpha is None,
-            prior=self.prior == "learned",
-            progress=progress,
-            **self._run(engine, model, tables),
-        )
-
-    def settings(self, solution: Solution) -> dict[str, Any]:
+    def _settings(self, model: Model) -> dict[str, Any]:
         """Return what was asked for and what it came to."""
-        model = solution.model
-        assert model is not None
         return {
             "structure": structure_name(self.structure),
             "alpha": model.alpha,
             "beta": model.beta if model.item else None,
             "gamma": self._gamma(model),
-            "solver": "profiled",
+            "solver": self._solver(),
         }
 
     def _gamma(self, model: Model) -> float | str | None:
@@ -303,43 +309,14 @@ class MinimaxEntropy(Estimator):
             return None
         return model.alpha / model.worker.n_classes**2 if self.gamma is None else self.gamma
 
-    def _result(self, labels: Labels, outcome: Outcome, solver: str) -> Result:
-        solution = outcome.solution
-        model = solution.model
-        assert model is not None
-        expected = observed_counts(labels, outcome.posterior, self.threads) - outcome.gradient
-        confusion, accuracy = normalise(np.maximum(expected, 0.0), np.exp(log_softmax(solution.sigma)))
-        return Result(
-            labels,
-            self.method,
-            self.settings(solution) | {"solver": solver},
-            outcome.posterior,
-            find_winners(outcome.posterior),
-            confusion,
-            accuracy,
-            log_prior=solution.log_prior,
-            sigma=solution.sigma,
-            phi=outcome.phi if model.item else None,
-            expand=model.item.tables if model.item else None,
-            difficulty=_difficulty(labels, outcome),
-            objective=solution.objective,
-            history=solution.history,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-        )
-
     def _predict_proba(self, labels: Labels) -> FloatArray:
-        return self._complete(labels).posterior
+        return self._predict_items(labels).posterior
 
     def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
-        outcome, fitted = self._complete(labels), self._fitted()
-        model = outcome.solution.model
-        if model is None or model.item is None or fitted.sigma is None:
-            return outcome.posterior, None, None
-        fit = Outcome(replace(outcome.solution, sigma=fitted.sigma), outcome.posterior, outcome.phi, outcome.gradient)
-        return outcome.posterior, outcome.phi, _difficulty(fitted.labels, fit)
+        items = self._predict_items(labels)
+        return items.posterior, items.phi, items.difficulty
 
-    def _complete(self, labels: Labels) -> Outcome:
+    def _predict_items(self, labels: Labels) -> ItemPosterior:
         """Predict new labels with the workers as fitted; strangers have a table of zeros, or the population's."""
         fitted = self._fitted()
         code = match_workers(fitted.labels, labels)
@@ -348,8 +325,8 @@ class MinimaxEntropy(Estimator):
         # Penalties as they were fitted, not as these labels would have them.
         penalties = {"alpha": fitted.parameters["alpha"], "beta": fitted.parameters["beta"] or self.beta}
         model = make_model(replace_parameters(self, penalties), labels)
-        solution = Solution(sigma, fitted.log_prior, None, (), 0, True, model=model)
-        return complete(LocalEngine(labels, threads=self.threads), solution)
+        average = average_worker(fitted.sigma, np.bincount(fitted.labels.worker, minlength=len(fitted.sigma)))
+        return ByFamily(model, sigma, fitted.log_prior, average)(LocalEngine(labels, threads=self.threads))
 
     def _stranger(self) -> FloatArray:
         fitted = self._fitted()
@@ -367,14 +344,52 @@ def replace_parameters(estimator: MinimaxEntropy, changes: dict[str, Any]) -> Mi
     return MinimaxEntropy(**{**estimator.get_params(), **changes})
 
 
-def _difficulty(labels: Labels, outcome: Outcome) -> FloatArray | None:
-    model = outcome.solution.model
-    if model is None or model.item is None:
-        return None
-    average = average_worker(outcome.solution.sigma, np.bincount(labels.worker, minlength=labels.n_workers))
-    return average_difficulty(model.item, average, outcome.posterior, outcome.phi)
-
-
 def cells(sizes: Any) -> int:
     """Return the cells that a pass over the labels goes through: squared classes for each label."""
     return int(sizes.n_labels) * int(sizes.n_classes) ** 2
+
+
+def make_model(asked: MinimaxEntropy, sizes: Labels | Engine | Facts) -> Model:
+    """Return the model that an estimator asks for, for labels or an engine of these sizes."""
+    n_classes = sizes.n_classes
+    worker = find_basis(asked.structure, n_classes)
+    alpha, beta = find_penalties(asked, sizes)
+    if asked.centred and n_classes > MOST_CENTRED:
+        raise ParameterError(f"The centred penalty takes up to {MOST_CENTRED} classes, not {n_classes}.")
+    metric = centred_metric(worker) if asked.centred else None
+    return Model(worker, item_basis(asked, n_classes), alpha, beta, metric, asked.population)
+
+
+def item_basis(asked: MinimaxEntropy, n_classes: int) -> Basis | None:
+    """Return the basis of the items' tables: the workers' unless another is asked for, or none."""
+    item = asked.structure if asked.item_structure is None else asked.item_structure
+    return None if isinstance(item, str) and item == "none" else find_basis(item, n_classes)
+
+
+def find_basis(structure: str | Structure, n_classes: int) -> Basis:
+    """Return the basis of a structure; a small one of a name is kept, since workers and items share it, and so do fits."""
+    if isinstance(structure, str) and n_classes <= MOST_KEPT_CLASSES:
+        return _keep_basis(structure, n_classes)
+    return resolve(structure, n_classes).basis()
+
+
+@lru_cache(maxsize=16)
+def _keep_basis(name: str, n_classes: int) -> Basis:
+    return resolve(name, n_classes).basis()
+
+
+def find_penalties(asked: MinimaxEntropy, sizes: Labels | Engine | Facts) -> tuple[float, float]:
+    """Return alpha and beta, as given or by gamma."""
+    if asked.alpha is None:
+        usual = usual_gamma(sizes.n_classes, sizes.n_workers, sizes.n_items, sizes.n_labels)
+        gamma = usual if asked.gamma in (None, "learned") else check_penalty("gamma", asked.gamma)
+        alpha, beta = penalties_from_gamma(gamma, sizes.n_classes, sizes.n_workers, sizes.n_items)
+    else:
+        alpha = check_penalty("alpha", asked.alpha)
+        beta = alpha * sizes.n_items / sizes.n_workers
+    return alpha, beta if asked.beta is None else check_penalty("beta", asked.beta)
+
+
+def structure_name(structure: str | Structure) -> str:
+    """Return the name of a structure that is given by name or by itself."""
+    return structure if isinstance(structure, str) else structure.name

@@ -9,16 +9,15 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.base import Engine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.power import leading_vector
-from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.estimators.eigenvectors import leading_vector
 from crowdassay.labels.labels import Labels
 from crowdassay.results.parameters import check_run
-from crowdassay.results.result import Result
-from crowdassay.solvers.coins import coin_tables
-from crowdassay.solvers.outcome import Announce, Progress
+from crowdassay.solvers.m_steps import coin_tables
+from crowdassay.solvers.posteriors import ByTables
+from crowdassay.solvers.solution import Progress, Solution
 
 MOST_PAIRS = 200_000_000  # pairs of workers with a common item; each takes some tens of bytes
 
@@ -54,6 +53,12 @@ class MMSR(Estimator):
     References
     ----------
     Q. Ma, A. Olshevsky. Adversarial crowdsourcing through robust rank-one matrix completion. 2020.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> MMSR().fit(labels).labels_["label"].to_pylist()
+    [0, 1, 0]
     """
 
     method: ClassVar[str] = "mmsr"
@@ -63,10 +68,12 @@ class MMSR(Estimator):
     tol: float = 1e-10
     threads: int | None = None
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Complete the matrix of agreements, and vote with the skills found."""
         check_run(self.max_iter, self.tol)
         if self.trim is not None and (not isinstance(self.trim, int) or self.trim < 0):
             raise ParameterError(f"trim must be a whole number of at least 0, or None, not {self.trim!r}.")
+        labels = self._local(engine).labels
         agreement = worker_agreement(labels)
         degree = np.diff(agreement.indptr)[: labels.n_workers]
         trim = max(int(degree[degree > 0].min(initial=len(degree))) // 2 - 1, 0) if self.trim is None else self.trim
@@ -78,21 +85,18 @@ class MMSR(Estimator):
         p = skill_accuracy(skill, labels.n_classes, labels.n_items)
         self.skills_ = np.log(max(labels.n_classes - 1, 1) * p / (1.0 - p))
         log_p = coin_tables(np.log(p)[:, None], np.log1p(-p)[:, None], labels.n_classes)
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
         log_prior = np.full(labels.n_classes, -np.log(labels.n_classes))
-        return table_result(engine, self.method, {"trim": trim}, log_p, log_prior, n_iter=n_iter, converged=converged)
+        predict = ByTables(log_p, log_prior)
+        return Solution(predict, log_p, log_prior, n_iter=n_iter, converged=converged, settings={"trim": trim})
 
     def _start(self, size: int) -> FloatArray:
         return np.full(size, 0.5)
-
-    def _predict_proba(self, labels: Labels) -> FloatArray:
-        return judge_by_tables(self._fitted(), labels, self.threads)
 
 
 def worker_agreement(labels: Labels) -> scipy.sparse.csr_array:
     r"""Return :math:`K/(K-1) C_{il} - 1/(K-1)` for all pairs with common items, the known items' worker last.
 
-    Several labels by one worker on one item share one judgement.
+    Several labels by one worker on one item share one weight.
     """
     known = np.flatnonzero(labels.gold >= 0)
     item = np.concatenate([labels.label_item, known])

@@ -10,18 +10,18 @@ import pyarrow as pa
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.confusion import normalise
+from crowdassay.engines.base import Engine
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.estimators.base import Estimator, match_workers
+from crowdassay.estimators.base import Estimator
 from crowdassay.labels.features import match_features, read_features
 from crowdassay.labels.frames import as_labels, to_frame
-from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import find_winners
+from crowdassay.labels.votes import with_known
 from crowdassay.results.parameters import check_run
-from crowdassay.results.result import Result
-from crowdassay.solvers.em import EPSILON
-from crowdassay.solvers.logistic import fit_logistic
-from crowdassay.solvers.outcome import Announce, Progress
+from crowdassay.solvers.assay.pool import answers
+from crowdassay.solvers.m_steps import EPSILON, free_tables
+from crowdassay.solvers.posteriors import found
+from crowdassay.solvers.solution import Announce, Progress, Solution
+from crowdassay.solvers.stopping import em_settled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -54,6 +54,14 @@ class RaykarClassifier(Estimator):
     References
     ----------
     V. C. Raykar, S. Yu, L. H. Zhao, G. H. Valadez, C. Florin, L. Bogoni, L. Moy. Learning from crowds. 2010.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbcccddd"), list("xyz" * 4), [0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1])
+    >>> features = pa.table({"item": list("abcd"), "size": [0.1, 0.9, 0.2, 0.8]})
+    >>> fitted = RaykarClassifier().fit(labels, features=features)
+    >>> fitted.labels_["label"].to_pylist()
+    [0, 1, 0, 1]
     """
 
     method: ClassVar[str] = "raykar"
@@ -104,71 +112,44 @@ class RaykarClassifier(Estimator):
         classes = [f"class:{name}" if name == "item" else name for name in fitted.labels.class_names]
         return to_frame(pa.Table.from_arrays([items, *(pa.array(p) for p in chances.T)], names=["item", *classes]), kind)
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Run EM: the M-step fits the workers' tables and the classifier to the posterior."""
         check_run(self.max_iter, self.tol)
         for name in ("smoothing", "penalty"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ParameterError(f"{name} must be zero or a positive number, not {getattr(self, name)!r}.")
+        local = self._local(engine)
+        labels = local.labels
         centre, scale = self.features_.mean(axis=0), self.features_.std(axis=0)
         scale = np.where(scale > 1e-12 * np.maximum(np.abs(centre), 1.0), scale, np.inf)  # a constant tells nothing
         design = np.column_stack([(self.features_ - centre) / scale, np.ones(labels.n_items)])
-        answers = answer_counts(labels)
+        answered = answers(labels)
         weights = np.zeros((labels.n_classes, design.shape[1]))
-        posterior = clamp(labels.votes() / np.maximum(np.diff(labels.starts), 1)[:, None], labels.gold)
-        history: list[float] = []
+        posterior = with_known(labels.votes() / np.maximum(np.diff(labels.starts), 1)[:, None], labels.gold)
+        update, history = free_tables(self.smoothing), list[float]()
         converged = False
         while not converged and len(history) < self.max_iter:
-            counts = worker_counts(answers, posterior)
-            smoothed = counts + (self.smoothing + EPSILON)
-            log_p = np.log(smoothed / smoothed.sum(axis=2, keepdims=True))
+            log_p, log_density = update(local.tally(posterior))
             weights = fit_logistic(design, posterior, self.penalty, weights)
             log_prior = scipy.special.log_softmax(design @ weights.T, axis=1)
-            marginal, posterior = e_step(answers, log_p, log_prior, labels.gold)
+            marginal, posterior = e_step(answered, log_p, log_prior, labels.gold)
             ridge = 0.5 * self.penalty * float(np.sum(weights[:, :-1] ** 2))
-            history.append(marginal + self.smoothing * float(log_p.sum()) - ridge)
+            history.append(marginal + log_density - ridge)
             if progress is not None:
                 progress(len(history), history[-1])
-            converged = len(history) > 1 and history[-1] - history[-2] < self.tol * abs(history[-1])
+            converged = em_settled(history, self.tol)
         self.weights_ = weights[:, :-1] / scale
         self.intercept_ = weights[:, -1] - self.weights_ @ centre
-        expected = worker_counts(answers, posterior).sum(axis=2, keepdims=True) * np.exp(log_p)
-        confusion, accuracy = normalise(expected, np.exp(log_p))
-        return Result(
-            labels,
-            self.method,
+        return Solution(
+            found(labels, posterior, local.tally(posterior).sum(axis=2, keepdims=True) * np.exp(log_p)),
+            log_p,
+            scipy.special.logsumexp(log_prior, axis=0) - np.log(labels.n_items),
+            history[-1],
+            tuple(history),
+            len(history),
+            converged,
             {"smoothing": self.smoothing, "penalty": self.penalty, "n_features": len(self.feature_names_)},
-            posterior,
-            find_winners(posterior),
-            confusion,
-            accuracy,
-            log_prior=scipy.special.logsumexp(log_prior, axis=0) - np.log(labels.n_items),
-            sigma=log_p,
-            objective=history[-1],
-            history=tuple(history),
-            n_iter=len(history),
-            converged=converged,
         )
-
-    def _predict_proba(self, labels: Labels) -> FloatArray:
-        """Predict new items by their labels; their features unknown, the classes are as frequent as in the fit."""
-        fitted = self._fitted()
-        code = match_workers(fitted.labels, labels)
-        assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
-        log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], -np.log(labels.n_classes))
-        return e_step(answer_counts(labels), log_p, fitted.log_prior, labels.gold)[1]
-
-
-def answer_counts(labels: Labels) -> scipy.sparse.csr_array:
-    """Count answers by item and by worker and observed class, shape (n_items, n_workers * n_classes)."""
-    columns = labels.worker.astype(np.int64) * labels.n_classes + labels.label
-    shape = (labels.n_items, labels.n_workers * labels.n_classes)
-    return scipy.sparse.csr_array((np.ones(labels.n_labels), columns, labels.starts), shape=shape)
-
-
-def worker_counts(answers: scipy.sparse.csr_array, posterior: FloatArray) -> FloatArray:
-    """Return expected counts by worker, true and observed class, shape (n_workers, n_classes, n_classes)."""
-    n_classes = posterior.shape[1]
-    return np.ascontiguousarray((answers.T @ posterior).reshape(-1, n_classes, n_classes).transpose(0, 2, 1))
 
 
 def e_step(
@@ -181,13 +162,37 @@ def e_step(
     n_classes = log_p.shape[1]
     log_joint = answers @ log_p.transpose(0, 2, 1).reshape(-1, n_classes) + log_prior
     log_marginal = scipy.special.logsumexp(log_joint, axis=1)
-    known = np.flatnonzero(gold >= 0)
     marginal = np.where(gold >= 0, log_joint[np.arange(len(gold)), np.maximum(gold, 0)], log_marginal).sum()
-    posterior = np.exp(log_joint - log_marginal[:, None])
-    posterior[known] = np.eye(n_classes)[gold[known]]
+    posterior = with_known(np.exp(log_joint - log_marginal[:, None]), gold)
     return float(marginal), posterior / posterior.sum(axis=1, keepdims=True)
 
 
-def clamp(weights: FloatArray, gold: np.ndarray) -> FloatArray:
-    """Put all weight on the known classes."""
-    return np.where((gold >= 0)[:, None], np.eye(weights.shape[1])[gold], weights)
+def logistic_loss(flat: FloatArray, design: FloatArray, target: FloatArray, penalty: float) -> tuple[float, FloatArray]:
+    r"""Return the soft cross-entropy with ridge, :math:`-\sum_{jc} q_{jc} \log P_{jc} + \lambda|W|^2/2`, and its gradient.
+
+    The last column of ``design`` (n_items, n_features + 1) is the intercept, which is free.
+    """
+    weights = flat.reshape(target.shape[1], -1)
+    log_chance = scipy.special.log_softmax(design @ weights.T, axis=1)
+    shrunk = penalty * weights
+    shrunk[:, -1] = 0.0
+    loss = -float(np.sum(target * log_chance)) + 0.5 * float(np.sum(shrunk * weights))
+    return loss, ((np.exp(log_chance) - target).T @ design + shrunk).ravel()
+
+
+def fit_logistic(design: FloatArray, target: FloatArray, penalty: float, start: FloatArray) -> FloatArray:
+    """Return the weights (n_classes, n_features + 1) that minimise `logistic_loss`, climbing from ``start``."""
+    from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
+
+    if not start.any():  # the exact answer where features tell nothing
+        start = start.copy()
+        start[:, -1] = np.log(target.mean(axis=0) + EPSILON)
+    solution = minimize(
+        logistic_loss,
+        start.ravel(),
+        (design, target, penalty),
+        jac=True,
+        method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-8, "maxiter": 1000},
+    )
+    return np.asarray(solution.x).reshape(start.shape)

@@ -1,23 +1,96 @@
-"""What estimators share in which an item scales its workers' tables."""
+"""What estimators share in which an item scales its workers' tables: `GLAD` and `LatentTraitAnalysis`."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.confusion import normalise, observed_counts
+from crowdassay.engines.base import Engine
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import match_workers
+from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import find_winners
-from crowdassay.results.result import Result
-from crowdassay.solvers.scaled import Mode
+from crowdassay.results.parameters import check_run
+from crowdassay.solvers.posteriors import found
+from crowdassay.solvers.scaled import Mode, ScaledProblem, fit_scaled
+from crowdassay.solvers.solution import Progress, Solution
 from crowdassay.statistics import log_softmax
+
+
+@dataclass(frozen=True, eq=False)
+class WorkersFound:
+    """What a mode says of the workers.
+
+    Attributes
+    ----------
+    tables : ndarray of shape (n_workers, n_classes, n_classes)
+    expected : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected answers by true class.
+    right : callable
+        Takes a log scale; returns the mean share of right answers by true class, (n_classes,).
+    settings : dict
+    method : str
+    lead : float
+        Added to the diagonal of a scaled table before the softmax.
+    """
+
+    tables: FloatArray
+    expected: FloatArray
+    right: Callable[[float], FloatArray]
+    settings: dict[str, Any]
+    method: str = ""
+    lead: float = 0.0
+
+
+class ScaledEstimator(Estimator):
+    """A model in which an item scales its workers: a subclass is its parameters, its likelihood and its workers' tables."""
+
+    easiness: float
+    max_iter: int
+    tol: float
+    threads: int | None
+
+    @abstractmethod
+    def _problem(self, engine: LocalEngine) -> ScaledProblem:
+        """Return the function to maximise."""
+
+    @abstractmethod
+    def _workers(self, engine: LocalEngine, mode: Mode) -> WorkersFound:
+        """Return what the mode says of the workers."""
+
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Find the mode of the posterior, classes summed out."""
+        check_run(self.max_iter, self.tol)
+        check_mean("easiness", self.easiness)
+        local = self._local(engine)
+        scaled = LocalEngine(local.labels, threads=self.threads, announce=local.announce)
+        mode = fit_scaled(self._problem(scaled), max_iter=self.max_iter, tol=self.tol, progress=progress)
+        workers = self._workers(scaled, mode)
+        predict = found(
+            local.labels,
+            mode.posterior,
+            workers.expected,
+            phi=mode.log_scale[:, None],
+            difficulty=item_difficulty(workers.right, mode.log_scale, mode.posterior),
+            pairs=partial(pair_log_p, workers.tables, mode.log_scale, workers.lead),
+        )
+        return Solution(
+            predict,
+            workers.tables,
+            objective=mode.objective,
+            history=mode.history,
+            n_iter=mode.n_iter,
+            converged=mode.converged,
+            settings=workers.settings,
+            method=workers.method,
+        )
 
 
 def check_mean(name: str, value: float) -> None:
@@ -56,40 +129,6 @@ def table_accuracy(tables: FloatArray, log_scale: float) -> FloatArray:
     """Return the workers' mean probability of a right answer by true class, shape (n_classes,)."""
     p = np.exp(log_softmax(np.exp(log_scale) * tables))
     return np.asarray(np.einsum("icc->c", p) / len(p))
-
-
-def scaled_result(
-    labels: Labels,
-    method: str,
-    parameters: dict[str, Any],
-    mode: Mode,
-    tables: FloatArray,
-    counts: FloatArray,
-    difficulty: FloatArray,
-    lead: float = 0.0,
-) -> Result:
-    """Return the result of a mode: worker tables (n_workers, n_classes, n_classes) and log scales of the items.
-
-    ``lead`` is added to the diagonal of a scaled table before the softmax.
-    """
-    confusion, accuracy = normalise(counts, np.exp(log_softmax(tables)))
-    return Result(
-        labels,
-        method,
-        parameters,
-        mode.posterior,
-        find_winners(mode.posterior),
-        confusion,
-        accuracy,
-        sigma=tables,
-        phi=mode.log_scale[:, None],
-        pairs=partial(pair_log_p, tables, mode.log_scale, lead),
-        difficulty=difficulty,
-        objective=mode.objective,
-        history=mode.history,
-        n_iter=mode.n_iter,
-        converged=mode.converged,
-    )
 
 
 def pair_log_p(tables: FloatArray, log_scale: FloatArray, lead: float, item: IntArray, worker: IntArray) -> FloatArray:

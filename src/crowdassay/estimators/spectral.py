@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.engines.base import Engine
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.binary import name_ranks
-from crowdassay.estimators.tables import judge_by_tables, table_result
+from crowdassay.estimators.dawid_skene import EMEstimator
+from crowdassay.estimators.two_classes import name_ranks
 from crowdassay.labels.labels import Labels
-from crowdassay.results.parameters import check_choice, check_number, check_run
-from crowdassay.results.result import Result
-from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.outcome import Announce, Progress
+from crowdassay.results.parameters import check_number
+from crowdassay.solvers.em import Trial
+from crowdassay.solvers.m_steps import free_tables
 
-LEAST_PROBABILITY = 0.01  # moments do not show an answer to be rarer than this, and EM would hardly leave a cell near zero
+LEAST_MOMENT = 0.01  # moments do not show an answer to be rarer than this, and EM would hardly leave a cell near zero
 POWER_STEPS = 100
 START_FROM_VOTES = (
     "The spectral start needs items with labels from three groups of workers, more of them than classes, and classes "
@@ -29,7 +28,7 @@ START_FROM_VOTES = (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralDawidSkene(Estimator):
+class SpectralDawidSkene(EMEstimator):
     r"""Estimate Dawid and Skene's confusion tables from third moments, then refine them by EM.
 
     Workers are split into three groups, whose vote shares :math:`z_1, z_2, z_3` on an item are independent given its class
@@ -63,6 +62,14 @@ class SpectralDawidSkene(Estimator):
     References
     ----------
     Y. Zhang, X. Chen, D. Zhou, M. I. Jordan. Spectral methods meet EM: a provably optimal algorithm for crowdsourcing. 2014.
+
+    Examples
+    --------
+    >>> from crowdassay import simulate
+    >>> labels, truth = simulate(np.random.default_rng(0))
+    >>> fitted = SpectralDawidSkene(smoothing=0.1).fit(labels)
+    >>> bool((fitted.result_.code == truth).mean() > 0.8)
+    True
     """
 
     method: ClassVar[str] = "spectral-dawid-skene"
@@ -75,32 +82,18 @@ class SpectralDawidSkene(Estimator):
     seed: int = 0
     threads: int | None = None
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        check_run(self.max_iter, self.tol)
-        check_choice("prior", self.prior, ("uniform", "estimated"))
+    def _check(self) -> None:
+        super()._check()
         check_number("smoothing", self.smoothing, 0)
         if not isinstance(self.restarts, int) or self.restarts < 1:
             raise ParameterError(f"restarts must be a whole number of at least 1, not {self.restarts!r}.")
-        start = spectral_tables(labels, np.random.default_rng(self.seed), self.restarts)
-        engine = LocalEngine(labels, threads=self.threads, announce=announce)
-        log_p, log_prior, history, n_iter, converged = fit_em(
-            engine,
-            estimate_prior=self.prior == "estimated",
-            smoothing=self.smoothing,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            progress=progress,
-            start=None if start is None else np.log(start),
-        )
-        parameters = {"prior": self.prior, "smoothing": self.smoothing, "restarts": self.restarts, "seed": self.seed}
-        return table_result(
-            engine, self.method, parameters, log_p, log_prior,
-            objective=history[-1], history=history, n_iter=n_iter, converged=converged,
-            notes=START_FROM_VOTES if start is None else (),
-        )  # fmt: skip
 
-    def _predict_proba(self, labels: Labels) -> FloatArray:
-        return judge_by_tables(self._fitted(), labels, self.threads)
+    def _trials(self, engine: Engine) -> Sequence[Trial]:
+        start = spectral_tables(self._local(engine).labels, np.random.default_rng(self.seed), self.restarts)
+        settings = {"prior": self.prior, "smoothing": self.smoothing, "restarts": self.restarts, "seed": self.seed}
+        if start is None:
+            return [Trial(free_tables(self.smoothing), settings, notes=START_FROM_VOTES)]
+        return [Trial(free_tables(self.smoothing), settings, np.log(start))]
 
 
 def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: int) -> FloatArray | None:
@@ -125,7 +118,7 @@ def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: in
         solved = (moments @ np.linalg.pinv(mixture)).transpose(0, 2, 1)
         tables[group == g] = solved[group == g]
     scale = tables.sum(axis=(1, 2), keepdims=True)  # moments are sums over the worker's labels
-    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * labels.n_classes, LEAST_PROBABILITY)
+    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * labels.n_classes, LEAST_MOMENT)
     return np.asarray(tables / tables.sum(axis=2, keepdims=True))
 
 
@@ -170,7 +163,7 @@ def group_means(
     columns = unwhiten @ axes * scales
     order = linear_sum_assignment(columns, maximize=True)[1]
     weights = 1.0 / np.maximum(scales[order], 1.0) ** 2  # a weight above one is noise
-    means = np.maximum(columns[:, order], LEAST_PROBABILITY)
+    means = np.maximum(columns[:, order], LEAST_MOMENT)
     return means / means.sum(axis=0), weights / weights.sum()
 
 

@@ -9,15 +9,14 @@ import numpy as np
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.confusion import normalise
+from crowdassay.engines.base import Engine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.estimators.binary import label_signs, name_ranks, two_columns
+from crowdassay.estimators.two_classes import label_signs, name_ranks, two_columns
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import find_winners
 from crowdassay.results.parameters import check_number, check_run
-from crowdassay.results.result import Result
-from crowdassay.solvers.outcome import Announce, Progress
+from crowdassay.solvers.posteriors import found
+from crowdassay.solvers.solution import Progress, Solution
 
 NARROWEST_SPREAD = 1e-6  # standard deviation
 JITTER = 0.5  # spread of the workers' random starting directions
@@ -57,6 +56,12 @@ class Welinder(Estimator):
     References
     ----------
     P. Welinder, S. Branson, S. Belongie, P. Perona. The multidimensional wisdom of crowds. 2010.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> Welinder().fit(labels).labels_["label"].to_pylist()
+    [0, 1, 0]
     """
 
     method: ClassVar[str] = "welinder"
@@ -68,9 +73,11 @@ class Welinder(Estimator):
     tol: float = 1e-9
     seed: int = 0
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Find the joint mode from several starts."""
         self._check()
-        problem = Problem(labels, self.dimension, self.spread)
+        labels = self._local(engine).labels
+        problem = PlanesProblem(labels, self.dimension, self.spread)
         generator = np.random.default_rng(self.seed)
         best: tuple[float, Any, list[float]] = (-np.inf, None, [])
         starts = (1 if self.dimension == 1 else 5) if self.starts is None else self.starts
@@ -85,22 +92,15 @@ class Welinder(Estimator):
         objective, optimum, history = best
         self.positions_, self.directions_, self.thresholds_ = problem.split(optimum.x)
         posterior = two_columns(labels, 2.0 * self.positions_[:, 0])
-        confusion, accuracy = self._confusion(labels, posterior)
-        return Result(
-            labels,
-            self.method,
-            {"dimension": self.dimension, "spread": self.spread, "starts": starts, "seed": self.seed},
-            posterior,
-            find_winners(posterior),
-            confusion,
-            accuracy,
+        difficulty = self._difficulty(posterior)
+        return Solution(
+            found(labels, posterior, self._expected(labels, posterior), phi=self.positions_, difficulty=difficulty),
             log_prior=np.log([0.5, 0.5]),
-            phi=self.positions_,
-            difficulty=self._difficulty(posterior),
             objective=objective,
             history=tuple(history),
             n_iter=len(history),
             converged=bool(optimum.success),
+            settings={"dimension": self.dimension, "spread": self.spread, "starts": starts, "seed": self.seed},
         )
 
     def _check(self) -> None:
@@ -110,15 +110,15 @@ class Welinder(Estimator):
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
         check_number("spread", self.spread, NARROWEST_SPREAD)
 
-    def _confusion(self, labels: Labels, posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Average what each worker would say over the items that worker labelled."""
+    def _expected(self, labels: Labels, posterior: FloatArray) -> FloatArray:
+        """Sum what each worker would say over the items that worker labelled, shape (n_workers, 2, 2)."""
         item, worker = labels.label_item, labels.worker
         margin = np.einsum("nd,nd->n", self.directions_[worker], self.positions_[item]) - self.thresholds_[worker]
         says = np.column_stack([scipy.special.ndtr(-margin), scipy.special.ndtr(margin)])
         cells = (posterior[item][:, :, None] * says[:, None, :]).reshape(-1, 4)
         places = (worker, np.arange(len(worker)))
         by_worker = scipy.sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
-        return normalise((by_worker @ cells).reshape(-1, 2, 2))
+        return np.asarray((by_worker @ cells).reshape(-1, 2, 2))
 
     def _difficulty(self, posterior: FloatArray) -> FloatArray:
         """Return the probability that the average worker gets each item wrong, shape (n_items,)."""
@@ -131,12 +131,12 @@ class Welinder(Estimator):
         typical = np.eye(self.dimension)[0]
         directions = np.where(known[:, None], self.directions_[code], typical)
         thresholds = np.where(known, self.thresholds_[code], 0.0)
-        problem = Problem(labels, self.dimension, self.spread, (directions, thresholds))
+        problem = PlanesProblem(labels, self.dimension, self.spread, (directions, thresholds))
         optimum = problem.maximise(np.zeros(problem.n_free), self.max_iter, 1e-14, [])  # concave and quick
         return two_columns(labels, 2.0 * problem.split(optimum.x)[0][:, 0])
 
 
-class Problem:
+class PlanesProblem:
     """The function L-BFGS sees: the log posterior of positions, directions and thresholds, and its gradient.
 
     With ``workers``, a pair (directions, thresholds), only the positions are free.

@@ -30,6 +30,16 @@ def shares(votes: Votes) -> FloatArray:
     return share
 
 
+def with_known(posterior: FloatArray, gold: Votes) -> FloatArray:
+    """Return class probabilities (n_items, n_classes) in which known classes (n_items,), -1 where unknown, are certain.
+
+    >>> with_known(np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([-1, 1])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    known = gold >= 0
+    return np.where(known[:, None], np.eye(posterior.shape[1])[gold], posterior) if known.any() else posterior
+
+
 def tally(labels: Labels, weights: FloatArray) -> FloatArray:
     """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
     n_classes, size = labels.n_classes, labels.n_workers * labels.n_classes

@@ -24,8 +24,7 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
-from crowdassay.estimators.minimax import MinimaxEntropy
-from crowdassay.estimators.minimax_model import make_model
+from crowdassay.estimators.minimax import MinimaxEntropy, make_model
 from crowdassay.labels.frames import to_frame
 from crowdassay.models.structures import Basis
 from crowdassay.results.result import Result

@@ -17,14 +17,13 @@ from crowdassay.engines.sweeps import BlockEngine
 from crowdassay.errors import ParameterError
 from crowdassay.findings.passes import MajorityCheck, two_passes
 from crowdassay.labels.facts import Facts
-from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import SETTLED, Record
 from crowdassay.models.structures import Basis
 from crowdassay.results.checks import find_trouble, notes_on
 from crowdassay.results.limits import ONE_CLASS, check_memory
-from crowdassay.results.posteriors import ByVotes
 from crowdassay.results.result import Held, Result, away
-from crowdassay.solvers.outcome import Announce, ItemPosterior, Predict, Progress, Solution
+from crowdassay.solvers.posteriors import ByVotes
+from crowdassay.solvers.solution import Announce, ItemPosterior, Predict, Progress, Solution
 from crowdassay.statistics import log_softmax
 from crowdassay.threads import one_blas_thread
 
@@ -55,20 +54,12 @@ class Method(Protocol):
         """Say, before it begins, that a fit will take long."""
         ...
 
-    def settings(self, solution: Solution) -> dict[str, Any]:
-        """Return what was asked for and what it came to."""
-        ...
-
     def notes_on(self, facts: Facts) -> tuple[str, ...]:
         """Return what the user should know of these labels and this method."""
         ...
 
     def fallback(self) -> Method | None:
         """Return the same method with other parameters, to be tried where this one fails; None where there is none left."""
-        ...
-
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
-        """Fit labels in memory, where the method needs them there."""
         ...
 
 
@@ -97,7 +88,8 @@ def fit(
     start : ndarray of shape (n_workers, n_classes, n_classes), optional
         Worker tables of an earlier fit to go on from.
     fallbacks : bool
-        Whether a fit that does not stand is left for one with other parameters; otherwise it is only said.
+        Whether a fit that tells no class apart, or contradicts most clear majorities, is replaced by one with other parameters
+        (`Method.fallback`); otherwise a note says so.
     """
     started = time.perf_counter()
     reason = method.needs_memory()
@@ -117,7 +109,7 @@ def fit(
             if other is None:  # none stands, so that there is no reason to leave what was asked for
                 (result, plain), notes = asked, []
                 break
-            notes.append(f"The fit of {tried!r} {trouble}. It was left for {other!r}.")
+            notes.append(f"The fit of {tried!r} {trouble}. {other!r} was used instead.")
             tried = other
             result, plain = _run(tried, place, progress, announce, None, gathered=gathered)
     notes += [*result.notes, *method.notes_on(place.facts), *notes_on(plain, result, place.facts)]
@@ -133,61 +125,43 @@ def _run(
     *,
     gathered: bool,
 ) -> tuple[Result, MajorityCheck]:
+    """Solve, and turn the solution into a result."""
     facts = place.facts
     if facts.n_classes == 1:
-        solution = Solution(None, np.zeros(1), None, (), 1, True, ByVotes(), notes=(ONE_CLASS,))
-        return _decide(
-            method.method, {}, solution, place, place.engine(gathered=gathered, announce=announce), gathered=gathered
-        )
+        solution = Solution(ByVotes(), log_prior=np.zeros(1), n_iter=1, notes=(ONE_CLASS,))
+        return _decide(method.method, solution, place, place.engine(gathered=gathered, announce=announce))
     tables = method.count_tables(facts, gathered=gathered)
     check_memory(facts, *(tables if place.in_memory else (tables[0], 0.0)), posteriors=place.in_memory)
     if announce is not None and (words := method.slow(facts)) is not None:
         announce(words)
-    if method.needs_memory() is not None:
-        result = method._fit(place.gather().labels, progress, announce)
-        result = replace(result, held=Held(place))
-        return result, MajorityCheck.of(result)
     engine = place.engine(gathered=gathered, announce=announce)
-    solution = method.solve(engine, progress, start)
-    return _decide(method.method, method.settings(solution), solution, place, engine, gathered=gathered)
+    return _decide(method.method, method.solve(engine, progress, start), place, engine)
 
 
-def _decide(
-    name: str, settings: dict[str, Any], solution: Solution, place: Place, engine: Any, *, gathered: bool
-) -> tuple[Result, MajorityCheck]:
+def _decide(name: str, solution: Solution, place: Place, engine: Any) -> tuple[Result, MajorityCheck]:
     """Predict all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
-    predict, item = solution.predict, solution.model.item if solution.model else None
-    assert predict is not None
     if place.in_memory:
-        predicted = predict(engine)
-        result = _result(name, settings, solution, engine.labels, predicted, item, Held(place))
+        result = make_result(name, solution, engine.labels, solution.predict(engine), Held(place))
         return result, MajorityCheck.of(result)
     facts = place.facts
     weak_items = solution.model is not None and solution.model.has_weak_items(facts.longest)
-    by_block = PredictBlock(predict, name, item, weak_items, solution.settled)
+    by_block = PredictBlock(solution.predict, solution.method or name, _item_basis(solution), weak_items, solution.settled)
     found = two_passes(place, by_block)
     nothing = [away(words, place.engine_name) for words in ("Probabilities", "Labels")]
     expected = found.second.expected
     assert expected is not None
     predicted = ItemPosterior(nothing[0], nothing[1], expected)  # type: ignore[arg-type]
-    result = _result(name, settings, solution, facts, predicted, item, Held(place, by_block, found))
-    return result, found.second.majorities
+    return make_result(name, solution, facts, predicted, Held(place, by_block, found)), found.second.majorities
 
 
-def _result(
-    name: str,
-    settings: dict[str, Any],
-    solution: Solution,
-    labels: Any,
-    predicted: ItemPosterior,
-    item: Basis | None,
-    held: Held,
-) -> Result:
+def make_result(name: str, solution: Solution, labels: Any, predicted: ItemPosterior, held: Held | None = None) -> Result:
+    """Return the result of a solution and what it says of the items: the one place where results are made."""
     confusion, accuracy = describe_workers(solution, predicted.expected)
+    item = _item_basis(solution)
     return Result(
         labels,
-        name,
-        settings,
+        solution.method or name,
+        dict(solution.settings),
         predicted.posterior,
         predicted.winners,
         confusion,
@@ -196,6 +170,7 @@ def _result(
         sigma=solution.sigma,
         phi=predicted.phi,
         expand=item.tables if item else None,
+        pairs=predicted.pairs,
         difficulty=predicted.difficulty,
         objective=solution.objective,
         history=solution.history,
@@ -206,8 +181,13 @@ def _result(
         settled=solution.settled,
         spread=solution.spread,
         notes=solution.notes,
+        selection=solution.selection,
         held=held,
     )
+
+
+def _item_basis(solution: Solution) -> Basis | None:
+    return solution.model.item if solution.model else None
 
 
 def describe_workers(solution: Solution, expected: FloatArray) -> tuple[FloatArray, FloatArray]:

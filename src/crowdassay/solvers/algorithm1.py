@@ -6,15 +6,17 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ItemEngine, Weights
+from crowdassay.engines.confusion import observed_counts
+from crowdassay.engines.memory.weak_items import average_worker
+from crowdassay.labels.votes import gold_votes, shares
 from crowdassay.models.family import Model
-from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.outcome import Outcome, Progress, Solution
+from crowdassay.solvers.em import without_absent
+from crowdassay.solvers.posteriors import average_difficulty, found
+from crowdassay.solvers.solution import Progress, Solution
 
 EXACT_CHANGE = 1e-13  # relative change at which the joint M-step counts as solved
-CERTAIN_LABELS_CHANGE = (
-    1e-9  # the same where labels are certain: they jump from class to class, and hair's breadths do not matter
-)
+CERTAIN_LABELS_CHANGE = 1e-9  # the same where labels are certain: they jump from class to class, whatever the last digits
 
 
 def fit_algorithm1(
@@ -26,14 +28,14 @@ def fit_algorithm1(
     tol: float,
     deterministic: bool = False,
     progress: Progress | None = None,
-) -> Outcome:
+) -> Solution:
     r"""Alternate the joint M-step and the E-step from Q = vote shares.
 
     .. math::  \{\sigma, \tau\} = \arg\max \sum_{ijc} Q_{jc} \log P(x_{ij} \mid c)
                - \tfrac\alpha2 |\sigma|^2 - \tfrac\beta2 |\tau|^2, \qquad
                Q_{jc} \propto \pi_c \prod_i P(x_{ij} \mid c)
 
-    The M-step is concave: L-BFGS climbs in the workers while each item is solved by Newton steps at its own weights.
+    The M-step is concave: L-BFGS moves the workers while each item is solved by Newton steps at its own weights.
 
     Parameters
     ----------
@@ -72,16 +74,15 @@ def fit_algorithm1(
             progress(problem.n_iter, history[-1])
     phi = engine.coordinates(model)
     sums, _ = engine.e_step(model, sigma, log_prior, Weights.GIVEN)
-    solution = Solution(sigma, log_prior, history[-1], tuple(history), problem.n_iter, converged, model=model)
-    return Outcome(solution, previous, phi, sums.gradient)
+    expected = observed_counts(engine.labels, previous) - sums.gradient
+    more = {}
+    if model.item is not None:
+        average = average_worker(sigma, engine.worker_counts)
+        more = {"phi": phi, "difficulty": average_difficulty(model.item, average, previous, phi)}
+    predict = found(engine.labels, previous, expected, **more)
+    return Solution(predict, sigma, log_prior, history[-1], tuple(history), problem.n_iter, converged, model=model)
 
 
 def vote_shares(engine: ItemEngine) -> FloatArray:
     """Return Q proportional to the votes, known classes in their place; shape (n_items, n_classes)."""
-    votes = engine.labels.votes()
-    total = votes.sum(axis=1, keepdims=True)
-    shares = np.where(total > 0, votes / np.maximum(total, 1), 1 / engine.n_classes)
-    known = np.flatnonzero(engine.labels.gold >= 0)
-    shares[known] = 0.0
-    shares[known, engine.labels.gold[known]] = 1.0
-    return shares
+    return shares(gold_votes(engine.labels))

@@ -10,11 +10,10 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Ability, Counts, EffectEngine, Engine, ItemSums
 from crowdassay.errors import ParameterError
-from crowdassay.solvers.absent import without_absent
 from crowdassay.solvers.assay.population import BELIEF, USUAL, Population
-from crowdassay.solvers.em import at_vote_shares
-from crowdassay.solvers.gamma import digamma
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.em import at_vote_shares, without_absent
+from crowdassay.solvers.solution import Progress
+from crowdassay.special import digamma
 
 NO_VARIANCE = 1e-9  # variance of an answer that is taken for none
 FIRST_PRECISION = 4.0  # of the items' effects, half a logit: where learning begins

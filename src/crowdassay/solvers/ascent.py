@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine, Weights
 from crowdassay.models.family import Model
 from crowdassay.solvers.lbfgs import maximise, memory_for
+from crowdassay.solvers.stopping import item_stages
 
-STAGES = (1e-6, 1e-8)  # relative changes of the objective down to which items are not solved further than sums need
-OF_ITEM = 10.0  # times as much is an item's own tolerance: items add about ten each, and what they miss is of second order
-SHARE = 0.05  # curvature that a label adds to a coordinate of its worker, on average and roughly
+Vector = Any
+"""An array of CuPy, or of NumPy where the GPU is simulated."""
+
+LABEL_CURVATURE = 0.05  # curvature that a label adds to a coordinate of its worker, on average and roughly
 
 
 class WorkerProblem:
@@ -82,22 +85,22 @@ class WorkerProblem:
         tol: float,
         step: Callable[[float], None] | None = None,
     ) -> tuple[FloatArray, float, bool]:
-        """Climb from ``start``; return the point, the objective and whether it converged.
+        """Maximise from ``start``; return the point, the objective and whether it converged.
 
-        ``tol`` is the relative change of the objective at which to stop; ``step`` hears every accepted objective.
+        ``tol`` is the relative change of the objective at which to stop; ``step`` is called with every accepted objective.
         """
         exact, scales, pairs = self.item_tol, self.scales(), memory_for(start)
-        hear = None if step is None else lambda _, objective: step(objective)
-        loose = STAGES if self.model.item is not None and weights == Weights.FREE else ()
+        told = None if step is None else lambda _, objective: step(objective)
         point, value, converged = start, -np.inf, False
-        for self.item_tol, goal in [*((OF_ITEM * goal, goal) for goal in loose if goal > tol), (exact, tol)]:
+        staged = self.model.item is not None and weights == Weights.FREE
+        for self.item_tol, goal in item_stages(exact, tol, staged=staged):
             point, value, _, _, converged = maximise(
                 lambda coordinates: self.evaluate(coordinates, weights),
                 point,
                 scales,
                 max_iter=self.max_iter - self.n_iter,
                 tol=goal,
-                step=hear,
+                step=told,
                 pairs=pairs,
             )
         return point, value, converged
@@ -110,12 +113,12 @@ class WorkerProblem:
         """
         if self.curvature is not None:
             return 1 / np.sqrt(self.model.alpha + self.curvature.ravel())
-        scales = 1 / np.sqrt(self.model.alpha + SHARE * self.place(self.engine.worker_counts))
+        scales = 1 / np.sqrt(self.model.alpha + LABEL_CURVATURE * self.place(self.engine.worker_counts))
         if self.model.population:
-            scales = np.append(1 / np.sqrt(self.model.alpha + SHARE * self.engine.n_labels), scales)
+            scales = np.append(1 / np.sqrt(self.model.alpha + LABEL_CURVATURE * self.engine.n_labels), scales)
         return np.repeat(scales, self.model.worker.size)
 
-    def learn_units(self, counts: FloatArray, p: FloatArray) -> None:
+    def learn_scales(self, counts: FloatArray, p: FloatArray) -> None:
         r"""Take the curvature at expected counts and probabilities, both (n_workers, n_classes, n_classes).
 
         A row's matrix :math:`n_c (\operatorname{diag} p_c - p_c p_c^T)` is replaced by the multiple of the identity that has
@@ -130,3 +133,34 @@ class WorkerProblem:
         self.curvature = mean @ self.place(squares)
         if self.model.population:
             self.curvature = np.append(self.curvature.sum(axis=0)[None], self.curvature, axis=0)
+
+
+class GpuProblem(WorkerProblem):
+    """The profiled objective as a function of the worker coordinates, all on the GPU.
+
+    Worker tables are the product of coordinates and one small matrix, since that is what a GPU does well.
+    """
+
+    def __init__(self, engine: Engine, model: Model, log_prior: FloatArray, max_iter: int, item_tol: float = 0.0) -> None:
+        self.xp = engine.xp
+        metric = None if model.metric is None else self.place(model.metric)
+        super().__init__(engine, replace(model, metric=metric), log_prior, max_iter, item_tol)
+        basis = model.worker
+        self.expand = self.place(basis.tables(np.eye(basis.size)).reshape(basis.size, -1))
+
+    def place(self, array: Vector) -> Vector:
+        """Put an array on the GPU, if it is not there yet."""
+        return self.xp.asarray(array)
+
+    def tables(self, coordinates: Vector) -> Vector:
+        """Expand a flat vector into worker tables."""
+        n_classes = self.engine.n_classes
+        return (self.workers(coordinates) @ self.expand).reshape(-1, n_classes, n_classes)
+
+    def transpose(self, tables: Vector) -> Vector:
+        """Carry gradients on worker tables back to worker coordinates."""
+        return tables.reshape(len(tables), -1) @ self.expand.T
+
+    def solved_tables(self, coordinates: Vector) -> FloatArray:
+        """Return the worker tables in the machine's memory."""
+        return np.asarray(self.engine.to_host(self.tables(coordinates)))

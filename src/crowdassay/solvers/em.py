@@ -1,20 +1,21 @@
-"""Expectation-maximisation for models without an item block, whose M-step is in closed form."""
+"""Expectation-maximisation for models without an item block: one frame, whose M-steps are in `crowdassay.solvers.m_steps`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Counts, Engine, Weights
-from crowdassay.solvers.absent import without_absent
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.m_steps import EPSILON, MStep, free_tables
+from crowdassay.solvers.posteriors import ByTables
+from crowdassay.solvers.solution import Progress, Solution
+from crowdassay.solvers.stopping import em_settled
 
-EPSILON = float(np.finfo(float).eps)  # added to every count, so that an answer never seen has a finite log probability
-
-Update = Callable[[FloatArray], tuple[FloatArray, float]]
-"""An M-step: expected counts (n_workers, n_classes, n_classes) in, log tables of that shape and their log prior density out."""
+NEVER = -700.0  # a log probability that is as good as none, and whose exponential is still a number
 
 
 def fit_em(
@@ -25,10 +26,10 @@ def fit_em(
     max_iter: int,
     tol: float,
     progress: Progress | None = None,
-    update: Update | None = None,
+    update: MStep | None = None,
     start: FloatArray | None = None,
     votes: Counts | None = None,
-) -> tuple[FloatArray, FloatArray, tuple[float, ...], int, bool]:
+) -> Solution:
     """Alternate expected counts and an update of the worker tables, from Q = vote shares.
 
     Parameters
@@ -43,20 +44,11 @@ def fit_em(
         Relative change of the objective at which to stop.
     progress : callable, optional
     update : callable, optional
-        The M-step of another model, such as `crowdassay.solvers.coins.coin_update`.
+        The M-step of another model, such as `crowdassay.solvers.m_steps.coin_update`.
     start : ndarray of shape (n_workers, n_classes, n_classes), optional
         Log tables to begin with instead of the vote shares.
     votes : Counts, optional
         The engine's counts at the vote shares, where they are known already.
-
-    Returns
-    -------
-    log_p : ndarray of shape (n_workers, n_classes, n_classes)
-    log_prior : ndarray of shape (n_classes,)
-    history : tuple of float
-        The objective at every step.
-    n_iter : int
-    converged : bool
     """
     n_classes = engine.n_classes
     update = update or free_tables(smoothing)
@@ -75,8 +67,67 @@ def fit_em(
         history.append(sums.objective + log_density)
         if progress is not None:
             progress(len(history), history[-1])
-        converged = len(history) > 1 and history[-1] - history[-2] < tol * abs(history[-1])
-    return engine.to_host(log_p), engine.to_host(log_prior), tuple(history), len(history), converged
+        converged = em_settled(history, tol)
+    log_p, log_prior = engine.to_host(log_p), engine.to_host(log_prior)
+    objective = history[-1] if history else None
+    return Solution(ByTables(log_p, log_prior), log_p, log_prior, objective, tuple(history), len(history), converged)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One of several runs of EM.
+
+    Attributes
+    ----------
+    update : callable
+        The M-step.
+    settings : mapping
+        What was asked for, for a summary.
+    start : ndarray of shape (n_workers, n_classes, n_classes) or None
+        Log tables to begin with instead of the vote shares.
+    notes : tuple of str
+    """
+
+    update: MStep
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    start: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def fit_best_em(
+    engine: Engine,
+    trials: Iterable[Trial],
+    *,
+    estimate_prior: bool,
+    max_iter: int,
+    tol: float,
+    margin: float = 0.0,
+    progress: Progress | None = None,
+) -> tuple[Solution, Trial]:
+    """Run EM several times; return the solution of the highest objective, with the passes of all runs, and which run it was.
+
+    A later run must be better by ``margin`` of the objective: runs that end in the same place differ by rounding, which must
+    not choose between them.
+    """
+    best: tuple[Solution, Trial] | None = None
+    highest, done, votes = -np.inf, 0, at_vote_shares(engine)
+
+    def report(n_iter: int, objective: float) -> None:
+        if progress is not None:
+            progress(done + n_iter, objective)
+
+    for trial in trials:
+        found = fit_em(
+            engine, estimate_prior=estimate_prior, max_iter=max_iter, tol=tol, progress=report, update=trial.update,
+            start=trial.start, votes=votes,
+        )  # fmt: skip
+        done += found.n_iter
+        assert found.objective is not None
+        if best is None or found.objective > highest + margin * abs(highest):
+            best, highest = (found, trial), found.objective
+    assert best is not None
+    solution, chosen = best
+    return replace(solution, n_iter=done, settings=chosen.settings, notes=chosen.notes), chosen
 
 
 def at_vote_shares(engine: Engine) -> Counts:
@@ -86,18 +137,9 @@ def at_vote_shares(engine: Engine) -> Counts:
     return engine.count(tables, flat, Weights.VOTES)
 
 
-def free_tables(smoothing: float) -> Update:
-    r"""Return the update of Dawid and Skene's model: smoothed relative frequencies.
+def without_absent(log_prior: FloatArray, engine: Engine) -> FloatArray:
+    """Return a class prior (n_classes,) under which classes without a label or a known item have no chance.
 
-    .. math::  p_i(c, k) = \frac{n_i(c, k) + s}{\sum_{k'} n_i(c, k') + K s}, \qquad
-               n_i(c, k) = \sum_j Q_{jc} 1[x_{ij} = k]
-
-    With smoothing s this is the posterior mode under a Dirichlet(1 + s) prior, whose log density is part of the objective.
+    Nothing is known of how workers label them, and a class about which nothing is known would explain any labels.
     """
-
-    def update(counts: FloatArray) -> tuple[FloatArray, float]:
-        smoothed = counts + (smoothing + EPSILON)
-        log_p = np.log(smoothed / smoothed.sum(axis=2, keepdims=True))
-        return log_p, smoothing * float(log_p.sum())
-
-    return update
+    return np.where(engine.class_counts > 0, log_prior, NEVER)

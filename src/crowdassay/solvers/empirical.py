@@ -9,12 +9,13 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ItemEngine
 from crowdassay.models.family import VANISHING, Model
-from crowdassay.solvers.outcome import Outcome, Progress
-from crowdassay.solvers.profiled import complete, fit_profiled
+from crowdassay.solvers.posteriors import AsFound
+from crowdassay.solvers.profiled import fit_profiled
+from crowdassay.solvers.solution import Progress, Solution
 from crowdassay.statistics import log_softmax
 
-ROUNDS = 20
-STOP_CHANGE = 0.01  # relative change of the penalty, and change of a log probability of the prior, at which to stop
+EMPIRICAL_ROUNDS = 20
+EMPIRICAL_CHANGE = 0.01  # relative change of the penalty, and change of a log probability of the prior, at which to stop
 STRONGEST = 1e6  # penalty beyond which workers do not differ
 LEAST_SQUARES = 1e-9  # sum of squared deviations below which workers are taken to be alike
 
@@ -30,7 +31,7 @@ def fit_empirical(
     tol: float,
     start: FloatArray | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> Solution:
     """Fit the family, learn its worker penalty, its class prior or both from the fit, and go on until they settle.
 
     The item penalty keeps its proportion to the workers'. The objective's history is that of the last fit.
@@ -47,7 +48,7 @@ def fit_empirical(
     """
     log_prior = np.zeros(engine.n_classes)
     n_iter = 0
-    for round_ in range(ROUNDS):
+    for round_ in range(EMPIRICAL_ROUNDS):
         solution = fit_profiled(
             engine,
             model,
@@ -59,18 +60,18 @@ def fit_empirical(
             progress=progress,
         )
         n_iter += solution.n_iter
-        outcome = complete(engine, solution)
+        items = solution.predict(engine)
         old, old_prior = model, log_prior
         if prior:
-            log_prior = learned_prior(outcome.posterior)
+            log_prior = learned_prior(items.posterior)
         if penalties:
-            alpha = learned_penalty(model, outcome, worker_classes(engine, outcome.posterior))
+            alpha = learned_penalty(model, solution.sigma, worker_classes(engine, items.posterior))
             model = replace(model, alpha=alpha, beta=model.beta * alpha / model.alpha)
         moved = max(abs(np.log(model.alpha / old.alpha)), float(np.abs(np.ptp(log_prior - old_prior))))
-        if moved < STOP_CHANGE or n_iter >= max_iter:
+        if moved < EMPIRICAL_CHANGE or n_iter >= max_iter:
             break
         start = model.worker.coordinates(solution.sigma)
-    return replace(outcome, solution=replace(solution, n_iter=n_iter))
+    return replace(solution, predict=AsFound(items), n_iter=n_iter)
 
 
 def learned_prior(posterior: FloatArray) -> FloatArray:
@@ -87,7 +88,7 @@ def worker_classes(engine: ItemEngine, posterior: FloatArray) -> FloatArray:
     )
 
 
-def learned_penalty(model: Model, outcome: Outcome, n: FloatArray) -> float:
+def learned_penalty(model: Model, sigma: FloatArray, n: FloatArray) -> float:
     r"""Return the worker penalty that explains how far workers lie apart, by MacKay's fixed point.
 
     .. math::  \alpha \leftarrow \frac{\sum_{ir} h_{ir} / (\alpha + h_{ir})}{\sum_{ir} d_{ir}^2}, \qquad
@@ -99,7 +100,7 @@ def learned_penalty(model: Model, outcome: Outcome, n: FloatArray) -> float:
     Parameters
     ----------
     model : Model
-    outcome : Outcome
+    sigma : ndarray of shape (n_workers, n_classes, n_classes)
     n : ndarray of shape (n_workers, n_classes)
         Labels of each worker by true class.
 
@@ -107,12 +108,12 @@ def learned_penalty(model: Model, outcome: Outcome, n: FloatArray) -> float:
     ----------
     D. J. C. MacKay. Bayesian interpolation. 1992.
     """
-    basis, p = model.worker, np.exp(log_softmax(outcome.solution.sigma))
+    basis, p = model.worker, np.exp(log_softmax(sigma))
     known = np.zeros((len(p), basis.size))
     for c in range(basis.n_classes):
         part = slice(basis.offsets[c], basis.offsets[c] + basis.widths[c])
         columns = basis.columns[c, :, : basis.widths[c]]
         known[:, part] += n[:, c, None] * (p[:, c] @ columns**2 - (p[:, c] @ columns) ** 2)
-    deviations = model.deviations(basis.coordinates(outcome.solution.sigma))
+    deviations = model.deviations(basis.coordinates(sigma))
     determined = float((known / (model.alpha + known)).sum())
     return float(np.clip(determined / max(float((deviations**2).sum()), LEAST_SQUARES), VANISHING, STRONGEST))

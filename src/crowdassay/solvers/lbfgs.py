@@ -1,4 +1,4 @@
-"""Climb a smooth function by limited-memory BFGS, in natural scales and with few evaluations.
+"""Maximise a smooth function by limited-memory BFGS, in natural scales and with few evaluations.
 
 In scales in which all curvatures are about one, the gradient itself is a good first step and a unit step a good later one: an
 evaluation is a pass over all labels, and a line search that tries two points where one would do doubles the work.
@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crowdassay.arrays import FloatArray
+from crowdassay.solvers.stopping import brought_little, promises_little
 
 MEMORY_PAIRS = 20  # pairs of steps and changes of the gradient remembered
 MEMORY_NUMBERS = 2**26  # numbers that all pairs together may take, 512 MB
@@ -50,9 +51,9 @@ def maximise(
     tol : float
         Relative change of the value at which to stop: before a step that promises no more, or after one that brought no more.
     step : callable, optional
-        Hears the number of evaluations and the value after every step.
+        Called with the number of evaluations and the value after every step.
     pairs : deque, optional
-        What an earlier climb of nearly the same function has learned of its curvature, in the same scales; added to.
+        What an earlier run on nearly the same function has learned of its curvature, in the same scales; added to.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def maximise(
     while not converged:
         direction = _direction(gradient, pairs)
         slope, length = float(direction @ gradient), 1.0
-        if 0.5 * slope <= tol * max(abs(value), 1.0):  # in natural scales, what the step promises to bring
+        if promises_little(slope, value, tol):
             break
         while True:
             if n_iter >= max_iter:
@@ -97,7 +98,7 @@ def maximise(
             length = min(max(parabola, 0.1 * length), 0.5 * length)
         ahead = ahead * scales
         _remember(pairs, length * direction, gradient - ahead)
-        converged = higher - value <= tol * max(abs(higher), 1.0) or bool(abs(ahead).max() < FLAT_SLOPE)
+        converged = brought_little(value, higher, tol) or bool(abs(ahead).max() < FLAT_SLOPE)
         point, value, gradient = trial, higher, ahead
         history.append(value)
         if step is not None:

@@ -1,23 +1,43 @@
-"""The fast solver: fit to the vote shares, then climb the profiled objective freely."""
+"""The fast solver of the minimax family: fit to the vote shares, then maximise the profiled objective freely."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Ability, Engine, ItemEngine, Weights
+from crowdassay.engines.memory.weak_items import average_worker
 from crowdassay.errors import ParameterError
 from crowdassay.models.family import Model
-from crowdassay.solvers.absent import without_absent
-from crowdassay.solvers.ascent import OF_ITEM, WorkerProblem
-from crowdassay.solvers.gpu import GpuProblem
-from crowdassay.solvers.initial_point import initial_point
-from crowdassay.solvers.outcome import Outcome, Progress, Solution
+from crowdassay.solvers.ascent import GpuProblem, WorkerProblem
+from crowdassay.solvers.em import at_vote_shares, without_absent
+from crowdassay.solvers.lbfgs import maximise
+from crowdassay.solvers.posteriors import ByFamily
+from crowdassay.solvers.solution import Progress, Solution
+from crowdassay.solvers.stopping import ITEM_SHARE
+from crowdassay.statistics import log_softmax
 
-START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
+VOTES_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
+COUNTS_TOLERANCE = 1e-4  # so is the fit to the vote counts, on large data
+WITHOUT_ITEMS_TOLERANCE = 1e-7  # relative rise at which the fit without items stops, on large data; its passes are cheap
+
+
+@dataclass
+class Start:
+    """A starting point: worker coordinates, a lower bound of the objective there, and whether sweeps are left.
+
+    ``weights`` are the class weights it was fitted to, ``history`` the objectives on the way.
+    """
+
+    point: FloatArray
+    lower: float
+    alive: bool
+    weights: Weights = Weights.VOTES
+    history: list[float] = field(default_factory=list)
 
 
 def fit_profiled(
@@ -34,7 +54,7 @@ def fit_profiled(
     r"""Maximise :math:`G(\theta)`, the family's objective with every item at its own optimum.
 
     The first start fits the parameters to Q = vote shares, as Algorithm 1 does, and lets go, on large data at first without
-    the item block: `crowdassay.solvers.initial_point`. Each further start takes one more step of Algorithm 1 first. The
+    the item block: `initial_point`. Each further start takes one more step of Algorithm 1 first. The
     objective has many local optima, and on small data one of these starts often ends higher than another; the highest is kept.
 
     Parameters
@@ -56,45 +76,33 @@ def fit_profiled(
     log_prior = without_absent(log_prior, engine)
     # Vectors of the size of the workers stay where the labels are.
     kind = GpuProblem if Ability.GPU in engine.can else WorkerProblem
-    problem = kind(engine, model, log_prior, max_iter, OF_ITEM * tol)
+    problem = kind(engine, model, log_prior, max_iter, ITEM_SHARE * tol)
     engine.restart()
-    keeper: ItemEngine | None = None
-    if starts > 1:
-        if Ability.WEIGHTS not in engine.can:
-            raise ParameterError(f"Several starts need {Ability.WEIGHTS}; take starts=1.")
-        keeper = cast(ItemEngine, engine)
-        keeper.keep_items()  # a further step of Algorithm 1 needs the items where the last left them
-    opening: list[float] = []
-    if start is None and starts == 1 and not engine.gathered:
-        point, lower, alive = initial_point(problem, opening.append)
-    elif start is None:
-        point, lower, alive = problem.maximise(problem.origin(), Weights.VOTES, START_TOLERANCE, opening.append)
-    else:
-        point, lower, alive = problem.point(start), -np.inf, True
-    held = Weights.VOTES
+    keeper = _item_keeper(engine) if starts > 1 else None
+    here = _first_start(problem, start, large=starts == 1 and not engine.gathered)
     best, highest = None, -np.inf
     items: FloatArray | None = None  # where the best solution has them, if another start has moved them since
     for number in range(starts):
         if number > 0:
-            if not alive or problem.n_iter + 2 >= max_iter:
+            if not here.alive or problem.n_iter + 2 >= max_iter:
                 break
             assert keeper is not None
-            _one_step_more(problem, keeper, point, held)
-            held, opening = Weights.GIVEN, []
-            point, lower, alive = problem.maximise(point, held, START_TOLERANCE, opening.append)
-        history = list(opening)
+            here = _next_start(problem, keeper, here)
+        history = list(here.history)
 
         def step(objective: float, history: list[float] = history) -> None:
             history.append(objective)
             if progress is not None:
                 progress(problem.n_iter, objective)
 
-        solved, value, converged = problem.maximise(point, Weights.FREE, tol, step)
-        alive = alive and converged
-        value = max(value, lower)  # with held weights the objective is a lower bound, and all there is when sweeps ran out
+        solved, value, converged = problem.maximise(here.point, Weights.FREE, tol, step)
+        here.alive = here.alive and converged
+        value = max(value, here.lower)  # with given weights the objective is a lower bound, and all there is out of sweeps
         if best is None or value > highest:
             highest = value
-            best = Solution(problem.solved_tables(solved), log_prior, value, tuple(history), 0, converged, model=model)
+            sigma = problem.solved_tables(solved)
+            predict = ByFamily(model, sigma, log_prior, average_worker(sigma, engine.worker_counts))
+            best = Solution(predict, sigma, log_prior, value, tuple(history), 0, converged, model=model)
             items = None if keeper is None else keeper.coordinates(model)
     assert best is not None
     if keeper is not None:
@@ -102,17 +110,68 @@ def fit_profiled(
     return replace(best, n_iter=problem.n_iter)
 
 
-def complete(engine: ItemEngine, solution: Solution) -> Outcome:
-    """Predict the items of a local engine by a solution of the family, one last pass."""
-    assert solution.model is not None
-    sums, posterior = engine.posteriors(solution.model, solution.sigma, solution.log_prior)
-    return Outcome(solution, posterior, engine.coordinates(solution.model), sums.gradient)
+def _item_keeper(engine: Engine) -> ItemEngine:
+    """Return an engine that keeps its items: a further step of Algorithm 1 needs them where the last left them."""
+    if Ability.WEIGHTS not in engine.can:
+        raise ParameterError(f"Several starts need {Ability.WEIGHTS}; take starts=1.")
+    keeper = cast(ItemEngine, engine)
+    keeper.keep_items()
+    return keeper
 
 
-def _one_step_more(problem: WorkerProblem, engine: ItemEngine, point: FloatArray, held: Weights) -> None:
-    """Hold the weights that an E-step finds where the last held weights led."""
-    sigma = problem.tables(point)
+def _first_start(problem: WorkerProblem, coordinates: FloatArray | None, *, large: bool) -> Start:
+    """Return given worker coordinates, or those that fit the vote shares."""
+    if coordinates is not None:
+        return Start(problem.point(coordinates), -np.inf, True)
+    history: list[float] = []
+    if large:
+        return Start(*initial_point(problem, history.append), history=history)
+    found = problem.maximise(problem.origin(), Weights.VOTES, VOTES_TOLERANCE, history.append)
+    return Start(*found, history=history)
+
+
+def _next_start(problem: WorkerProblem, engine: ItemEngine, last: Start) -> Start:
+    """Take one more step of Algorithm 1: the weights that an E-step finds where the last start was, and the fit to these."""
+    sigma, history = problem.tables(last.point), list[float]()
     engine.restart()
-    engine.sweep(problem.model, sigma, problem.log_prior, held)
+    engine.sweep(problem.model, sigma, problem.log_prior, last.weights)
     engine.set_weights(engine.e_step(problem.model, sigma, problem.log_prior)[1])
     problem.n_iter += 2
+    found = problem.maximise(last.point, Weights.GIVEN, VOTES_TOLERANCE, history.append)
+    return Start(*found, weights=Weights.GIVEN, history=history)
+
+
+def initial_point(problem: WorkerProblem, step: Callable[[float], None]) -> tuple[FloatArray, float, bool]:
+    """Fit the workers to the vote shares, one pass in all, then freely but without the item block.
+
+    Return the point, its objective, which is a lower bound of the objective with items, and whether sweeps are left. The
+    problem learns its natural scales from the counts expected there.
+    """
+    engine, model = problem.engine, problem.model
+    votes = at_vote_shares(engine).counts
+    problem.n_iter += 1
+    smoothed = votes + 1.0 / engine.n_classes
+    problem.learn_scales(votes, smoothed / smoothed.sum(axis=2, keepdims=True))
+    point = fit_counts(problem, votes)
+    plain = type(problem)(engine, replace(model, item=None), problem.log_prior, problem.max_iter - 1)
+    plain.n_iter, plain.curvature = problem.n_iter, problem.curvature
+    point, value, alive = plain.maximise(point, Weights.FREE, WITHOUT_ITEMS_TOLERANCE, step)
+    problem.n_iter = plain.n_iter
+    if alive and problem.n_iter < problem.max_iter - 1:
+        log_p = log_softmax(plain.tables(point))
+        problem.learn_scales(engine.count(log_p, problem.log_prior).counts, np.exp(log_p))
+        problem.n_iter += 1
+    return point, value, alive
+
+
+def fit_counts(problem: WorkerProblem, counts: FloatArray) -> FloatArray:
+    r"""Maximise :math:`\sum_{ick} n_{ick} \log p_i(k \mid c)` less the penalty over the worker coordinates, a flat vector."""
+    mass = counts.sum(axis=2, keepdims=True)
+
+    def evaluate(flat: FloatArray) -> tuple[float, FloatArray]:
+        log_p = log_softmax(problem.tables(flat))
+        penalty, slope = problem.penalise(flat)
+        gradient = problem.flat(problem.transpose(counts - mass * np.exp(log_p))) - slope
+        return float((counts * log_p).sum()) - penalty, gradient
+
+    return maximise(evaluate, problem.origin(), problem.scales(), max_iter=100, tol=COUNTS_TOLERANCE)[0]

@@ -4,7 +4,7 @@ r"""Posterior mode of models in which an item scales its workers: all parameters
            - \tfrac12 \sum_j (\lambda_j - e)^2
 
 L is the log-marginal of the labels, with the classes summed out. Its gradient is that of EM's expected log-likelihood at the
-current posterior, so that F and EM share their fixed points; climbing F itself takes fewer passes.
+current posterior, so that F and EM share their fixed points; maximising F itself takes fewer passes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ScaledSums, Weights
 from crowdassay.labels.labels import Labels
 from crowdassay.solvers.lbfgs import maximise
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.solution import Progress
 
-START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
+SCALED_START_TOLERANCE = 1e-6  # the fit to the vote shares is only a start
 SECOND_START_LABELS = 50_000  # labels up to which a second start is worth its time
 SECOND_START_CELLS = 10**6  # labels times squared classes up to which it is
 
@@ -33,7 +33,7 @@ Curvature = Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, Flo
 
 @dataclass(frozen=True, eq=False)
 class ScaledProblem:
-    """The function to climb.
+    """The function to maximise.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def population(theta: FloatArray, mean: FloatArray, *, pooled: bool) -> FloatArr
 
 
 def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: Progress | None = None) -> Mode:
-    """Climb from the parameters that fit the vote shares and, on small data, from the prior means too; keep the higher.
+    """Maximise from the parameters that fit the vote shares and, on small data, from the prior means too; keep the higher.
 
     Neither start is better throughout: from the vote shares workers can settle upside down, from the prior means all classes.
     """
@@ -134,7 +134,7 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
         point = problem.start()
         if from_votes and max_iter > 1:
             fit, scales = partial(problem.evaluate, weights=Weights.VOTES), problem.scales(point, Weights.VOTES)
-            point, *_, spent, _ = maximise(fit, point, scales, max_iter=max_iter - 1, tol=START_TOLERANCE)
+            point, *_, spent, _ = maximise(fit, point, scales, max_iter=max_iter - 1, tol=SCALED_START_TOLERANCE)
             used += spent
         optimum, value, history, spent, converged = maximise(
             partial(problem.evaluate, weights=Weights.FREE),
@@ -154,11 +154,11 @@ def fit_scaled(problem: ScaledProblem, *, max_iter: int, tol: float, progress: P
 
 
 def worth_another(labels: Labels) -> bool:
-    """Tell whether labels are so few that a second start costs little: a pass takes a table of squared classes each."""
+    """Return whether labels are so few that a second start costs little: a pass takes a table of squared classes each."""
     return labels.n_labels <= SECOND_START_LABELS and labels.n_labels * labels.n_classes**2 <= SECOND_START_CELLS
 
 
-def judge_items(likelihood: Likelihood, theta: FloatArray, easiness: float, n_items: int) -> FloatArray:
+def predict_scaled(likelihood: Likelihood, theta: FloatArray, easiness: float, n_items: int) -> FloatArray:
     """Return class probabilities (n_items, n_classes) of items whose log scales are fitted and whose workers are known."""
 
     def evaluate(log_scale: FloatArray) -> tuple[float, FloatArray]:

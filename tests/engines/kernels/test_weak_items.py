@@ -12,8 +12,8 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.memory.weak_items import ItemCoordinates
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal, ordinal
-from crowdassay.results.posteriors import average_difficulty
-from crowdassay.solvers.profiled import complete, fit_profiled
+from crowdassay.solvers.posteriors import average_difficulty
+from crowdassay.solvers.profiled import fit_profiled
 from support.problems import random_labels
 
 BETA = 25.0
@@ -76,7 +76,7 @@ def test_a_fit_that_skips_classes_equals_the_full_computation(n_classes):
         engine = LocalEngine(labels, warm=warm, item_tolerance=1e-14)
         assert engine._has_weak_items(model) != warm
         solution = fit_profiled(engine, model, uniform, starts=1, max_iter=3000, tol=1e-13)
-        found.append((solution.objective, complete(engine, solution)))
+        found.append((solution.objective, solution.predict(engine)))
     (high, full), (value, weak) = found
     assert value == pytest.approx(high, rel=1e-10)
     np.testing.assert_allclose(weak.posterior, full.posterior, atol=1e-6)

@@ -3,7 +3,7 @@ import pytest
 
 from crowdassay import simulate
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.selection.folds import deal, keep
+from crowdassay.estimators.selection.heldout import deal, keep
 from support.problems import random_labels
 
 

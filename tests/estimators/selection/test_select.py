@@ -3,8 +3,7 @@ import pytest
 
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy, grid, select, simulate
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.selection.folds import deal, keep
-from crowdassay.estimators.selection.heldout import heldout_log_likelihood
+from crowdassay.estimators.selection.heldout import deal, heldout_log_likelihood, keep
 from crowdassay.estimators.selection.select import cross_validate
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 @nb.njit(cache=True)
 def deal(order, item, worker, n_items, n_workers, n_folds):
-    """Return the fold (n_labels,) of every label, dealt in ``order``; see `crowdassay.estimators.selection.folds.deal`."""
+    """Return the fold (n_labels,) of every label, dealt in ``order``; see `crowdassay.estimators.selection.heldout.deal`."""
     of_item = np.zeros((n_items, n_folds), np.int32)
     of_worker = np.zeros((n_workers, n_folds), np.int32)
     of_all = np.zeros(n_folds, np.int64)

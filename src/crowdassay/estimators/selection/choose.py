@@ -14,7 +14,7 @@ from crowdassay.labels.frames import as_labels
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.truth import match_truth
 from crowdassay.models.family import check_penalty
-from crowdassay.solvers.outcome import Announce
+from crowdassay.solvers.solution import Announce
 from crowdassay.threads import available_cores
 
 Chosen = TypeVar("Chosen", bound=Candidate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,16 +11,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdassay.errors import DataError
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.estimators.base import Estimator
+from crowdassay.estimators.methods import METHODS, find_method
 from crowdassay.estimators.selection.select import Candidate, cross_validate
-from crowdassay.findings.scores import score
-from crowdassay.labels.frames import to_frame
+from crowdassay.findings.scores import score, without_gold
+from crowdassay.labels.frames import as_labels, to_frame
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.truth import match_truth, take_gold
 from crowdassay.results.result import Result
-from crowdassay.solvers.outcome import Announce
+from crowdassay.solvers.solution import Announce
 from crowdassay.tables import Column, TableOf
 
 HELD_OUT, ERROR = "heldout_log_likelihood", "error_rate"
+COMPARED = ("majority", "dawid-skene", "minimax", "assay")  # methods that are compared unless others are asked for
 MEASURES = (ERROR, "rmse", "mae")
 SCORES = TableOf(
     "scores",
@@ -51,6 +55,13 @@ class Comparison:
         Known classes to score against, -1 where unknown.
     heldout : dict of str to float
         Without a truth: the mean log-likelihood of labels held out.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> found = compare(labels, ["majority", "dawid-skene"], truth={"a": 0, "b": 1, "c": 1})
+    >>> found.best, found.agreement()
+    (['majority', 'dawid-skene'], {('majority', 'dawid-skene'): 1.0})
     """
 
     results: dict[str, Result]
@@ -166,3 +177,66 @@ def fit_all(
     if not results:
         raise DataError("None of these methods can take these labels: " + " ".join(refused.values()))
     return Comparison(results, refused, truth, heldout)
+
+
+def compare(
+    data: Any,
+    methods: str | Sequence[str | Estimator] = COMPARED,
+    *,
+    truth: Any = None,
+    gold: Any = None,
+    folds: int = 5,
+    seed: int = 0,
+    announce: Announce | None = None,
+    **reading: Any,
+) -> Comparison:
+    """Fit several methods to the same labels and compare them, as `crowdassay compare` does.
+
+    Parameters
+    ----------
+    data : Labels, path, frame, matrix, or triple (items, workers, labels)
+    methods : sequence of str or estimators, or 'all'
+        Names as ``crowdassay methods`` lists them, or estimators with parameters of your own.
+    truth : file, frame or mapping, optional
+        Known classes: methods are ranked by their errors. Otherwise by how well they predict labels held out.
+    gold : file, frame or mapping, optional
+        Known classes that the methods may learn from; they are not scored.
+    folds, seed : int
+        Without truth: into how many parts labels are dealt, and by which random numbers.
+    announce : callable, optional
+        Called with a sentence before every fit.
+    **reading
+        How to read the labels, as for `crowdassay.as_labels`.
+
+    Returns
+    -------
+    Comparison
+        ``scores_`` and ``disputes_`` are frames of the caller's kind; ``best`` names the best, ``results`` holds the fits.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> compare(labels, ["majority", "dawid-skene"], truth={"a": 0, "b": 1, "c": 0})
+    Comparison(majority, dawid-skene; best by error_rate: majority and dawid-skene)
+    """
+    if isinstance(methods, str) and methods != "all":
+        raise ParameterError(f"methods must be 'all' or a list, such as ['majority', {methods!r}].")
+    candidates = _candidates(list(METHODS) if methods == "all" else methods)
+    labels = as_labels(data, **reading)
+    labels = labels if gold is None else take_gold(labels, gold)
+    known = None if truth is None else without_gold(labels, match_truth(labels, truth)[0])
+    if known is not None and not (known >= 0).any():
+        raise DataError("There is nothing to score: every item of the truth is given as gold; leave out the truth or the gold.")
+    return fit_all(candidates, labels, known, folds=folds, seed=seed, announce=announce)
+
+
+def _candidates(methods: Sequence[str | Estimator]) -> dict[str, Estimator]:
+    """Return estimators by name; one that is given takes its own, with its parameters where names would be the same."""
+    if not methods:
+        raise ParameterError("There is nothing to compare: give at least one method.")
+    candidates: dict[str, Estimator] = {}
+    for method in methods:
+        estimator = find_method(method.strip()).make() if isinstance(method, str) else method
+        name = method.strip() if isinstance(method, str) else method.method
+        candidates[name if name not in candidates else repr(estimator)] = estimator
+    return candidates

@@ -11,8 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.selection.folds import deal, keep
-from crowdassay.estimators.selection.heldout import heldout_log_likelihood
+from crowdassay.estimators.selection.heldout import deal, heldout_log_likelihood, keep
 from crowdassay.labels.labels import Labels
 from crowdassay.results.result import Result
 from crowdassay.threads import one_blas_thread

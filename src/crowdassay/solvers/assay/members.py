@@ -16,7 +16,7 @@ from crowdassay.models.assay.constants import Constants
 from crowdassay.solvers.anchored import fit_anchored
 from crowdassay.solvers.assay.pool import ItemMember, Pool, without_gold
 from crowdassay.solvers.em import at_vote_shares, fit_em
-from crowdassay.solvers.outcome import Progress
+from crowdassay.solvers.solution import Progress
 
 FEW_STEPS = 20  # of Dawid and Skene's EM: later ones sharpen tables, not labels
 POPULATION_STEPS = 12
@@ -73,7 +73,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     """
     place, votes = engine.xp.asarray, at_vote_shares(engine)
     given = engine.to_host(votes.counts).sum(axis=(0, 1)) + 1.0
-    log_p, log_prior, _, steps, _ = fit_em(
+    plain = fit_em(
         engine,
         estimate_prior=True,
         smoothing=constants.smoothing,
@@ -82,7 +82,8 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         progress=progress,
         votes=votes,
     )
-    later = None if progress is None else (lambda done, value: progress(steps + done, value))
+    assert plain.log_prior is not None
+    later = None if progress is None else (lambda done, value: progress(plain.n_iter + done, value))
     crowd = fit_anchored(
         engine, anchor=constants.anchor, average=True, ordered=ordered, belief=constants.belief,
         concentration=constants.concentration, max_iter=POPULATION_STEPS, tol=1e-4, progress=later, votes=votes,
@@ -92,14 +93,14 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     everyone = engine.xp.concatenate([crowd.log_p, place(stranger)[None]])
     label_weight = engine.to_host(label_weights(everyone, place(crowd.log_prior), place(np.append(engine.worker_counts, 0))))
     return Tables(
-        [log_p, crowd.log_p],
-        [log_prior, crowd.log_prior],
+        [plain.sigma, crowd.log_p],
+        [plain.log_prior, crowd.log_prior],
         stranger,
         given / given.sum(),
         label_weight[:-1],
         float(label_weight[-1]),
         engine.to_host(mean / mean.sum(axis=2, keepdims=True)),
-        steps + crowd.n_iter,
+        plain.n_iter + crowd.n_iter,
     )
 
 

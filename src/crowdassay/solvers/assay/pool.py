@@ -12,17 +12,20 @@ effect with correlation r), where a label counts for one, and for less if its wo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.engines.base import local_engine
+from crowdassay.engines.base import Ability, local_engine
+from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.kernels.small import FEW_LABELS, add_items
 from crowdassay.labels.join import slice_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
+from crowdassay.labels.votes import with_known
 from crowdassay.models.assay.dependence import worth
+from crowdassay.solvers.solution import ItemPosterior
 from crowdassay.statistics import softmax
 from crowdassay.threads import on_all_cores
 
@@ -205,10 +208,23 @@ def _posterior(labels: Labels, pool: Pool, use_gold: bool) -> FloatArray:
     posterior = softmax(parts(labels, pool)[0].sum(axis=2) + pool.bias + believed(labels, pool))
     if pool.precision is not None:
         posterior = move_mean(posterior, blend(labels, posterior, pool))
-    if use_gold:
-        known = np.flatnonzero(labels.gold >= 0)
-        posterior[known] = np.eye(labels.n_classes)[labels.gold[known]]
-    return posterior
+    return with_known(posterior, labels.gold) if use_gold else posterior
+
+
+@dataclass(frozen=True, eq=False)
+class ByPool:
+    """Predict items by a pool of models: what the default's solution carries."""
+
+    pool: Pool
+
+    def __call__(self, engine: Any) -> ItemPosterior:
+        """Weigh every item's labels; where the engine can do that itself, and items have no effects, it does."""
+        pool = self.pool
+        if Ability.POOL in engine.can and pool.items is None and pool.precision is None and pool.trust is None:
+            posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, pool.vote, pool.correlation)
+            return ItemPosterior(posterior, find_winners(posterior), counts)
+        posterior = predict_proba(engine.labels, pool)
+        return ItemPosterior(posterior, choose(posterior, pool), observed_counts(engine.labels, posterior))
 
 
 def choose(posterior: FloatArray, pool: Pool) -> BoolArray:

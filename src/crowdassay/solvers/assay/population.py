@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.solvers.gamma import digamma, trigamma
+from crowdassay.special import digamma, trigamma
 
 BELIEF = 10.0  # answers' worth of belief, for every true class, that its row looks like the others
 USUAL, WIDTH = 4.0, 1.5  # a concentration is within two factors of exp(1.5) of this, nearly always

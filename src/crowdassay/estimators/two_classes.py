@@ -10,7 +10,8 @@ import scipy
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.labels import Labels
-from crowdassay.solvers.coins import coin_tables
+from crowdassay.labels.votes import with_known
+from crowdassay.solvers.m_steps import coin_tables
 
 
 def label_signs(labels: Labels, method: str) -> FloatArray:
@@ -49,9 +50,7 @@ def log_odds_scale(scores: FloatArray, weights: FloatArray) -> float:
 def two_columns(labels: Labels, log_odds: FloatArray) -> FloatArray:
     """Return class probabilities (n_items, 2) from log odds (n_items,) of the second class; known items are certain."""
     posterior = np.column_stack([scipy.special.expit(-log_odds), scipy.special.expit(log_odds)])
-    known = labels.gold >= 0
-    posterior[known] = np.eye(2)[labels.gold[known]]
-    return posterior
+    return with_known(posterior, labels.gold)
 
 
 def log_odds_tables(log_odds: FloatArray) -> FloatArray:
@@ -73,10 +72,10 @@ def sign_matrix(labels: Labels, signs: FloatArray) -> scipy.sparse.csr_array:
     """
     shape = (labels.n_items, labels.n_workers + 1)
     known = np.flatnonzero(labels.gold >= 0)
-    voices = np.diff(labels.starts)[known] * (2.0 * labels.gold[known] - 1.0)
+    votes = np.diff(labels.starts)[known] * (2.0 * labels.gold[known] - 1.0)
     rows = np.concatenate([labels.label_item, known])
     columns = np.concatenate([labels.worker.astype(np.int64), np.full(len(known), labels.n_workers)])
-    return scipy.sparse.csr_array(scipy.sparse.coo_array((np.concatenate([signs, voices]), (rows, columns)), shape=shape))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array((np.concatenate([signs, votes]), (rows, columns)), shape=shape))
 
 
 def first_weights(labels: Labels) -> FloatArray:

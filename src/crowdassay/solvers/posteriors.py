@@ -1,7 +1,7 @@
-"""What a solution makes of items: small objects that judge the items of one engine, and travel to wherever blocks are.
+"""How solutions predict items: small objects that take an engine, return an `ItemPosterior`, and travel to where blocks are.
 
 Each is called with an engine whose items are in memory. In memory that is the engine of the fit itself; elsewhere every block
-has one of its own.
+has one of its own. The pool of the default method has its own, `crowdassay.solvers.assay.pool.ByPool`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,37 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray, row_max, row_sum
-from crowdassay.engines.base import Ability
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.weak_items import ItemCoordinates
+from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
 from crowdassay.labels.votes import gold_votes, shares
 from crowdassay.models.family import Model
 from crowdassay.models.structures import Basis
-from crowdassay.solvers.assay.pool import Pool, choose, predict_proba
-from crowdassay.solvers.outcome import ItemPosterior
+from crowdassay.solvers.solution import ItemPosterior
 from crowdassay.statistics import log_softmax
 
 ITEMS_AT_A_TIME = 65536  # items whose tables are expanded at a time
+
+
+@dataclass(frozen=True, eq=False)
+class AsFound:
+    """Return the posterior that the fit itself has found; for methods that need all labels in memory."""
+
+    found: ItemPosterior
+
+    def __call__(self, engine: Any) -> ItemPosterior:
+        """Return what was found."""
+        return self.found
+
+
+def found(labels: Labels, posterior: FloatArray, expected: FloatArray | None = None, **more: Any) -> AsFound:
+    """Return a posterior (n_items, n_classes) that a fit has found; workers are compared with it unless ``expected`` is given.
+
+    ``more`` is what else there is of the items: phi, difficulty, pairs.
+    """
+    expected = observed_counts(labels, posterior) if expected is None else expected
+    return AsFound(ItemPosterior(posterior, find_winners(posterior), expected, **more))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +71,6 @@ class ByTables:
         counts = engine.count(self.log_p, self.log_prior, posterior=posterior).counts
         expected = counts.sum(axis=2, keepdims=True) * np.exp(log_softmax(self.log_p))
         return ItemPosterior(posterior, find_winners(posterior), expected)
-
-
-@dataclass(frozen=True, eq=False)
-class ByPool:
-    """Predict items by a pool of models."""
-
-    pool: Pool
-
-    def __call__(self, engine: Any) -> ItemPosterior:
-        """Weigh every item's labels; where the engine can do that itself, and items have no effects, it does."""
-        pool = self.pool
-        if Ability.POOL in engine.can and pool.items is None and pool.precision is None and pool.trust is None:
-            posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, pool.vote, pool.correlation)
-            return ItemPosterior(posterior, find_winners(posterior), counts)
-        posterior = predict_proba(engine.labels, pool)
-        return ItemPosterior(posterior, choose(posterior, pool), observed_counts(engine.labels, posterior))
 
 
 @dataclass(frozen=True, eq=False)

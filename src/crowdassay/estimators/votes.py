@@ -1,4 +1,4 @@
-"""Votes weighted by skills: agreement with the majority, a step at a time or on known items."""
+"""Votes: plain, and weighted by skills, which are agreement with the majority, a step at a time or on known items."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray, row_sum
-from crowdassay.engines.confusion import confusion_tables
+from crowdassay.engines.base import Engine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
-from crowdassay.labels.votes import gold_votes, shares
+from crowdassay.labels.votes import gold_votes, shares, with_known
 from crowdassay.results.parameters import check_number
-from crowdassay.results.result import Result
-from crowdassay.solvers.outcome import Announce, Progress
+from crowdassay.solvers.posteriors import ByVotes, found
+from crowdassay.solvers.solution import Progress, Solution
 
 
 def weigh_votes(labels: Labels, skills: FloatArray) -> FloatArray:
@@ -32,9 +32,7 @@ def weighted_shares(labels: Labels, skills: FloatArray) -> FloatArray:
     score = weigh_votes(labels, skills)
     total = score.sum(axis=1, keepdims=True)
     posterior = np.where(total > 0, score / np.where(total > 0, total, 1.0), shares(labels.votes()))
-    known = np.flatnonzero(labels.gold >= 0)
-    posterior[known] = np.eye(labels.n_classes)[labels.gold[known]]
-    return posterior
+    return with_known(posterior, labels.gold)
 
 
 def share_right(labels: Labels, truth: IntArray) -> FloatArray:
@@ -58,6 +56,36 @@ def share_won(labels: Labels, posterior: FloatArray) -> FloatArray:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class MajorityVote(Estimator):
+    r"""Take the class with the most labels; its share of the votes is the probability.
+
+    .. math::  Q_{jc} = \frac1{n_j} \sum_i 1[x_{ij} = c]
+
+    Votes are counted as integers. A tie goes to the first class in class order and is flagged. A worker's accuracy is the
+    share of labels that agree with the majority, a tie counting in part.
+
+    Examples
+    --------
+    >>> vote = MajorityVote().fit((["a", "a", "b"], ["x", "y", "x"], ["no", "no", "yes"]))
+    >>> vote.labels_["label"].to_pylist()
+    ['no', 'yes']
+    """
+
+    method: ClassVar[str] = "majority"
+
+    def needs_memory(self) -> str | None:
+        """Return None: items are predicted by their votes and nothing else."""
+        return None
+
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Return what predicts items by their votes; there is nothing to fit."""
+        return Solution(ByVotes(), log_prior=np.full(engine.n_classes, -np.log(engine.n_classes)), n_iter=1)
+
+    def _predict_proba(self, labels: Labels) -> FloatArray:
+        return shares(gold_votes(labels))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class WeightedVote(Estimator):
     """What the weighted votes share; a subclass says how skills are found, and `skills_` (n_workers,) holds them."""
 
@@ -65,14 +93,12 @@ class WeightedVote(Estimator):
     def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
         """Return the skills (n_workers,) and what else there is to say of the fit."""
 
-    def _fit(self, labels: Labels, progress: Progress | None, announce: Announce | None) -> Result:
+    def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
+        """Find the skills, and vote with them."""
+        labels = self._local(engine).labels
         self.skills_, facts = self._weigh(labels)
-        posterior = weighted_shares(labels, self.skills_)
-        confusion, accuracy = confusion_tables(labels, posterior)
-        return Result(
-            labels, self.method, self.get_params(), posterior, find_winners(posterior), confusion, accuracy,
-            **({"n_iter": 1} | facts),
-        )  # fmt: skip
+        predict = found(labels, weighted_shares(labels, self.skills_))
+        return Solution(predict, settings=self.get_params(), **({"n_iter": 1} | facts))
 
     def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted().labels
@@ -128,6 +154,12 @@ class ZeroBasedSkill(WeightedVote):
     References
     ----------
     Toloka. Crowd-Kit: the zero-based skill model. 2021.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> ZeroBasedSkill().fit(labels).skills_.round(2).tolist()
+    [1.0, 1.0, 0.67]
     """
 
     method: ClassVar[str] = "zero-based-skill"
@@ -171,6 +203,12 @@ class GoldMajority(WeightedVote):
     References
     ----------
     C. Callison-Burch. Fast, cheap, and creative: evaluating translation quality using Amazon's Mechanical Turk. 2009.
+
+    Examples
+    --------
+    >>> labels = (list("aaabbbccc"), list("xyzxyzxyz"), [0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> GoldMajority().fit(labels, gold={"a": 1, "b": 1}).skills_.tolist()
+    [0.5, 0.5, 1.0]
     """
 
     method: ClassVar[str] = "gold-majority"

@@ -1,12 +1,12 @@
-"""What a solver hands back."""
+"""What a solver hands back: `Solution`, the one contract between every estimator and a `Result`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.labels.record import SETTLED
 from crowdassay.models.family import Model
 
@@ -31,6 +31,8 @@ class ItemPosterior:
     phi : ndarray of shape (n_items, size) or None
         The items' coordinates.
     difficulty : ndarray of shape (n_items,) or None
+    pairs : callable or None
+        Log P(k | c) of pairs of item and worker, where it is not the softmax of the sum of their tables.
     """
 
     posterior: FloatArray
@@ -38,6 +40,7 @@ class ItemPosterior:
     expected: FloatArray
     phi: FloatArray | None = None
     difficulty: FloatArray | None = None
+    pairs: Callable[[IntArray, IntArray], FloatArray] | None = None
 
 
 Predict = Callable[[Any], ItemPosterior]
@@ -46,13 +49,16 @@ Predict = Callable[[Any], ItemPosterior]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """All that is needed to predict any item, and how it was found; nothing here has the size of the items.
+    """What a fit has found of the workers, how, and how it predicts any item.
 
     Attributes
     ----------
+    predict : callable
+        Returns what this solution says of the items that an engine holds. Where a method needs no labels in memory it is a
+        small object that can travel to wherever blocks are, and nothing in a solution has the size of the items.
     sigma : ndarray of shape (n_workers, n_classes, n_classes) or None
         Worker tables; without a model the logarithms that labels count by, used as they are.
-    log_prior : ndarray of shape (n_classes,)
+    log_prior : ndarray of shape (n_classes,) or None
     objective : float or None
         None where nothing is maximised.
     history : tuple of float
@@ -60,8 +66,10 @@ class Solution:
     n_iter : int
         Passes over the labels.
     converged : bool
-    predict : callable
-        Says what this solution makes of the items that an engine holds: a small object that can travel.
+    settings : mapping
+        What was asked for and what it came to, for a summary.
+    method : str
+        The name of the method, where it is not the estimator's.
     model : Model or None
         The member of the family, where the solution is one.
     confusion : ndarray of shape (n_workers, n_classes, n_classes) or None
@@ -76,15 +84,19 @@ class Solution:
         As `crowdassay.labels.record.Record` has it.
     notes : tuple of str
         What the user should know, a sentence each.
+    selection : dict or None
+        Where a parameter was chosen from the data: the criterion and every candidate's score.
     """
 
-    sigma: Any
-    log_prior: FloatArray
-    objective: float | None
-    history: tuple[float, ...]
-    n_iter: int
-    converged: bool
-    predict: Predict | None = None
+    predict: Predict
+    sigma: Any = None
+    log_prior: FloatArray | None = None
+    objective: float | None = None
+    history: tuple[float, ...] = ()
+    n_iter: int = 0
+    converged: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    method: str = ""
     model: Model | None = None
     confusion: FloatArray | None = None
     known: FloatArray | None = None
@@ -92,23 +104,4 @@ class Solution:
     settled: float = SETTLED
     spread: float | None = None
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A solution together with what it says about items that are in memory.
-
-    Attributes
-    ----------
-    solution : Solution
-    posterior : ndarray of shape (n_items, n_classes)
-    phi : ndarray of shape (n_items, size)
-        Item coordinates; no columns without an item block.
-    gradient : ndarray of shape (n_workers, n_classes, n_classes)
-        Observed minus expected counts at these weights.
-    """
-
-    solution: Solution
-    posterior: FloatArray
-    phi: FloatArray
-    gradient: FloatArray
+    selection: dict[str, Any] | None = None
