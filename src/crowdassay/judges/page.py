@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.judges.charts import judges_chart, likeness_chart, rates_chart, tables_chart
+from crowdassay.judges.panel import AGREES_WELL, HARDLY_BETTER, WORSE_THAN_ONE_CLASS
 from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rated import GROUPS, JUDGES, NEXT_FOR_PEOPLE, Rated, group_rows
 from crowdassay.judges.redundancy import judges_gain
@@ -25,6 +26,7 @@ JUDGES_SHOWN = (
 )  # fmt: skip
 GROUPS_SHOWN = ("group", "estimate", "low", GROUPS.column("seen", title="seen by people"))
 JUDGES_NAMED = 8
+TONES = {AGREES_WELL: "good", HARDLY_BETTER: "bad", WORSE_THAN_ONE_CLASS: "bad"}  # of verdicts, on the page
 FAVOURABLE = ("pass", "passed", "correct", "true", "yes", "good", "1", "ok", "acceptable", "safe", "positive", "win")
 
 
@@ -98,8 +100,7 @@ def _judges(rated: Rated) -> Section:
     rows = rated.judges_table().take(order).to_pylist()
     for i, row in zip(order, rows, strict=True):
         row["verdict"] += "; can be dropped without loss" if i in rated.droppable else ""
-    verdicts = [rated.judges[i].verdict for i in order]
-    tones = ["good" if "well" in one else "bad" if "guess" in one or "worse" in one else "" for one in verdicts]
+    tones = [TONES.get(rated.judges[i].verdict, "") for i in order]
     more = len(rated.judges) - ROWS_SHOWN
     note = f"{more} more are in the JSON." if more > 0 else ""
     return table_section("judges", "", JUDGES, rows, JUDGES_SHOWN, note=note, tones=tones)

@@ -18,6 +18,8 @@ from crowdassay.statistics import discoveries
 LEAST_ITEMS_OF_A_CLASS = 5  # items of a class from which a bias is told
 TOLD = 0.1  # share of a class from which on answering otherwise is told
 GOOD, FAIR = 0.6, 0.2  # kappa, as Landis and Koch name it
+AGREES_WELL, AGREES_FAIRLY = "agrees well with people", "agrees fairly with people"
+HARDLY_BETTER, WORSE_THAN_ONE_CLASS = "hardly better than guessing", "worse than always naming the most common class"
 MARGIN = 0.15  # between 0.1 (crowd workers) and 0.2 (experts)
 LEVEL = 0.05
 NORMAL = 30  # items from which the t test is taken
@@ -174,10 +176,10 @@ def judge_verdict(accuracy: Interval | None, kappa: float | None, n: int, guess:
     if kappa is None or guess >= 1:
         return "cannot be told: one class only"
     if accuracy.high < guess or kappa < 0:
-        return "worse than always naming the most common class"
+        return WORSE_THAN_ONE_CLASS
     if kappa < FAIR:
-        return "hardly better than guessing"
-    return "agrees well with people" if kappa >= GOOD else "agrees fairly with people"
+        return HARDLY_BETTER
+    return AGREES_WELL if kappa >= GOOD else AGREES_FAIRLY
 
 
 @dataclass(frozen=True)
