@@ -116,7 +116,7 @@ class ReadOptions:
         return [name for name, option in OPTIONS.items() if getattr(self, name) != option.default]
 
     def refusal(self, place: str) -> str | None:
-        """Say which of the options that are set cannot be heeded in a place, and what to do; None if all can."""
+        """Return a sentence on the first option that cannot be heeded in a place, with the remedy; None if all can."""
         for name in self.set():
             reason = OPTIONS[name].metadata["without"].get(place)
             if name == "format" and self.format in ("plain", "wide" if place == "frame" else "plain"):

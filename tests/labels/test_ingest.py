@@ -114,7 +114,7 @@ def test_blocks_hold_whole_items(tmp_path, spooled, monkeypatch):
     order = np.random.default_rng(0).permutation(len(lines))
     path.write_text("\n".join(["item,worker,label", *(lines[row] for row in order)]), "utf-8")
     monkeypatch.setattr("crowdassay.labels.ingest.block_size", lambda *sizes: 50)
-    monkeypatch.setattr("crowdassay.labels.ingest.STREAM", 2048)
+    monkeypatch.setattr("crowdassay.labels.ingest.ROWS_STREAMED", 2048)
     spool = spooled(path)
     assert_same(whole(spool), read_labels(path), report=False)
     np.testing.assert_array_equal(spool.worker_counts, np.bincount(read_labels(path).worker))
@@ -210,9 +210,9 @@ def test_mixed_line_ends_are_read_slowly(tmp_path, spooled):
 
 
 def test_block_size_follows_the_tables():
-    assert spools.block_size(10, 2) == spools.LEAST_BLOCK
-    assert spools.block_size(10**6, 10) == spools.MOST_BLOCK
-    assert Path(spools.LABELS).suffix == ".parquet"
+    assert spools.block_size(10, 2) == spools.LEAST_BLOCK_LABELS
+    assert spools.block_size(10**6, 10) == spools.MOST_BLOCK_LABELS
+    assert Path(spools.LABELS_FILE).suffix == ".parquet"
 
 
 def test_json_that_holds_no_objects(tmp_path):

@@ -19,11 +19,11 @@ from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.labels.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
 from crowdassay.notes import Note, NoteKind
 
-LISTED_CHANGES = 20
+CHANGES_LISTED = 20
 MOST_BINS = 100
 MANY_CLASSES = 50  # classes from which on they may be none
 # Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
-NO_ANSWER = frozenset({
+UNANSWERED = frozenset({
     "__invalid__", "error", "parse error",
     "n/a", "na", "nan", "null", "?", "??", "???", "-", "--", "skip", "skipped", "unsure", "not sure", "i'm not sure", "idk",
     "don't know", "dont know", "i don't know", "i dont know", "don’t know", "i don’t know", "can't tell", "can’t tell",
@@ -98,7 +98,7 @@ def _no_answers(classes: pa.Array, codes: IntArray, counts: IntArray) -> list[st
     """Note classes that look like what people write who do not answer."""
     rows = np.bincount(codes, weights=counts, minlength=len(classes)).astype(int)
     names = as_text(classes).to_pylist()
-    unanswered = [(name, count) for name, count in zip(names, rows, strict=True) if _folded(name).strip(".!") in NO_ANSWER]
+    unanswered = [(name, count) for name, count in zip(names, rows, strict=True) if _folded(name).strip(".!") in UNANSWERED]
     if not unanswered or len(unanswered) == len(names):
         return []
     which = ", ".join(f"{shown(name)} (rows: {count:,})" for name, count in unanswered)
@@ -206,7 +206,7 @@ def _changes(names: Sequence[str], keys: Sequence[str], count: Mapping[str, int]
     for name, key in sorted(zip(names, keys, strict=True), key=lambda pair: count[pair[0]]):
         commonest[key] = name
     pairs = [(name, commonest[key]) for name, key in zip(names, keys, strict=True) if commonest[key] != name]
-    return ", ".join(f"{shown(name)} to {shown(best)}" for name, best in pairs[:LISTED_CHANGES])
+    return ", ".join(f"{shown(name)} to {shown(best)}" for name, best in pairs[:CHANGES_LISTED])
 
 
 def _groups(texts: Sequence[str], keys: Sequence[str]) -> str:
@@ -217,7 +217,7 @@ def _groups(texts: Sequence[str], keys: Sequence[str]) -> str:
 
 
 def binned(label: ArrowColumn, bins: tuple[str, ...]) -> tuple[pa.Array, tuple[str, ...]]:
-    """Put numbers into classes named after their edges; return the labels and the classes in order.
+    """Make classes of numbers, named after their edges; return the labels and the classes in order.
 
     One number says how many classes of equal width; several are the edges themselves. A class holds its lower edge, and the
     last one its upper edge too.

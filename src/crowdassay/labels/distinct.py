@@ -20,10 +20,10 @@ from crowdassay.labels.text_keys import deal_rows, find_firsts, number_rows, par
 from crowdassay.threads import available_cores, work_on_each
 
 ROWS_A_THREAD = 1 << 17  # rows handed to a thread at a time
-ROWS_LOOKED_AT = 1 << 14
+ROWS_SAMPLED = 1 << 14
 FEW_TEXTS = 1 << 14  # different texts up to which a slice keeps a table of its own
 LONG_TEXT = 64  # bytes, on average, from which pyarrow tells few different texts apart more quickly than our hashes
-PARTS, AT_ONCE = 256, 16  # rows are dealt into parts, some of which are handed to a thread at a time
+HASH_PARTS, PARTS_AT_ONCE = 256, 16  # rows are dealt into parts, some of which are handed to a thread at a time
 U = np.uint64
 
 Text = tuple[NDArray[np.int64], NDArray[np.uint64]]
@@ -44,7 +44,7 @@ def number_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
     spans = [slice(int(first), int(last)) for first, last in pairwise(np.cumsum([0, *map(len, slices)]))]
     key = np.array([secrets.randbits(64), secrets.randbits(64)], U)
     with ThreadPoolExecutor(available_cores()) as pool:
-        if pc.count_distinct(column.slice(0, ROWS_LOOKED_AT)).as_py() <= FEW_TEXTS // 2 and (
+        if pc.count_distinct(column.slice(0, ROWS_SAMPLED)).as_py() <= FEW_TEXTS // 2 and (
             numbered := _few(pool, slices, spans, key)
         ):
             return numbered
@@ -80,10 +80,10 @@ def _few(
 
 
 def _is_long(part: pa.Array) -> bool:
-    """Tell whether the texts at the beginning of a column are long."""
+    """Return whether the texts at the beginning of a column are long."""
     if pa.types.is_integer(part.type):
         return False
-    return (pc.mean(pc.binary_length(part.slice(0, ROWS_LOOKED_AT))).as_py() or 0) >= LONG_TEXT
+    return (pc.mean(pc.binary_length(part.slice(0, ROWS_SAMPLED))).as_py() or 0) >= LONG_TEXT
 
 
 def _many(
@@ -102,9 +102,9 @@ def _first_rows(
 ) -> NDArray[np.int32]:
     """Return for every row the first row of the same text."""
     n_rows, every = spans[-1].stop, range(len(slices))
-    parts, counts = np.empty(n_rows, np.uint8), np.zeros((len(slices), PARTS), np.int64)
+    parts, counts = np.empty(n_rows, np.uint8), np.zeros((len(slices), HASH_PARTS), np.int64)
     work_on_each(pool, lambda k: part_rows(*_text(slices[k]), key, parts[spans[k]], counts[k]), every)
-    ends = np.cumsum(counts.T).reshape(PARTS, -1).T  # the parts one after the other, in each the slices in order
+    ends = np.cumsum(counts.T).reshape(HASH_PARTS, -1).T  # the parts one after the other, in each the slices in order
     edges, places = np.append(0, ends[-1]), ends - counts
     keys, rows, firsts = np.empty((n_rows, 2), U), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     work_on_each(
@@ -112,8 +112,8 @@ def _first_rows(
     )
     work_on_each(
         pool,
-        lambda k: find_firsts(rows, keys, edges[k * AT_ONCE : (k + 1) * AT_ONCE + 1], key, firsts),
-        range(PARTS // AT_ONCE),
+        lambda k: find_firsts(rows, keys, edges[k * PARTS_AT_ONCE : (k + 1) * PARTS_AT_ONCE + 1], key, firsts),
+        range(HASH_PARTS // PARTS_AT_ONCE),
     )
     return firsts
 

@@ -88,14 +88,12 @@ def encode(
     notes += many_classes(class_values, given=classes is not None)
     codes = (item_codes, worker_codes, class_codes)
     make = partial(Labels.from_codes, items=items, workers=workers, classes=class_values, frame=frame)
-    labels, rows = make(*codes), None
-    again = None
-    if any_repeats(labels.starts, labels.worker):
-        again = find_repeats(*codes, len(workers), time if time is None or kept is None else time[kept])
+    labels = make(*codes)
+    by = None if time is None else (columns or {}).get("time", "time")
+    again = _find_repeats(labels, codes, time if time is None or kept is None else time[kept])
+    rows = None if again is None else again.kept(repeats, len(item_codes))
     if again is not None:
-        by = None if time is None else (columns or {}).get("time", "time")
         notes += _notes_on(again, repeats, by, codes, labels)
-        rows = again.kept(repeats, len(item_codes))
     if again is not None and rows is not None:
         labels = make(*(column[rows] for column in codes))
         dropped["repeated judgement"] = again.count
@@ -111,12 +109,9 @@ def encode(
         notes=tuple(notes),
         order=class_order(class_values, given=classes is not None),
     )
-    beside = {name: values if kept is None else values[kept] for name, values in (extras or {}).items()}
-    if beside:
-        used = slice(None) if rows is None else rows
-        order = np.argsort(item_codes[used], kind="stable")  # as the labels themselves were sorted
-        columns_beside: dict[str, Any] = {name: values[used][order] for name, values in beside.items()}
-        labels = replace(labels, **columns_beside)
+    if extras:
+        numbers = {name: values if kept is None else values[kept] for name, values in extras.items()}
+        labels = _with_numbers(labels, numbers, item_codes, rows)
     if text is not None:
         shows = text if kept is None else text.filter(pa.array(kept))
         labels = replace(labels, item_text=_first_texts(shows, item_codes, len(items)))
@@ -168,6 +163,13 @@ def _code_classes(
     return class_values, class_of.astype(np.int16)[codes], notes
 
 
+def _find_repeats(labels: Labels, codes: Sequence[Any], time: NDArray[Any] | None) -> Repeats | None:
+    if not any_repeats(labels.starts, labels.worker):
+        return None
+    item, worker, label = codes
+    return find_repeats(item, worker, label, labels.n_workers, time)
+
+
 def _notes_on(repeats: Repeats, policy: str, time_column: str | None, codes: Sequence[Any], labels: Labels) -> list[str]:
     item, worker, _ = codes
     first, *others = [
@@ -175,6 +177,14 @@ def _notes_on(repeats: Repeats, policy: str, time_column: str | None, codes: Seq
         for row in (repeats.earliest, *repeats.conflict_rows)
     ]
     return repeat_notes(policy, time_column, repeats.count, first, repeats.conflicts, others)
+
+
+def _with_numbers(labels: Labels, numbers: Mapping[str, FloatArray], item_codes: Codes, rows: BoolArray | None) -> Labels:
+    """Add numbers that go with the labels, in the order in which the labels themselves were sorted."""
+    used = slice(None) if rows is None else rows
+    order = np.argsort(item_codes[used], kind="stable")
+    beside: dict[str, Any] = {name: values[used][order] for name, values in numbers.items()}
+    return replace(labels, **beside)
 
 
 def _first_texts(text: ArrowColumn, item_codes: Codes, n_items: int) -> pa.Array:

@@ -16,11 +16,11 @@ from crowdassay.errors import DataError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.values import as_text, number_of, shown, shown_file
 
-WHOLE = r"^[0-9]{1,19}$"
-NUMBER = r"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-KINDS = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))  # dates with and without a zone are two types
-AMERICAN = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M")  # as Appen and spreadsheets write them
-UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (np.inf, 1e9))  # numbers up to which times are seconds, and so on
+WHOLE_TEXT = r"^[0-9]{1,19}$"
+NUMBER_TEXT = r"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+DATE_TYPES = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))  # dates with and without a zone are two types
+AMERICAN_DATES = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M")  # as Appen and spreadsheets write them
+TIME_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (np.inf, 1e9))  # numbers up to which times are seconds, and so on
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,21 +101,21 @@ def _times(column: ArrowColumn) -> Times | None:
     text = _texts(whole)
     if text.null_count == len(text):
         return None
-    if _all_match(text, WHOLE):
+    if _all_match(text, WHOLE_TEXT):
         with suppress(pa.ArrowInvalid):  # more than 64 bits hold
             return _from_numbers(text.cast(pa.int64()))
-    if _all_match(text, NUMBER):
+    if _all_match(text, NUMBER_TEXT):
         return _from_numbers(text.cast(pa.float64()))
     return _dates(text)
 
 
 def _dates(text: pa.Array) -> Times | None:
-    for kind in KINDS:
+    for kind in DATE_TYPES:
         try:
             return _from_nanoseconds(text.cast(kind).cast(pa.int64()))
         except pa.ArrowException:
             pass
-    for form in AMERICAN:
+    for form in AMERICAN_DATES:
         read = pc.strptime(text, form, "s", error_is_null=True)
         if read.null_count == text.null_count:
             return _from_nanoseconds(read.cast(pa.timestamp("ns")).cast(pa.int64()))
@@ -127,7 +127,7 @@ def _from_numbers(values: pa.Array) -> Times | None:
     if not np.isfinite(order).all():
         return None
     seconds = order.astype(float)
-    seconds /= next(unit for most, unit in UNITS if seconds.max(initial=0) < most)
+    seconds /= next(unit for most, unit in TIME_UNITS if seconds.max(initial=0) < most)
     seconds[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
     return Times(order, seconds)
 
@@ -167,7 +167,7 @@ def _float(text: str) -> float:
 
 
 def _date_kind(text: str | None) -> str | None:
-    for kind in KINDS:
+    for kind in DATE_TYPES:
         try:
             if pa.scalar(text, pa.string()).cast(kind).is_valid:
                 return str(kind)

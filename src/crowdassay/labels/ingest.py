@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +35,13 @@ from crowdassay.labels.truth import match_truth, read_truth, take_gold
 from crowdassay.memory import shown_size
 from crowdassay.read_options import ReadOptions
 
-OURS = 350_000_000  # bytes that the interpreter and the libraries take before any label is read
-LEAST_MEMORY = 600_000_000  # bytes in all below which nothing can be promised
-DATABASE = "rows.duckdb"
-STREAM = 1 << 18  # rows handed over at a time
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+OWN_MEMORY = 350_000_000  # bytes that the interpreter and the libraries take before any label is read
+LEAST_INGEST_MEMORY = 600_000_000  # bytes in all below which nothing can be promised
+ROWS_DATABASE = "rows.duckdb"
+ROWS_STREAMED = 1 << 18  # rows handed over at a time
 
 
 def spool_files(
@@ -59,24 +62,24 @@ def spool_files(
     check(options)
     if reason := options.refusal("files"):
         raise ParameterError(reason)
-    if memory < LEAST_MEMORY:
+    if memory < LEAST_INGEST_MEMORY:
         raise ParameterError(
-            f"Encoding takes at least {shown_size(LEAST_MEMORY)} of memory, and {shown_size(memory)} are given or free."
+            f"Encoding takes at least {shown_size(LEAST_INGEST_MEMORY)} of memory, and {shown_size(memory)} are given or free."
         )
     paths, said = zip(*(utf8_copy(check_file(path)[0], folder) for path in paths), strict=True)
     sources = [find_source(path, options) for path in paths]
     source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     # DuckDB takes somewhat more than its limit.
-    config = {"memory_limit": f"{(memory - OURS) * 2 // 3}B", "threads": threads, "temp_directory": str(folder / "sort")}
-    with connect(paths, database=str(folder / DATABASE), folder=folder, **config) as connection:
+    config = {"memory_limit": f"{(memory - OWN_MEMORY) * 2 // 3}B", "threads": threads, "temp_directory": str(folder / "sort")}
+    with connect(paths, database=str(folder / ROWS_DATABASE), folder=folder, **config) as connection:
         spool = _spool_rows(connection, folder, sources, source, options, gold, truth)
-    (folder / DATABASE).unlink()  # what follows needs the space
+    (folder / ROWS_DATABASE).unlink()  # what follows needs the space
     notes = tuple(note for part in said for note in part)
     return replace(spool, report=replace(spool.report, notes=(*notes, *spool.report.notes)))
 
 
 def _spool_rows(
-    connection: Any,
+    connection: DuckDBPyConnection,
     folder: Path,
     sources: Sequence[Source],
     source: str,
@@ -101,7 +104,7 @@ def _spool_rows(
     for block in item_blocks(_sorted(connection), block_size(len(workers), len(classes)), len(workers), repeated):
         codes = [_look_up(block.first, *known[what]) for what in ("gold", "truth")]
         writer.add(block.n_labels, block.worker, block.label, *codes)
-    names = connection.sql("SELECT item FROM items ORDER BY first").to_arrow_reader(STREAM)
+    names = connection.sql("SELECT item FROM items ORDER BY first").to_arrow_reader(ROWS_STREAMED)
     writer.name(_without_nul(names, "item"), names.schema.types[0])
     spool = Spool(
         folder, workers, classes, writer.worker_counts, writer.class_counts, np.array(writer.sizes), ImportReport(),
@@ -130,20 +133,20 @@ def _repeat_notes(repeated: RepeatTotals, spool: Spool) -> list[str]:
     return repeated.notes(lambda at: pair_name(spool.workers[at[2]].as_py(), spool.ids(at[0])[at[1]].as_py()))
 
 
-def _count_dropped(connection: Any) -> tuple[int, dict[str, int]]:
+def _count_dropped(connection: DuckDBPyConnection) -> tuple[int, dict[str, int]]:
     """Count the rows, and those that miss a value by the first that is missing."""
     counts = connection.sql(f"SELECT count(*) AS n_rows, {MISSING_COUNTS} FROM raw").to_arrow_table().to_pylist()[0]  # noqa: S608
     return counts["n_rows"], missing_rows(counts)
 
 
-def _vanished(connection: Any) -> int:
+def _vanished(connection: DuckDBPyConnection) -> int:
     """Count the items that have rows but no label that counts."""
     every = connection.execute("SELECT count(DISTINCT item) FROM raw").fetchall()[0][0]
     left = connection.execute("SELECT count(*) FROM items").fetchall()[0][0]
     return int(every - left)
 
 
-def _number_workers(connection: Any, options: ReadOptions) -> tuple[pa.Array, list[str]]:
+def _number_workers(connection: DuckDBPyConnection, options: ReadOptions) -> tuple[pa.Array, list[str]]:
     """Number the workers; whatever is said of them from here on has their pseudonyms where these are asked for."""
     connection.execute(
         "CREATE TABLE workers AS SELECT worker, (row_number() OVER (ORDER BY first) - 1)::INTEGER AS code "
@@ -158,7 +161,7 @@ def _number_workers(connection: Any, options: ReadOptions) -> tuple[pa.Array, li
     return names, notes
 
 
-def _number_classes(connection: Any, given: Sequence[str] | None) -> tuple[pa.Array, list[str]]:
+def _number_classes(connection: DuckDBPyConnection, given: Sequence[str] | None) -> tuple[pa.Array, list[str]]:
     counted = connection.sql(
         f"SELECT label, count(*) AS n FROM kept GROUP BY label ORDER BY min(row) LIMIT {MAX_CLASSES + 1}"  # noqa: S608
     ).to_arrow_table()
@@ -175,7 +178,7 @@ def _number_classes(connection: Any, given: Sequence[str] | None) -> tuple[pa.Ar
 
 
 def _known(
-    connection: Any, classes: pa.Array, gold: Path | None, truth: Path | None
+    connection: DuckDBPyConnection, classes: pa.Array, gold: Path | None, truth: Path | None
 ) -> tuple[Any, list[str], dict[str, int] | None]:
     """Match gold and truth: for each the first rows of the items that have one, in order, and their classes."""
     nothing = (np.empty(0, np.int64), np.empty(0, np.int32))
@@ -214,11 +217,11 @@ def _look_up(first: IntArray, rows: IntArray, codes: Any) -> Any:
     return np.where(rows[where] == first, codes[where], -1)
 
 
-def _sorted(connection: Any) -> Any:
+def _sorted(connection: DuckDBPyConnection) -> Any:
     return connection.sql(
         "SELECT i.first, w.code, c.code, k.time FROM kept k JOIN workers w USING (worker) JOIN classes c USING (label) "
         "JOIN items i USING (item) ORDER BY i.first, k.row"
-    ).to_arrow_reader(STREAM)
+    ).to_arrow_reader(ROWS_STREAMED)
 
 
 def _without_nul(batches: Iterator[pa.RecordBatch] | Any, role: str) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from crowdassay.errors import ColumnError
 from crowdassay.labels.cells import COMPLETE, DUCKDB, WITHOUT, blank_as_null, float_text, refuse_nul, without_bound
 from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted, text
-from crowdassay.labels.extras import NUMBER, WHOLE, read_times
+from crowdassay.labels.extras import NUMBER_TEXT, WHOLE_TEXT, read_times
 from crowdassay.labels.probe import probe
 from crowdassay.labels.raw import check_file, utf8_copy
 from crowdassay.labels.reader import TIMED
@@ -24,7 +24,10 @@ from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.read_options import ReadOptions
 
-ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+TIME_ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 
 
 def find_source(path: Path, options: ReadOptions) -> Source:
@@ -40,7 +43,7 @@ def find_source(path: Path, options: ReadOptions) -> Source:
         ) from None
 
 
-def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) -> dict[str, pa.DataType]:
+def load_rows(connection: DuckDBPyConnection, sources: Sequence[Source], options: ReadOptions) -> dict[str, pa.DataType]:
     """Copy the columns of all files into the table ``raw``; what is missing becomes null. Return the types by role.
 
     Floating-point numbers are written as text, whole ones without a point; their type tells whether all are whole.
@@ -72,12 +75,12 @@ def load_rows(connection: Any, sources: Sequence[Source], options: ReadOptions) 
     return {**held, **{role: pa.int64() for role, all_whole in whole.items() if all_whole and role != "time"}}
 
 
-def _executed(connection: Any, query: str, bound: dict[str, Any]) -> Any:
+def _executed(connection: DuckDBPyConnection, query: str, bound: dict[str, Any]) -> Any:
     return connection.execute(query, bound).fetchall()[0]
 
 
 def _insert(
-    connection: Any,
+    connection: DuckDBPyConnection,
     source: Source,
     held: Mapping[str, pa.DataType],
     values: list[str],
@@ -108,7 +111,7 @@ def _insert(
         connection.unregister("slowly")
 
 
-def name_kept(connection: Any, kinds: Mapping[str, pa.DataType], time: str | None) -> None:
+def name_kept(connection: DuckDBPyConnection, kinds: Mapping[str, pa.DataType], time: str | None) -> None:
     """Name the rows that miss nothing ``kept``, with floating-point columns as whole numbers where all are."""
     stored = {name: kind for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall()}
     shown_as = [
@@ -121,12 +124,12 @@ def name_kept(connection: Any, kinds: Mapping[str, pa.DataType], time: str | Non
     )
 
 
-def time_expression(connection: Any, source: str) -> str:
+def time_expression(connection: DuckDBPyConnection, source: str) -> str:
     """Return what turns times into numbers in which earlier is less; those that cannot be read are refused as in memory."""
-    clean, zoned = "trim(time)", f"regexp_matches(trim(time), '{ZONE}')"
+    clean, zoned = "trim(time)", f"regexp_matches(trim(time), '{TIME_ZONE}')"
     whole, number, date, all_zoned, any_zoned = connection.execute(
-        f"SELECT bool_and(coalesce(regexp_matches({clean}, '{WHOLE}') AND try_cast({clean} AS BIGINT) >= 0, false)), "  # noqa: S608
-        f"bool_and(coalesce(regexp_matches({clean}, '{NUMBER}'), false)), "
+        f"SELECT bool_and(coalesce(regexp_matches({clean}, '{WHOLE_TEXT}') AND try_cast({clean} AS BIGINT) >= 0, false)), "  # noqa: S608
+        f"bool_and(coalesce(regexp_matches({clean}, '{NUMBER_TEXT}'), false)), "
         f"bool_and(coalesce(try_cast({clean} AS TIMESTAMP_NS) IS NOT NULL, false)), "
         f"bool_and({zoned}), bool_or({zoned}) FROM raw"
     ).fetchall()[0]

@@ -46,6 +46,15 @@ class Labels(Vocabularies):
         source says nothing.
     item_text : pyarrow.Array, length n_items, optional
         What each item shows: a text or an address.
+
+    Examples
+    --------
+    >>> from crowdassay import as_labels
+    >>> labels = as_labels((["a", "b", "a"], ["ann", "ann", "bob"], ["yes", "no", "no"]))
+    >>> labels
+    Labels(3 labels, 2 items, 2 workers, 2 classes: no, yes)
+    >>> labels.label[labels.starts[0] : labels.starts[1]].tolist(), labels.votes().tolist()
+    ([1, 0], [[1, 1], [1, 0]])
     """
 
     starts: IntArray

@@ -13,7 +13,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.threads import available_cores, on_all_cores, work_on_each
 
 ROWS_A_THREAD = 1 << 17  # labels handed to a thread at a time
-PART_BITS, AT_ONCE = 8, 16  # leading bits of an item's code that tell its part; parts handed to a thread at a time
+PART_BITS, PARTS_AT_ONCE = 8, 16  # leading bits of an item's code that tell its part; parts handed to a thread at a time
 
 _jit = njit(nogil=True, cache=True)
 
@@ -44,7 +44,7 @@ def sort_by_item(
             range(len(spans)),
         )
         work_on_each(
-            pool, lambda first: _sort_parts(*dealt, edges, first, shift, starts, who, what), range(0, n_parts, AT_ONCE)
+            pool, lambda first: _sort_parts(*dealt, edges, first, shift, starts, who, what), range(0, n_parts, PARTS_AT_ONCE)
         )
     return starts, who, what
 
@@ -83,7 +83,7 @@ def _sort_parts(items: Any, workers: Any, labels: Any, edges: Any, part: int, sh
                 starts: Any, who: Any, what: Any) -> None:  # fmt: skip
     """Sort the labels of a few parts from ``part`` on, and write where their items end."""
     place = np.empty((1 << shift) + 1, np.int64)
-    for k in range(part, min(part + AT_ONCE, len(edges) - 1)):
+    for k in range(part, min(part + PARTS_AT_ONCE, len(edges) - 1)):
         first, begin, end = k << shift, edges[k], edges[k + 1]
         place[0], place[1:] = begin, 0
         for row in range(begin, end):

@@ -18,12 +18,10 @@ from crowdassay.labels.coding import code_column
 from crowdassay.labels.native import frame_columns
 from crowdassay.labels.probe import probe
 from crowdassay.labels.raw import as_utf8, check_file
-from crowdassay.labels.report import reasons
+from crowdassay.labels.report import check_dropped
 from crowdassay.labels.roles import AnyRole
 from crowdassay.labels.source import open_source
 from crowdassay.labels.values import as_text, number_of, shown
-
-MOST_DROPPED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,17 +116,13 @@ def encode_numbers(column: ArrowColumn, role: str, source: str) -> FloatArray:
     return values[codes]
 
 
-def kept_rows(missing: Mapping[str, BoolArray], allow_drops: bool, what: str) -> tuple[BoolArray, dict[str, int]]:
+def kept_rows(
+    missing: Mapping[str, BoolArray], source: str, what: str, *, allow_drops: bool
+) -> tuple[BoolArray, dict[str, int]]:
     """Return which rows have all they need, and how many were left out for want of what; refuse to lose more than half."""
     bad = np.logical_or.reduce(list(missing.values()))
     dropped = {f"no {role}": int(lost.sum()) for role, lost in missing.items() if lost.any()}
-    if bad.all():
-        raise DataError(f"Every row misses a value ({reasons(dropped)}), so there are no {what}.")
-    if bad.mean() > MOST_DROPPED and not allow_drops:
-        raise DataError(
-            f"{bad.sum():,} of {len(bad):,} rows miss a value ({reasons(dropped)}); "
-            "check that the right columns were named, or say --allow-drops to go on with the rest."
-        )
+    check_dropped(len(bad), dropped, source, allow=allow_drops, what=what, lost=int(bad.sum()))
     return ~bad, dropped
 
 

@@ -55,7 +55,7 @@ class Repeats:
 
 
 def any_repeats(starts: IntArray, worker: AnyCodes) -> bool:
-    """Tell whether a worker judged an item twice, the labels of item j being ``starts[j]:starts[j + 1]``.
+    """Return whether a worker judged an item twice, the labels of item j being ``starts[j]:starts[j + 1]``.
 
     >>> any_repeats(np.array([0, 2, 3]), np.array([0, 1, 1])), any_repeats(np.array([0, 2, 3]), np.array([0, 0, 1]))
     (False, True)

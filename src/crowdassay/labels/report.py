@@ -117,12 +117,17 @@ def reasons(dropped: Mapping[str, int]) -> str:
     return ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
 
 
-def check_dropped(rows: int, dropped: Mapping[str, int], source: str, *, allow: bool) -> list[str]:
-    """Refuse rows of which none is left, or less than half unless that is allowed, in which case a note is returned."""
-    lost = sum(dropped.values())
+def check_dropped(
+    rows: int, dropped: Mapping[str, int], source: str, *, allow: bool, what: str = "labels", lost: int | None = None
+) -> list[str]:
+    """Refuse rows of which none is left, or less than half unless that is allowed, in which case a note is returned.
+
+    Where a row may be dropped for several reasons, ``lost`` is how many rows were.
+    """
+    lost = sum(dropped.values()) if lost is None else lost
     if lost == rows:
         why = f"all {rows} rows miss a value ({reasons(dropped)})" if rows else "there are no rows"
-        raise DataError(f"No labels found in {source}: {why}; check the file and the column names.")
+        raise DataError(f"No {what} found in {source}: {why}; check the file and the column names.")
     if lost * 2 <= rows:
         return []
     if not allow:

@@ -53,7 +53,7 @@ class Role:
         return [word + ending for words, endings in tries for word in words for ending in endings]
 
     def is_named(self, column: str) -> bool:
-        """Tell whether a column's name is one of the plain words of this role.
+        """Return whether a column's name is one of the plain words of this role.
 
         >>> ROLES["worker"].is_named("Worker_ID"), ROLES["label"].is_named("annotation_id")
         (True, False)

@@ -17,10 +17,10 @@ from crowdassay.labels.facts import Vocabularies
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.report import ImportReport
 
-LABELS, ITEMS, IDS = "labels.parquet", "items.parquet", "ids.parquet"
-LEAST_BLOCK, MOST_BLOCK = 1 << 19, 1 << 23  # labels
+LABELS_FILE, ITEMS_FILE, IDS_FILE = "labels.parquet", "items.parquet", "ids.parquet"
+LEAST_BLOCK_LABELS, MOST_BLOCK_LABELS = 1 << 19, 1 << 23  # labels
 # Without nulls, statistics and compression a column of numbers is read at about the speed of copying it.
-PLAIN = {"compression": "none", "write_statistics": False}
+UNCOMPRESSED = {"compression": "none", "write_statistics": False}
 LABEL_COLUMNS = pa.schema([pa.field("worker", pa.int32(), False), pa.field("label", pa.int16(), False)])
 ITEM_COLUMNS = pa.schema([pa.field(name, pa.int32(), False) for name in ("n_labels", "gold", "truth")])
 
@@ -77,7 +77,7 @@ class Spool(Vocabularies):
 
     def block(self, number: int, *, ids: bool = False) -> Labels:
         """Read one block; the items' names are null unless they are asked for."""
-        labels, items = self._read(LABELS, number), self._read(ITEMS, number, ["n_labels", "gold"])
+        labels, items = self._read(LABELS_FILE, number), self._read(ITEMS_FILE, number, ["n_labels", "gold"])
         starts = np.zeros(len(items) + 1, np.int64)
         np.cumsum(_numbers(items["n_labels"]), out=starts[1:])
         return Labels(
@@ -93,11 +93,11 @@ class Spool(Vocabularies):
 
     def ids(self, number: int) -> pa.Array:
         """Read the names of a block's items."""
-        return self._read(IDS, number)["item"].combine_chunks()
+        return self._read(IDS_FILE, number)["item"].combine_chunks()
 
     def known(self, number: int) -> NDArray[np.int32]:
         """Read the true classes of a block's items, -1 where unknown."""
-        return _numbers(self._read(ITEMS, number, ["truth"])["truth"])
+        return _numbers(self._read(ITEMS_FILE, number, ["truth"])["truth"])
 
     def _read(self, name: str, number: int, columns: list[str] | None = None) -> pa.Table:
         # A reader of its own for every call, since readers are not for several threads.
@@ -106,7 +106,7 @@ class Spool(Vocabularies):
 
     @cached_property
     def _metadata(self) -> dict[str, Any]:
-        return {name: pq.read_metadata(self.folder / name) for name in (LABELS, ITEMS, IDS)}
+        return {name: pq.read_metadata(self.folder / name) for name in (LABELS_FILE, ITEMS_FILE, IDS_FILE)}
 
 
 class SpoolWriter:
@@ -116,8 +116,8 @@ class SpoolWriter:
         self.folder, self.worker_counts = folder, np.zeros(n_workers, np.int64)
         self.class_counts = np.zeros(n_classes, np.int64)
         self.sizes: list[tuple[int, int, int]] = []
-        self._labels = pq.ParquetWriter(folder / LABELS, LABEL_COLUMNS, use_dictionary=["label"], **PLAIN)
-        self._items = pq.ParquetWriter(folder / ITEMS, ITEM_COLUMNS, **PLAIN)
+        self._labels = pq.ParquetWriter(folder / LABELS_FILE, LABEL_COLUMNS, use_dictionary=["label"], **UNCOMPRESSED)
+        self._items = pq.ParquetWriter(folder / ITEMS_FILE, ITEM_COLUMNS, **UNCOMPRESSED)
 
     def add(self, n_labels: IntArray, worker: Any, label: Any, gold: Any, truth: Any) -> None:
         """Write a block of items with these numbers of labels, the labels one item after the other."""
@@ -139,7 +139,7 @@ class SpoolWriter:
         held: list[pa.Array] = []
         waiting = iter(self.sizes)
         wanted = next(waiting)[0]
-        with pq.ParquetWriter(self.folder / IDS, schema, compression="zstd") as writer:
+        with pq.ParquetWriter(self.folder / IDS_FILE, schema, compression="zstd") as writer:
             for batch in batches:
                 held.append(batch.column(0))
                 while wanted and sum(map(len, held)) >= wanted:
@@ -156,7 +156,7 @@ def _numbers(column: pa.ChunkedArray) -> Any:
 
 def block_size(n_workers: int, n_classes: int) -> int:
     """Return the number of labels in a block: many for each cell of the workers' tables, which every block adds up."""
-    return min(max(LEAST_BLOCK, 8 * n_workers * n_classes**2), MOST_BLOCK)
+    return min(max(LEAST_BLOCK_LABELS, 8 * n_workers * n_classes**2), MOST_BLOCK_LABELS)
 
 
 def spool_labels(labels: Labels, folder: Path, size: int | None = None, truth: Any = None) -> Spool:

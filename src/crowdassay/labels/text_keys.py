@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 U = np.uint64
-SHORT = 15  # bytes
-SHIFT = U(56)  # leaves the leading bits, which tell the part
+SHORT_TEXT = 15  # bytes
+PART_SHIFT = U(56)  # leaves the leading bits, which tell the part
 
 
 @njit(inline="always")
@@ -44,7 +44,7 @@ def hash_text(words: Any, begin: int, end: int, key: Any) -> tuple[U, U]:
     place, last = begin, False
     while not last:
         last = end - place < 8
-        word = _load(words, place, end - place) | (U(end - begin) << SHIFT if last else U(0))
+        word = _load(words, place, end - place) | (U(end - begin) << PART_SHIFT if last else U(0))
         v0, v1, v2, v3 = _round(v0, v1, v2, v3 ^ word)
         v0 ^= word
         place += 8
@@ -60,7 +60,7 @@ def hash_text(words: Any, begin: int, end: int, key: Any) -> tuple[U, U]:
 
 @njit(inline="always")
 def _short(words: Any, begin: int, end: int) -> tuple[U, U]:
-    return _load(words, begin, end - begin), _load(words, begin + 8, end - begin - 8) | U(end - begin) << SHIFT
+    return _load(words, begin, end - begin), _load(words, begin + 8, end - begin - 8) | U(end - begin) << PART_SHIFT
 
 
 @njit(inline="always")
@@ -84,7 +84,7 @@ def number_rows(edges: Any, words: Any, key: Any, codes: Any, firsts: Any) -> in
     for row in range(len(codes)):
         begin, end = edges[row], edges[row + 1]
         one, other = _short(words, begin, end)
-        if end - begin > SHORT:  # here and not in a function: pairs returned from branches are several times slower
+        if end - begin > SHORT_TEXT:  # here and not in a function: pairs returned from branches are several times slower
             one, other = hash_text(words, begin, end, key)
         slot = _mix(one, other, key) & mask
         while taken[slot] >= 0 and (known[slot, 0] != one or known[slot, 1] != other):
@@ -100,11 +100,11 @@ def number_rows(edges: Any, words: Any, key: Any, codes: Any, firsts: Any) -> in
 
 @njit(nogil=True, cache=True)
 def part_rows(edges: Any, words: Any, key: Any, parts: Any, counts: Any) -> None:
-    """Tell the part of every text between ``edges`` from its last bytes, and count the rows of each part."""
+    """Find the part of every text between ``edges`` by its last bytes, and count the rows of each part."""
     for row in range(len(parts)):
         begin, end = edges[row], edges[row + 1]
         first = max(begin, end - 8)
-        part = _mix(_load(words, first, end - first), U(0), key) >> SHIFT
+        part = _mix(_load(words, first, end - first), U(0), key) >> PART_SHIFT
         parts[row] = part
         counts[part] += 1
 
@@ -115,7 +115,7 @@ def deal_rows(edges: Any, words: Any, key: Any, parts: Any, offset: int, places:
     for row in range(len(parts)):
         begin, end, part = edges[row], edges[row + 1], parts[row]
         one, other = _short(words, begin, end)
-        if end - begin > SHORT:
+        if end - begin > SHORT_TEXT:
             one, other = hash_text(words, begin, end, key)
         place = places[part]
         keys[place, 0], keys[place, 1], rows[place] = one, other, offset + row

@@ -46,7 +46,7 @@ def listed(values: Iterable[object], limit: int = 20) -> str:
 
 
 def no_such(kind: str, given: str, known: Iterable[str]) -> str:
-    """Say that a name does not exist, which is the nearest, and which there are.
+    """Return the sentence that a name does not exist, with the nearest and with those there are.
 
     >>> no_such("method", "majoriti", ["majority", "glad"])
     "There is no method 'majoriti'; did you mean 'majority'? The methods are majority, glad."
@@ -101,7 +101,7 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a type holds text."""
+    """Return whether a type holds text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 

@@ -90,7 +90,7 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Cells, str] | None:
 
 
 def looks_wide(frame: Any) -> bool:
-    """Tell whether every column of a frame, but for one that names items, holds labels from the same few classes."""
+    """Return whether every column of a frame, but for one that names items, holds labels from the same few classes."""
     try:
         taken = frame_cells(frame, ReadOptions())
     except (ColumnError, DataError):

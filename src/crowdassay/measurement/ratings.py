@@ -124,7 +124,7 @@ def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bo
     if "time" in columns.table:
         blank = encode_names(columns.table["time"], "time")[0] < 0
         missing["time"] = blank
-    kept, dropped = kept_rows(missing, allow_drops, "ratings")
+    kept, dropped = kept_rows(missing, columns.source, "ratings", allow_drops=allow_drops)
     if "time" in columns.table:
         column = take(columns.table["time"], kept)
         numbers = isinstance(column[0].as_py(), int | float) or _is_number(str(column[0].as_py()))

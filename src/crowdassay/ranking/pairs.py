@@ -200,7 +200,7 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
         if f"style {name} right" in columns.table:
             values[:, n] -= encode_numbers(columns.table[f"style {name} right"], name, columns.source)
         missing[name] = np.isnan(values[:, n])
-    kept, dropped = kept_rows(missing, allow_drops, "comparisons")
+    kept, dropped = kept_rows(missing, columns.source, "comparisons", allow_drops=allow_drops)
     same = kept & (left == right)
     if same.any():
         dropped["compared with itself"] = int(same.sum())

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
 from crowdassay.engines.spark.copies import Forget
-from crowdassay.engines.spark.gold import attach, known_classes
+from crowdassay.engines.spark.gold import attach, attach_known
 from crowdassay.engines.spark.session import check_driver, is_local, name_classes, remove_folder, run, use_this_python
 from crowdassay.engines.spark.tasks import BLOCKS, Pack
 from crowdassay.errors import CrowdassayError, DataError
@@ -29,16 +29,16 @@ from crowdassay.labels.cells import (
     missing_rows,
     not_one_value,
 )
-from crowdassay.labels.classes import arrange_classes, class_order
+from crowdassay.labels.classes import arrange_classes, class_order, many_classes
 from crowdassay.labels.columns import find_columns
 from crowdassay.labels.facts import Vocabularies
-from crowdassay.labels.report import MAX_CLASSES, ImportReport, check_dropped, gold_notes, too_many_classes
+from crowdassay.labels.report import MAX_CLASSES, ImportReport, check_dropped, gold_notes, similar_workers, too_many_classes
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.values import is_text
 
 PARTITION_LABELS = 2_000_000  # what a task should have to do, so that starting it does not matter
-FEW_WORKERS = 100_000  # that are listed without counting them first
-FEWEST_LABELS = 50_000  # below this a task costs more than it saves
+WORKERS_LISTED = 100_000  # that are listed without counting them first
+FEWEST_PARTITION_LABELS = 50_000  # below this a task costs more than it saves
 BY_LABEL = (
     f"select label, count_if({COMPLETE}) as kept, {MISSING_COUNTS}, "  # noqa: S608  our own words only
     "count_if(instr(concat_ws('', cast(item as string), cast(worker as string), cast(label as string)), char(0)) > 0) as nul "
@@ -92,7 +92,7 @@ class SparkLabels(Vocabularies):
     frame: ClassVar[str] = "spark"
 
     def close(self) -> None:
-        """Let Spark forget the blocks, and remove their folder and copies."""
+        """Drop the blocks from Spark's cache, and remove their folder and copies."""
         with suppress(CrowdassayError):  # the end of the session removes copies too
             for token in self.copies:
                 run(self.blocks.select("block").mapInArrow(Forget(token), "block bigint").toArrow)
@@ -150,25 +150,16 @@ def encode_frame(
     class_values, class_of, class_notes = arrange_classes(values, counts, classes)
     if len(class_values) > MAX_CLASSES:
         raise too_many_classes("many")
-    notes += class_notes
     schema = {field.name: field.dataType.simpleString() for field in plain.schema.fields}
     kept = plain.filter(COMPLETE)
     workers, worker_counts = list_workers(kept, len(class_values), worker_arrays)
+    notes += [*class_notes, *similar_workers(workers), *many_classes(class_values, given=classes is not None)]
     n_labels = int(worker_counts.sum())
     n_partitions = partitions or default_partitions(n_labels, slots(spark))
     coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)
     class_counts = np.bincount(class_of, counts, len(class_values)).astype(np.int64)
-    matched: dict[str, dict[str, int]] = {}
-    for what, source_of in (("gold", gold), ("truth", truth)):
-        if source_of is None:
-            coded = coded.selectExpr("*", f"-1 as {what}")
-            continue
-        known, matched[what], by_class = known_classes(spark, source_of, class_values, kept, what)
-        class_counts += by_class if what == "gold" else 0
-        coded = coded.selectExpr("*", "cast(item as string) as known_item").join(known, "known_item", "left")
-        coded = coded.drop("known_item").na.fill({what: -1})
-    if "gold" in matched:
-        notes += gold_notes(matched["gold"])
+    coded, matched, gold_counts = attach_known(coded, kept, class_values, {"gold": gold, "truth": truth})
+    notes += gold_notes(matched["gold"]) if "gold" in matched else []
     coded = coded.select(*ITEM_WORKER_LABEL, "gold", "truth")
     packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
     folder = None if spool is None else f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
@@ -192,7 +183,7 @@ def encode_frame(
         workers=workers,
         classes=class_values,
         worker_counts=worker_counts,
-        class_counts=class_counts,
+        class_counts=class_counts + gold_counts,
         item_type=schema["item"],
         label_type="string" if is_text(class_values.type) else schema["label"],
         report=report,
@@ -216,7 +207,7 @@ def keep(blocks: Any, folder: str | None) -> tuple[Any, pa.Table]:
 
 
 def forget(blocks: Any, folder: str | None) -> None:
-    """Let Spark forget the blocks, and remove their folder."""
+    """Drop the blocks from Spark's cache, and remove their folder."""
     if folder is None:
         blocks.unpersist()
     else:
@@ -264,8 +255,8 @@ def count_labels(plain: Any, spark: Any) -> tuple[pa.Array, IntArray, dict[str, 
 def list_workers(kept: Any, n_classes: int, worker_arrays: float) -> tuple[pa.Array, IntArray]:
     """Return the workers in ascending order and how many labels each gave, or say that their tables are too large."""
     workers = kept.groupBy("worker").count()
-    table = run(workers.limit(FEW_WORKERS + 1).toArrow)
-    if len(table) > FEW_WORKERS:
+    table = run(workers.limit(WORKERS_LISTED + 1).toArrow)
+    if len(table) > WORKERS_LISTED:
         check_driver(run(workers.count), n_classes, worker_arrays, kept.sparkSession)
         table = run(workers.toArrow)
     else:
@@ -285,7 +276,7 @@ def default_partitions(n_labels: int, shuffles: int) -> int:
     >>> default_partitions(10_000, 200), default_partitions(10**7, 200), default_partitions(10**10, 200)
     (1, 200, 5000)
     """
-    return max(1, min(shuffles, n_labels // FEWEST_LABELS), -(-n_labels // PARTITION_LABELS))
+    return max(1, min(shuffles, n_labels // FEWEST_PARTITION_LABELS), -(-n_labels // PARTITION_LABELS))
 
 
 def _array(column: pa.ChunkedArray) -> pa.Array:

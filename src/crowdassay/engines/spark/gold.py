@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,27 @@ def attach(frame: Any, role: str, values: pa.Array, codes: IntArray) -> Any:
     coding = coding.hint("broadcast") if len(values) <= BROADCAST_ROWS else coding
     others = [name for name in frame.columns if name != role]
     return frame.join(coding, role).selectExpr(*others, f"code as {role}")
+
+
+def attach_known(
+    coded: Any, kept: Any, classes: pa.Array, given: Mapping[str, Any]
+) -> tuple[Any, dict[str, dict[str, int]], IntArray]:
+    """Add a column of known classes for gold and truth, -1 where there is none.
+
+    Also returned is what `known_classes` counted, by what was given, and how many items are gold by class (n_classes,).
+    """
+    matched: dict[str, dict[str, int]] = {}
+    gold_counts = np.zeros(len(classes), np.int64)
+    for what, known_to in given.items():
+        if known_to is None:
+            coded = coded.selectExpr("*", f"-1 as {what}")
+            continue
+        known, matched[what], by_class = known_classes(coded.sparkSession, known_to, classes, kept, what)
+        if what == "gold":
+            gold_counts = by_class
+        coded = coded.selectExpr("*", "cast(item as string) as known_item").join(known, "known_item", "left")
+        coded = coded.drop("known_item").na.fill({what: -1})
+    return coded, matched, gold_counts
 
 
 def known_classes(spark: Any, given: Any, classes: pa.Array, kept: Any, what: str) -> tuple[Any, dict[str, int], IntArray]:
