@@ -41,7 +41,7 @@ def test_interrupted_updates_say_whether_the_model_is_new(run, tmp_path):
     labels, new, model = (tmp_path / name for name in ("labels.csv", "new.csv", "model"))
     labels.write_text("\n".join(["item,worker,label", *(f"i{j},w{i},{(j * i) % 2}" for j in range(300) for i in range(5))]))
     assert run("aggregate", labels, "--method", "majority", "--save-model", model, "--quiet")[0] == 0
-    code = f"import sys\nimport crowdassay.results.saved.repeats, crowdassay.estimators.load\nprint('up', flush=True)\n{RUN}"
+    code = f"import sys\nimport crowdassay.results.saved.merge, crowdassay.estimators.load\nprint('up', flush=True)\n{RUN}"
     told = set()
     for turn in range(4):
         new.write_text(f"item,worker,label\ni0,late{turn},1\n")

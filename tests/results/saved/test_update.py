@@ -6,8 +6,10 @@ import pytest
 
 from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, as_labels, simulate
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
-from crowdassay.results.saved.update import merge, sound, take_items, update
+from crowdassay.results.saved.merge import merge
+from crowdassay.results.saved.update import sound, update
 from support.problems import random_labels
 
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]

@@ -24,8 +24,20 @@ from crowdassay.labels.values import shown, shown_file
 from crowdassay.labels.write import write_json
 from crowdassay.results.parameters import check_types
 from crowdassay.results.result import Result
-from crowdassay.results.saved import trust
-from crowdassay.results.saved.parts import pool_columns, pool_settings, read_pool, to_array, to_column
+from crowdassay.results.saved.contents import (
+    check,
+    check_head,
+    check_labels,
+    check_result,
+    is_share,
+    pool_columns,
+    pool_settings,
+    read_codes,
+    read_names,
+    read_pool,
+    to_array,
+    to_column,
+)
 from crowdassay.results.saved.pseudonyms import kinds_to_save, saved_notes
 from crowdassay.solvers.assay.pool import choose
 
@@ -142,7 +154,7 @@ def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
 
 
 def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
-    trust.check_head(head)
+    check_head(head)
     estimator = rebuild(head, kinds, folder)
     check_types(estimator)
     classes, workers, items, codes = tables
@@ -150,24 +162,24 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
     report["notes"] = saved_notes(report["notes"], head.get("note_kinds", {}))
     starts = np.zeros(len(items) + 1, np.int64)
-    np.cumsum(trust.codes(items["n_labels"]), out=starts[1:])
-    what, known = trust.codes(codes["label"]), trust.codes(items["gold"], least=-1)
-    trust.check(what.size and what.max() < len(classes) <= MAX_CLASSES)  # before smaller numbers could wrap
+    np.cumsum(read_codes(items["n_labels"]), out=starts[1:])
+    what, known = read_codes(codes["label"]), read_codes(items["gold"], least=-1)
+    check(what.size and what.max() < len(classes) <= MAX_CLASSES)  # before smaller numbers could wrap
     try:
         labels = Labels(
             starts,
-            trust.codes(codes["worker"]).astype(np.int32),
+            read_codes(codes["worker"]).astype(np.int32),
             what.astype(np.int16),
-            trust.names(items["item"]),
-            trust.names(workers["worker"]),
-            trust.names(classes["class"]),
+            read_names(items["item"]),
+            read_names(workers["worker"]),
+            read_names(classes["class"]),
             known.astype(np.int32),
             ImportReport(**report, rows_read=int(rows_read), rows_kept=int(rows_kept)),
             head["frame"],
         )
     except DataError as error:  # says what is wrong with the codes; the caller says where
         raise ValueError(str(error)) from error
-    trust.check_labels(labels)
+    check_labels(labels)
     square = (labels.n_classes, labels.n_classes)
     posterior = to_array(items["posterior"], (labels.n_classes,))
     confusion = to_array(workers["confusion"], square)
@@ -182,7 +194,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         "difficulty": to_array(items["difficulty"], ()),
     }
     accuracy = to_array(workers["accuracy"], ())
-    trust.check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
+    check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
     assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
     pool = read_pool(head, workers, sigma)
     if pool is not None:
@@ -206,9 +218,9 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
 def _try(estimator: Any) -> None:
     """Judge one item: what a method needs and does not find, such as a table or a parameter, shows now and not later."""
     posterior = estimator._solve_items(take_items(estimator.result_.labels, np.array([0])))[0]
-    trust.check(trust.is_share(posterior))
+    check(is_share(posterior))
     if estimator.result_.sigma is not None:
-        trust.check(not np.isnan(estimator._stranger()).any())
+        check(not np.isnan(estimator._stranger()).any())
 
 
 def check_savable(estimator: Any) -> None:
@@ -247,6 +259,8 @@ def read_head(folder: Path) -> dict[str, Any]:
         )
     if _digest(_canonical({name: value for name, value in head.items() if name != "checksum"})) != head.get("checksum"):
         raise DataError(f"{shown_file(path)} has been changed since it was written; save the model again.")
+    if not isinstance(head.get("estimator"), str):  # signed, and made by another hand
+        raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.")
     return head
 
 

@@ -18,9 +18,8 @@ from crowdassay.labels.report import ImportReport
 from crowdassay.results.parameters import match_classes
 from crowdassay.results.result import Result
 from crowdassay.results.saved.folder import check_savable
-from crowdassay.results.saved.names import join_names
+from crowdassay.results.saved.merge import Sifted, merge, sift
 from crowdassay.results.saved.pseudonyms import check_pseudonyms
-from crowdassay.results.saved.repeats import Sifted, sift
 from crowdassay.statistics import log_softmax
 
 SINCE = "labels_since_fit"
@@ -107,48 +106,6 @@ def sound(result: Result) -> bool:
     counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
     pooled = np.tensordot(counts, result.confusion, axes=1)
     return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
-
-
-def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
-    """Return all labels together, and the codes of the items that got new ones; old codes stay what they are."""
-    items, item_of = join_names(old.items, new.items)
-    workers, worker_of = join_names(old.workers, new.workers)
-    item = item_of[new.label_item]
-    order = np.argsort(item, kind="stable")
-    item = item[order]
-    ends = np.append(old.starts, np.full(len(items) - old.n_items, old.starts[-1]))[1:]
-    where = ends[item]  # new labels of an item come after its old ones
-    sizes = np.append(np.diff(old.starts), np.zeros(len(items) - old.n_items, np.int64))
-    sizes += np.bincount(item, minlength=len(items))
-    gold = np.append(old.gold, np.full(len(items) - old.n_items, -1, np.int32))
-    told = new.gold >= 0
-    gold[item_of[told]] = new.gold[told]
-    labels = Labels(
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.insert(old.worker, where, worker_of[new.worker[order]].astype(np.int32)),
-        np.insert(old.label, where, new.label[order]),
-        items,
-        workers,
-        old.classes,
-        gold,
-        join_reports(old.report, new.report),
-        old.frame,
-    )
-    return labels, np.unique(item)
-
-
-def join_reports(old: ImportReport, new: ImportReport) -> ImportReport:
-    """Return what was read and what was dropped in all."""
-    reasons = {**old.dropped, **new.dropped}
-    return replace(
-        old,
-        rows_read=old.rows_read + new.rows_read,
-        rows_kept=old.rows_kept + new.rows_kept,
-        dropped={reason: old.dropped.get(reason, 0) + new.dropped.get(reason, 0) for reason in reasons},
-        repeats=old.repeats + new.repeats,
-        conflicts=old.conflicts + new.conflicts,
-        notes=tuple(dict.fromkeys((*old.notes, *new.notes))),
-    )
 
 
 def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, new: Any) -> Any:

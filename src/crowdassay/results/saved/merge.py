@@ -1,4 +1,4 @@
-"""Labels that a model has already: known ones are not counted again, and conflicts follow the policy."""
+"""New labels beside those of a model: known ones are not counted again, conflicts follow the policy, the rest is added."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.labels import Labels
-from crowdassay.labels.values import shown
+from crowdassay.labels.labels import ImportReport, Labels
+from crowdassay.labels.values import as_text, shown
 from crowdassay.read_options import REPEAT_POLICIES
-from crowdassay.results.saved.names import join_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,3 +107,61 @@ def _without(labels: Labels, gone: BoolArray) -> Labels:
     sizes = np.bincount(labels.label_item[~gone], minlength=labels.n_items)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     return replace(labels, starts=starts, worker=labels.worker[~gone], label=labels.label[~gone])
+
+
+def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:
+    """Return all labels together, and the codes of the items that got new ones; old codes stay what they are."""
+    items, item_of = join_names(old.items, new.items)
+    workers, worker_of = join_names(old.workers, new.workers)
+    item = item_of[new.label_item]
+    order = np.argsort(item, kind="stable")
+    item = item[order]
+    ends = np.append(old.starts, np.full(len(items) - old.n_items, old.starts[-1]))[1:]
+    where = ends[item]  # new labels of an item come after its old ones
+    sizes = np.append(np.diff(old.starts), np.zeros(len(items) - old.n_items, np.int64))
+    sizes += np.bincount(item, minlength=len(items))
+    gold = np.append(old.gold, np.full(len(items) - old.n_items, -1, np.int32))
+    told = new.gold >= 0
+    gold[item_of[told]] = new.gold[told]
+    labels = Labels(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.insert(old.worker, where, worker_of[new.worker[order]].astype(np.int32)),
+        np.insert(old.label, where, new.label[order]),
+        items,
+        workers,
+        old.classes,
+        gold,
+        join_reports(old.report, new.report),
+        old.frame,
+    )
+    return labels, np.unique(item)
+
+
+def join_reports(old: ImportReport, new: ImportReport) -> ImportReport:
+    """Return what was read and what was dropped in all."""
+    reasons = {**old.dropped, **new.dropped}
+    return replace(
+        old,
+        rows_read=old.rows_read + new.rows_read,
+        rows_kept=old.rows_kept + new.rows_kept,
+        dropped={reason: old.dropped.get(reason, 0) + new.dropped.get(reason, 0) for reason in reasons},
+        repeats=old.repeats + new.repeats,
+        conflicts=old.conflicts + new.conflicts,
+        notes=tuple(dict.fromkeys((*old.notes, *new.notes))),
+    )
+
+
+def join_names(old: pa.Array, new: pa.Array) -> tuple[pa.Array, IntArray]:
+    """Append what is new to a vocabulary; return it and the code in it of every value of ``new``. Ids compare as text."""
+    texts = as_text(new)
+    place = pc.index_in(as_text(old), value_set=texts)  # the small one is hashed, the large one passes by
+    known = np.flatnonzero(np.asarray(place.is_valid()))
+    codes = np.full(len(new), -1, np.int64)
+    codes[np.asarray(place.drop_null())] = known
+    fresh = np.flatnonzero(codes < 0)
+    codes[fresh] = len(old) + np.arange(len(fresh))
+    added = texts.take(pa.array(fresh))
+    try:
+        return pa.concat_arrays([old, added.cast(old.type)]), codes
+    except pa.ArrowException:  # numbers so far, and now an id that is none
+        return pa.concat_arrays([as_text(old), added]), codes

@@ -1,6 +1,7 @@
-"""What a model folder may hold: everything is looked at before it is used, as a checksum says only that nobody slipped.
+"""What a model folder holds: arrays as columns of tables, and the default method's pool.
 
-Each check raises ValueError; `crowdassay.results.saved.folder.read_model` says it of the folder, in one sentence.
+Everything is checked before it is used, as a checksum says only that nobody slipped. Each check raises ValueError;
+`crowdassay.results.saved.folder.read_model` says it of the folder, in one sentence.
 """
 
 from __future__ import annotations
@@ -15,15 +16,86 @@ from crowdassay.arrays import FloatArray
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.models.family import LARGEST_PENALTY
-from crowdassay.solvers.assay.pool import Pool
+from crowdassay.solvers.assay.pool import ItemMember, Pool
 
+# What JSON holds of a pool and of its member with item effects: names in the file, and those of the attributes.
+POOL_SETTINGS = {name: name for name in ("stranger", "offset", "bias", "vote", "correlation", "many")}
+POOL_SETTINGS |= {"quiet": "stranger_weight", "scale": "scale"}
+EFFECT_SETTINGS = {"log_prior": "log_prior", "precision": "precision", "gate": "item_effect_weight", "weight": "weight"}
 LARGEST_CODE = 2**31 - 1
 SUM_TOLERANCE = 1e-6  # how far from one the probabilities of an item may add up to
-FRAMES = ("pyarrow", "pandas", "polars")
-TEXTS = {"method", "doubt", "frame", "estimator", "version"}
-COUNTS = {"n_iter"}
-NUMBERS = {"settled", "seconds"}  # and these may be None:
-OPTIONAL = {"spread", "objective"}
+FRAME_KINDS = ("pyarrow", "pandas", "polars")
+HEAD_TEXTS = {"method", "doubt", "frame", "estimator", "version"}
+HEAD_COUNTS = {"n_iter"}
+HEAD_NUMBERS = {"settled", "seconds"}  # and these may be None:
+HEAD_OPTIONAL = {"spread", "objective"}
+
+
+def pool_settings(pool: Pool | None) -> dict[str, Any] | None:
+    """Return what JSON holds of a pool."""
+    if pool is None:
+        return None
+    items = None if pool.items is None else {name: getattr(pool.items, ours) for name, ours in EFFECT_SETTINGS.items()}
+    return {name: getattr(pool, ours) for name, ours in POOL_SETTINGS.items()} | {"items": items}
+
+
+def pool_columns(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | None]:
+    """Return what a pool has for every worker; workers who came later are strangers."""
+    if pool is None:
+        return {"voice": None, "effects": None, "precision": None, "trust": None}
+    whole = pool.of_workers(np.arange(n_workers))
+    effects = None if whole.items is None else whole.items.p
+    return {"voice": whole.label_weight, "effects": effects, "precision": whole.precision, "trust": whole.trust}
+
+
+def read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None) -> Pool | None:
+    """Put a pool together again."""
+    plain = head["pool"]
+    if plain is None or sigma is None:
+        return None
+    square = sigma.shape[1:]
+    values: dict[str, Any] = {ours: np.array(plain[name], float)[()] for name, ours in POOL_SETTINGS.items()}
+    if values["stranger"].shape != square or values["offset"].shape != square[:1] or values["bias"].shape != square[:1]:
+        raise ValueError("a pool of another size")
+    items, effects = plain["items"], to_array(workers["effects"], square)
+    if items is not None:
+        check(effects is not None)
+        assert effects is not None
+        items = ItemMember(
+            effects, np.array(items["log_prior"], float), *(float(items[name]) for name in ("precision", "gate", "weight"))
+        )
+    label_weight, precision, believed = (to_array(workers[name], ()) for name in ("voice", "precision", "trust"))
+    check(label_weight is not None)
+    assert label_weight is not None
+    pool = Pool(tables=sigma, label_weight=label_weight, items=items, precision=precision, trust=believed, **values)
+    check_pool(pool)
+    return pool
+
+
+def to_column(values: FloatArray | None, rows: int) -> pa.Array:
+    """Return an array as a column, the cells of further dimensions as a list in each row; nulls for None."""
+    if values is None:
+        return pa.nulls(rows)
+    flat = np.ascontiguousarray(values, np.float64)
+    if flat.ndim == 1:
+        return pa.array(flat)
+    width = int(np.prod(flat.shape[1:]))
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat.ravel()), width)
+
+
+def to_array(column: pa.ChunkedArray, shape: tuple[int, ...]) -> FloatArray | None:
+    """Return a column as an array whose rows have this shape, None where it holds nothing; -1 stands for whatever it has."""
+    if pa.types.is_null(column.type):
+        return None
+    whole = column.combine_chunks()
+    check(not whole.null_count)
+    if not shape:
+        check(pa.types.is_floating(whole.type))
+        return np.array(whole.to_numpy(zero_copy_only=False))
+    width = whole.type.list_size
+    check(pa.types.is_floating(whole.type.value_type) and not whole.flatten().null_count)
+    inner = shape if shape != (-1,) else (width,)
+    return np.array(whole.flatten().to_numpy(zero_copy_only=False)).reshape(len(whole), *inner)
 
 
 def check(good: object) -> None:
@@ -34,10 +106,10 @@ def check(good: object) -> None:
 
 def check_head(head: dict[str, Any]) -> None:
     """Check the kinds of what JSON holds."""
-    check(all(isinstance(head[name], str) for name in TEXTS) and head["frame"] in FRAMES)
-    check(all(is_count(head[name]) for name in COUNTS))
-    check(all(is_number(head[name]) for name in NUMBERS) and 0 <= head["settled"] <= 1 and head["seconds"] >= 0)
-    check(all(head[name] is None or is_number(head[name]) for name in OPTIONAL))
+    check(all(isinstance(head[name], str) for name in HEAD_TEXTS) and head["frame"] in FRAME_KINDS)
+    check(all(is_count(head[name]) for name in HEAD_COUNTS))
+    check(all(is_number(head[name]) for name in HEAD_NUMBERS) and 0 <= head["settled"] <= 1 and head["seconds"] >= 0)
+    check(all(head[name] is None or is_number(head[name]) for name in HEAD_OPTIONAL))
     check(isinstance(head["converged"], bool) and isinstance(head["history"], list) and all(map(is_number, head["history"])))
     check(isinstance(head["parameters"], dict) and isinstance(head["selection"], dict | None))
     check(is_count(head["parameters"].get("labels_since_fit", 0)))
@@ -51,7 +123,7 @@ def check_head(head: dict[str, Any]) -> None:
     )
 
 
-def codes(column: pa.ChunkedArray, least: int = 0) -> np.ndarray:
+def read_codes(column: pa.ChunkedArray, least: int = 0) -> np.ndarray:
     """Return whole numbers, none missing, none that would wrap where they are made smaller."""
     check(pa.types.is_integer(column.type) and not column.null_count)
     codes = column.to_numpy()
@@ -59,7 +131,7 @@ def codes(column: pa.ChunkedArray, least: int = 0) -> np.ndarray:
     return np.asarray(codes.astype(np.int64))
 
 
-def names(column: pa.ChunkedArray) -> pa.Array:
+def read_names(column: pa.ChunkedArray) -> pa.Array:
     """Return the names of items, workers or classes: none missing, none twice."""
     check(not column.null_count and not pa.types.is_nested(column.type) and not pa.types.is_null(column.type))
     if pa.types.is_floating(column.type):
