@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.labels import ImportReport, Labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import ImportReport
 from crowdassay.labels.values import as_text, shown
 from crowdassay.read_options import REPEAT_POLICIES
 

@@ -14,7 +14,6 @@ from crowdassay.labels.frames import as_labels
 from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
-from crowdassay.labels.report import ImportReport
 from crowdassay.results.parameters import match_classes
 from crowdassay.results.result import Result
 from crowdassay.results.saved.folder import check_savable
