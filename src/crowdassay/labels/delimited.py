@@ -91,9 +91,15 @@ def sniff(raw: bytes, path: Path) -> Dialect:
 def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
     """Return the first rows of a table, by column, from the bytes it begins with."""
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.separator, skipinitialspace=dialect.spaced)
-    rows = list(islice(_until_broken(lines), dialect.skip, FIRST_ROWS))
+    rows = list(islice(_until_broken(rows_of(text, dialect)), FIRST_ROWS))
     return [dict(zip(dialect.header, row, strict=False)) for row in rows[1:] if row]
+
+
+def rows_of(text: str, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the rows of a text as it is laid out, the header first; blank lines are empty rows."""
+    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.separator, skipinitialspace=dialect.spaced)
+    return islice(rows, dialect.skip, None)
 
 
 def read_slowly(

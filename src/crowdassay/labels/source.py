@@ -25,7 +25,6 @@ from crowdassay.labels.raw import LINES, is_gzipped, parquet_file
 from crowdassay.labels.roles import AnyRole, Role, role_of
 from crowdassay.labels.values import mapping, shown, text_of
 
-TEXT = "VARCHAR"
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
 
 
@@ -68,12 +67,12 @@ class Source:
         return table
 
     def _is_small(self) -> bool:
-        """Return whether delimited text is read before DuckDB has loaded: all of it was probe, and both ways agree on it."""
+        """Return whether delimited text is read before DuckDB has loaded: all of it was seen, and both ways agree on it."""
         return 0 < len(self.probe.start) < SAMPLE_BYTES and not QUOTED_AND_BLANK.search(self.probe.start)
 
 
 def open_source(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
-    """Choose the columns of a table that was looked at.
+    """Choose the columns of a table that was probed.
 
     Parameters
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.columns import check_given
-from crowdassay.labels.delimited import LONGEST_FIELD, SAMPLE_BYTES
+from crowdassay.labels.delimited import SAMPLE_BYTES, rows_of
 from crowdassay.labels.formats.parse import as_name
 from crowdassay.labels.formats.record import Import, text_column
 from crowdassay.labels.jsontext import EXACT_DECODER
@@ -258,15 +257,10 @@ def cells_of(probe: Probe, limit: int | None = None) -> list[list[str]]:
         if limit is None:
             refuse_bad_bytes(probe.path, raw)
         return []
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    separator = max((",", ";", "\t", "|"), key=first.count)
-    if not first.count(separator):
+    if probe.dialect is None or len(probe.header) < 2:
         return [line.split() for line in text.splitlines() if line.strip()]
-    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
     try:
-        spaced = probe.dialect is not None and probe.dialect.spaced
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
-        return [row for row in reader if row]
+        return [row for row in rows_of(text, probe.dialect) if row]
     except csv.Error:
         raise DataError(f"{probe.shown} is not a table of separated values; export it again.") from None
 
