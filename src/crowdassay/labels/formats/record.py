@@ -119,6 +119,24 @@ class Annotations:
         """Add to a number of something that is told over all files; braces stand for it in the sentence."""
         self.tallies[sentence, what] += count
 
+    @classmethod
+    def joined(cls, parts: Sequence[Annotations]) -> Annotations:
+        """Return what several files hold together; what was counted in each is told once."""
+        whole = cls(parts[0].columns)
+        for part in parts:
+            whole.annotations += part.annotations
+            whole.predictions += part.predictions
+            whole.gold += part.gold
+            whole.dropped += part.dropped
+            whole.tallies += part.tallies
+            whole.texts |= part.texts
+        for (sentence, what), count in whole.tallies.items():
+            whole.note(sentence.format(counted(count, what)))
+        for part in parts:
+            for note in part.notes:
+                whole.note(note)
+        return whole
+
     def has_workers(self) -> bool:
         """Return whether any annotation says who gave it."""
         return any(annotation.worker is not None for annotation in self.annotations)
@@ -127,25 +145,12 @@ class Annotations:
 def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Import:
     """Choose the question, over all files of an export, and return its answers.
 
-    Judgements without an answer are counted as dropped. So are those with several, unless ``wanted.options`` says what to make
-    of them; where these are more than half, or all that an item or an option has, that is an error.
+    Annotations without an answer are counted as dropped. So are those with several, unless ``wanted.options`` says what to
+    make of them; where these are more than half, or all that an item or an option has, that is an error.
     """
-    tallies: Counter[tuple[str, str]] = sum((part.tallies for part in parts), Counter())
-    notes = [sentence.format(counted(count, what)) for (sentence, what), count in tallies.items()]
-    notes += dict.fromkeys(note for part in parts for note in part.notes)
-    annotations = [annotation for part in parts for annotation in part.annotations]
-    predictions = [annotation for part in parts for annotation in part.predictions]
-    if wanted.predictions:
-        if not predictions:
-            raise DataError(f"There are no model predictions in {shown_file(source)}; leave out --predictions.")
-        annotations += predictions
-    elif predictions:
-        notes.append(f"Model predictions were left out: {len(predictions):,}; --predictions takes each model as a worker.")
-    asked = wanted.question
-    if asked is not None and asked not in _questions(annotations):  # as the column is named
-        asked = asked.removeprefix(parts[0].columns["label"].split("*")[0])
-    question = choose_question(_questions(annotations), asked, source)
-    dropped: Counter[str] = sum((part.dropped for part in parts), Counter())
+    export = Annotations.joined(parts)
+    annotations = _with_predictions(export, wanted, source)
+    question = _question(annotations, export.columns["label"], wanted.question, source)
     chosen = [annotation.answers.get(question, ()) for annotation in annotations]
     every = list(dict.fromkeys(as_name(choice) for choices in chosen for choice in choices if choice is not None))
     if not wanted.options:
@@ -154,41 +159,56 @@ def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Im
     for annotation, choices in zip(annotations, chosen, strict=True):
         labels = labels_of(annotation.item, choices, wanted.options, every)
         if not labels:
-            dropped[SEVERAL_CHOICES if choices else NOT_ANSWERED] += 1
+            export.drop(SEVERAL_CHOICES if choices else NOT_ANSWERED)
         kept += [(item, as_name(annotation.worker), label, annotation.time, annotation.duration) for item, label in labels]
-    if dropped[SEVERAL_CHOICES]:
-        notes.append(f"To keep answers with {SEVERAL_CHOICES}, say --options each, or --options set.")
-    known = [
-        pair
-        for part in parts
-        for item, answers in part.gold
-        for pair in labels_of(item, answers.get(question, ()), wanted.options, every)
-    ]
+    if export.dropped[SEVERAL_CHOICES]:
+        export.note(f"To keep answers with {SEVERAL_CHOICES}, say --options each, or --options set.")
     if wanted.options == "each":
-        notes.append(
+        export.note(
             f"Each of the {counted(len(every), 'option')} of {shown(question)} became a yes/no question: an item is named "
             "after the item and the option."
         )
+    known = (
+        pair for item, answers in export.gold for pair in labels_of(item, answers.get(question, ()), wanted.options, every)
+    )
     item, worker, label, time, duration = (list(column) for column in zip(*kept, strict=True)) if kept else ([],) * 5
-    texts = {name: text for part in parts for name, text in part.texts.items()}
-    columns = {**parts[0].columns, "label": parts[0].columns["label"].replace("*", question)}
     return Import(
         text_column(item, source),
         text_column(worker, source),
         text_column(label, source),
-        columns,
+        {**export.columns, "label": export.columns["label"].replace("*", question)},
         question,
-        {reason: count for reason, count in dropped.items() if count},
+        {reason: count for reason, count in export.dropped.items() if count},
         gold_table(known, source),
-        tuple(notes),
+        tuple(export.notes),
         time=_column(time, source),
         duration=_column(duration, source),
-        text=_column([texts.get(name) for name in item] if texts and wanted.options != "each" else [], source),
+        text=_column([export.texts.get(name) for name in item] if wanted.options != "each" else [], source),
     )
 
 
+def _with_predictions(export: Annotations, wanted: ReadOptions, source: str) -> list[Annotation]:
+    """Return the annotations, with those of models only on request."""
+    if wanted.predictions:
+        if not export.predictions:
+            raise DataError(f"There are no model predictions in {shown_file(source)}; leave out --predictions.")
+        return export.annotations + export.predictions
+    if export.predictions:
+        count = len(export.predictions)
+        export.note(f"Model predictions were left out: {count:,}; --predictions takes each model as a worker.")
+    return export.annotations
+
+
+def _question(annotations: Sequence[Annotation], column: str, asked: str | None, source: str) -> str:
+    """Return the question whose answers are the labels; it may be asked for as the export's column is named."""
+    questions = _questions(annotations)
+    if asked is not None and asked not in questions:
+        asked = asked.removeprefix(column.split("*", maxsplit=1)[0])
+    return choose_question(questions, asked, source)
+
+
 def labels_of(item: Any, choices: Sequence[Any], options: str | None, every: Sequence[str | None]) -> list[tuple[Any, Any]]:
-    """Return item and label of a annotation: of its only choice, of its set of choices, or yes or no for each option.
+    """Return item and label of an annotation: of its only choice, of its set of choices, or yes or no for each option.
 
     >>> labels_of("t", ["a", "b"], None, ["a", "b", "c"]), labels_of("t", ["b", "a"], "set", ["a", "b", "c"])
     ([], [('t', 'a|b')])
