@@ -12,21 +12,7 @@ from crowdassay import BradleyTerry
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.ranking.likelihood import PairsLikelihood, make_rows
 from crowdassay.ranking.pairs import Pairs
-
-
-def draw(rng, n=2000, items=6, workers=20, tie=-0.7, position=0.2, reliability=0.5, bias=0.5):
-    """Return comparisons drawn from Davidson's model, and the scores."""
-    score = rng.normal(0, 1, items)
-    score -= score.mean()
-    left = rng.integers(items, size=n)
-    right = (left + rng.integers(1, items, size=n)) % items
-    worker = rng.integers(workers, size=n)
-    rho, side = rng.normal(0, reliability, workers), rng.normal(0, bias, workers)
-    eta = np.exp(rho[worker]) * (score[left] - score[right]) + position + side[worker]
-    logit = np.stack([eta / 2, -eta / 2, np.full(n, tie)], axis=1)
-    outcome = (logit + rng.gumbel(size=logit.shape)).argmax(axis=1)
-    names = [pa.array([f"{kind}{i:03d}" for i in range(size)]) for kind, size in (("m", items), ("w", workers))]
-    return Pairs(left, right, outcome, worker, *names, np.zeros((n, 0))), score
+from support.comparisons import draw_pairs
 
 
 def plain(**settings):
@@ -35,7 +21,7 @@ def plain(**settings):
 
 def test_scores_equal_choix():
     choix = pytest.importorskip("choix")
-    pairs, _ = draw(np.random.default_rng(0), n=300, tie=-50)
+    pairs, _ = draw_pairs(np.random.default_rng(0), n=300, tie=-50)
     wins = [
         (left, right) if won == 0 else (right, left)
         for left, right, won in zip(pairs.left, pairs.right, pairs.outcome, strict=True)
@@ -52,7 +38,7 @@ def test_scores_equal_choix():
 
 def test_scores_with_ties_as_half_wins_equal_evalica():
     evalica = pytest.importorskip("evalica")
-    pairs, _ = draw(np.random.default_rng(1))
+    pairs, _ = draw_pairs(np.random.default_rng(1))
     names = pairs.items.to_pylist()
     winner = [(evalica.Winner.X, evalica.Winner.Y, evalica.Winner.Draw)[outcome] for outcome in pairs.outcome]
     expected = evalica.bradley_terry([names[i] for i in pairs.left], [names[i] for i in pairs.right], winner, tolerance=1e-10)
@@ -62,7 +48,7 @@ def test_scores_with_ties_as_half_wins_equal_evalica():
 
 @pytest.mark.parametrize("ties", ["davidson", "rao-kupper", "half"])
 def test_derivatives_and_probabilities(ties):
-    pairs, _ = draw(np.random.default_rng(2), n=300)
+    pairs, _ = draw_pairs(np.random.default_rng(2), n=300)
     rows = make_rows(pairs, ties=ties, by_worker=False)
     problem = PairsLikelihood(rows, ties=ties, position=True)
     point = problem.initial_point() + 0.3 * np.random.default_rng(3).normal(size=problem.size)
@@ -82,7 +68,7 @@ def test_derivatives_and_probabilities(ties):
 
 
 def test_profiled_gradient_with_workers():
-    pairs, _ = draw(np.random.default_rng(4), n=400, workers=8)
+    pairs, _ = draw_pairs(np.random.default_rng(4), n=400, workers=8)
     problem = PairsLikelihood(make_rows(pairs, ties="davidson", by_worker=True), ties="davidson", position=True)
     variances = {"scores": 1.0, "reliability": 0.2, "bias": 0.2}
     point = problem.initial_point() + 0.3 * np.random.default_rng(5).normal(size=problem.size)
@@ -99,7 +85,7 @@ def test_intervals_cover(intervals, reliability):
     """Of 320 intervals and more; the standard deviation of the share is 0.012: intervals twice as wide would show."""
     rng, hits = np.random.default_rng(6), []
     for _ in range(40 if reliability else 80):
-        pairs, score = draw(rng, n=400, items=8, workers=40, reliability=0.0, bias=0.0)
+        pairs, score = draw_pairs(rng, n=400, items=8, workers=40, reliability=0.0, bias=0.0)
         model = BradleyTerry(intervals=intervals, reliability=reliability).fit(pairs)
         error = np.sqrt(np.diag(model._covariance))
         hits += list(np.abs(model.scores_ - score) < 1.96 * error)
@@ -107,7 +93,7 @@ def test_intervals_cover(intervals, reliability):
 
 
 def test_profiled_curvature_is_exact_near_the_mode():
-    pairs, _ = draw(np.random.default_rng(16), n=600, workers=6)
+    pairs, _ = draw_pairs(np.random.default_rng(16), n=600, workers=6)
     problem = PairsLikelihood(make_rows(pairs, ties="davidson", by_worker=True), ties="davidson", position=True)
     variances = {"scores": 1.0, "reliability": 0.3, "bias": 0.3}
     point = problem.initial_point() + 0.3 * np.random.default_rng(5).normal(size=problem.size)
@@ -129,7 +115,9 @@ def test_profiled_curvature_is_exact_near_the_mode():
 def test_many_comparisons_converge_although_some_workers_do_not_look(monkeypatch):
     """Workers who answer at random have no reliability at all; the scale is that of the average worker all the same."""
     monkeypatch.setattr("crowdassay.ranking.fit.TRIED_UP_TO", 0)  # as with more than 100,000 comparisons
-    pairs, score = draw(np.random.default_rng(17), n=8000, items=12, workers=40, tie=-50, position=0.0, reliability=0, bias=0)
+    pairs, score = draw_pairs(
+        np.random.default_rng(17), n=8000, items=12, workers=40, tie=-50, position=0.0, reliability=0, bias=0
+    )
     lost = pairs.worker < 6
     outcome = np.where(lost, np.random.default_rng(0).integers(2, size=pairs.n_pairs), pairs.outcome)
     model = BradleyTerry().fit(dataclasses.replace(pairs, outcome=outcome))
@@ -142,7 +130,7 @@ def test_many_comparisons_converge_although_some_workers_do_not_look(monkeypatch
 
 
 def test_bootstrap_and_sandwich_agree():
-    pairs, _ = draw(np.random.default_rng(7), n=3000, workers=80)
+    pairs, _ = draw_pairs(np.random.default_rng(7), n=3000, workers=80)
     errors = {
         name: BradleyTerry(intervals=name, resamples=60).fit(pairs).ranking_["standard_error"].to_numpy()
         for name in ("sandwich", "bootstrap", "model")
@@ -153,7 +141,7 @@ def test_bootstrap_and_sandwich_agree():
 
 def test_one_sided_judges_do_not_take_over():
     rng = np.random.default_rng(8)
-    pairs, score = draw(rng, n=1500, workers=15, position=0.0, bias=0.0, reliability=0.0)
+    pairs, score = draw_pairs(rng, n=1500, workers=15, position=0.0, bias=0.0, reliability=0.0)
     # Five judges who always say left, each with as many comparisons, and the worst item is always on their left.
     worst, extra = int(np.argmin(score)), 500
     left = np.concatenate([pairs.left, np.full(extra, worst)])
@@ -170,7 +158,7 @@ def test_one_sided_judges_do_not_take_over():
 
 
 def test_swapping_sides_and_rows_changes_nothing_but_the_side():
-    pairs, _ = draw(np.random.default_rng(9))
+    pairs, _ = draw_pairs(np.random.default_rng(9))
     order = np.random.default_rng(0).permutation(pairs.n_pairs)
     flip = np.array([1, 0, 2])
     turned = Pairs(
@@ -206,18 +194,18 @@ def test_style_is_allowed_for():
 
 def test_items_that_cannot_be_told_apart_share_a_letter():
     rng = np.random.default_rng(11)
-    pairs, _ = draw(rng, n=60, items=4)
+    pairs, _ = draw_pairs(rng, n=60, items=4)
     table = BradleyTerry().fit(pairs).ranking_.to_pylist()
     for row in table:
         assert row["best_rank"] <= row["rank"] <= row["worst_rank"]
-    big, score = draw(rng, n=60_000, items=4)
+    big, score = draw_pairs(rng, n=60_000, items=4)
     table = BradleyTerry().fit(big).ranking_.to_pylist()
     assert [row["group"] for row in table] == ["a", "b", "c", "d"]
     assert [row["item"] for row in table] == [f"m{i:03d}" for i in np.argsort(-score)]
 
 
 def test_next_pairs_are_near_each_other_and_named_once():
-    pairs, score = draw(np.random.default_rng(12), n=1500, items=8)
+    pairs, score = draw_pairs(np.random.default_rng(12), n=1500, items=8)
     rows = BradleyTerry().fit(pairs).next_pairs(6).to_pylist()
     named = {frozenset((row["left"], row["right"])) for row in rows}
     assert len(named) == 6
@@ -258,13 +246,13 @@ def test_many_items_are_ranked_without_the_whole_matrix():
 
 @pytest.mark.parametrize("settings", [{"ties": "x"}, {"intervals": "x"}, {"prior": "x"}, {"prior": 0.0}, {"confidence": 1.0}])
 def test_bad_settings_are_refused(settings):
-    pairs, _ = draw(np.random.default_rng(14), n=50)
+    pairs, _ = draw_pairs(np.random.default_rng(14), n=50)
     with pytest.raises(ParameterError):
         BradleyTerry(**settings).fit(pairs)
 
 
 def test_unknown_items_cannot_be_predicted():
-    pairs, _ = draw(np.random.default_rng(15), n=100)
+    pairs, _ = draw_pairs(np.random.default_rng(15), n=100)
     with pytest.raises(DataError, match="does not know 'zz'"):
         BradleyTerry().fit(pairs).predict_proba(pa.table({"left": ["zz"], "right": ["m001"], "winner": ["left"]}))
 
