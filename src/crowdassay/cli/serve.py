@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.running import Ending
+from crowdassay.read_options import REPEAT_POLICIES
 
 if TYPE_CHECKING:
     from crowdassay.service.http.service import Service
@@ -34,7 +35,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 )
 @click.option(
     "--repeats",
-    type=click.Choice(["keep", "first", "last", "error"]),
+    type=click.Choice(REPEAT_POLICIES),
     default="keep",
     show_default=True,
     help="What to do when a worker gives an item another label than before.",
