@@ -40,6 +40,14 @@ class CrowdassayWarning(UserWarning):
 
     One class for all of them, so that one line silences them, or makes errors of them:
     ``warnings.simplefilter("ignore", crowdassay.CrowdassayWarning)``.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", CrowdassayWarning)
+    ...     warn("2 rows have no label and were left out.")
+    >>> caught[0].category.__name__, str(caught[0].message)
+    ('CrowdassayWarning', '2 rows have no label and were left out.')
     """
 
 
@@ -60,6 +68,15 @@ class CrowdassayError(Exception):
     ----------
     exit_code : int
         What the command line returns: 1 for bad data, 2 for usage, 3 for an interrupted run.
+
+    Examples
+    --------
+    >>> from crowdassay import Assay, CrowdassayError
+    >>> try:
+    ...     Assay().fit(([], [], []))
+    ... except CrowdassayError as error:
+    ...     print(error.exit_code, error)
+    1 No labels found in arrays: there are no rows; check the file and the column names.
     """
 
     exit_code = 1

@@ -49,6 +49,12 @@ def simulate(
         w and v.
     spammers : float
         Share of workers whose table is all zero: they guess.
+
+    Examples
+    --------
+    >>> labels, truth = simulate(np.random.default_rng(0), n_items=100, n_workers=10, labels_per_item=3)
+    >>> labels.n_labels, truth.shape
+    (300, (100,))
     """
     if not isinstance(generator, np.random.Generator):
         raise ParameterError("The first argument must be a generator, such as numpy.random.default_rng(0).")

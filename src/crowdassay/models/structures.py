@@ -93,6 +93,16 @@ class Structure:
     name : str
     n_classes : int
     features : sparse array of shape (n_classes * n_classes, n_features)
+
+    Examples
+    --------
+    One feature for right answers, and one for taking a neighbouring class:
+
+    >>> codes = np.arange(4)
+    >>> apart = np.abs(codes[:, None] - codes).ravel()
+    >>> features = scipy.sparse.csr_array(np.stack([apart == 0, apart == 1], axis=1).astype(float))
+    >>> Structure("neighbours", 4, features).basis().size
+    2
     """
 
     name: str

@@ -44,6 +44,13 @@ class Result(Record):
     The attributes are those of `Record`. Where the labels are in memory, so is what the fit says of every item. Elsewhere
     arrays of the size of the items stay with the labels: ``labels`` are then `crowdassay.labels.facts.Facts`, and `blocks` and
     the tables give what is said of the items.
+
+    Examples
+    --------
+    >>> from crowdassay import MajorityVote
+    >>> result = MajorityVote().fit((list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 1])).result_
+    >>> result.posterior.tolist(), result.tied.tolist()
+    ([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [False, False, True])
     """
 
     held: Held | None = None

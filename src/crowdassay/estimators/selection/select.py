@@ -60,7 +60,14 @@ class Selection:
 
 
 def grid(estimator: Chosen, **values: Sequence[Any]) -> list[Chosen]:
-    """Return copies of an estimator, one for each combination of parameter values, the last varying fastest."""
+    """Return copies of an estimator, one for each combination of parameter values, the last varying fastest.
+
+    Examples
+    --------
+    >>> from crowdassay import DawidSkene
+    >>> grid(DawidSkene(), prior=["uniform"], smoothing=[0.1, 1.0])
+    [DawidSkene(prior='uniform', smoothing=0.1), DawidSkene(prior='uniform', smoothing=1.0)]
+    """
     parameters = estimator.get_params()
     make = type(estimator)
     return [
