@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.compat.crowdkit_frames import pandas
 from crowdassay.errors import DataError
 from crowdassay.labels.values import shown
+from crowdassay.solvers.lbfgs import minimise
 
 
 def _coded(data: Any) -> tuple[IntArray, IntArray, Any, Any]:
@@ -95,17 +95,16 @@ class NoisyBradleyTerry:
             chance = np.maximum(trust * by_score + (1 - trust) * by_side, 1e-300)
             off = score - x[0]
             value = np.log(chance).sum() + self.regularization_ratio * (log_expit(off) + log_expit(-off)).sum()
-            pull = trust * by_score * (1 - by_score) / chance
-            slope = np.bincount(winner, pull, n_items) - np.bincount(loser, pull, n_items)
+            weight = trust * by_score * (1 - by_score) / chance
+            slope = np.bincount(winner, weight, n_items) - np.bincount(loser, weight, n_items)
             ridge = self.regularization_ratio * np.tanh(off / 2)
             by_bias = np.bincount(worker, (1 - trust) * side * by_side * (1 - by_side) / chance, n_workers)
             by_skill = np.bincount(worker, (by_score - by_side) * trust * (1 - trust) / chance, n_workers)
             return -value, -np.concatenate([[ridge.sum()], slope - ridge, by_bias, by_skill])
 
         start = np.random.default_rng(self.random_state).random(1 + n_items + 2 * n_workers)
-        options = {"maxiter": self.n_iter, "ftol": self.tol}
-        solution: Any = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
-        score, bias, skill = np.split(expit(solution.x[1:]), [n_items, n_items + n_workers])
+        found = minimise(negative, start, maxiter=self.n_iter, ftol=self.tol)
+        score, bias, skill = np.split(expit(found.point[1:]), [n_items, n_items + n_workers])
         self.scores_ = pd.Series(score, index=pd.Index(items, name="label"), name="agg_score")
         self.biases_ = pd.Series(bias, index=pd.Index(workers, name="worker"), name="bias")
         self.skills_ = pd.Series(skill, index=pd.Index(workers, name="worker"), name="skill")

@@ -18,6 +18,7 @@ from crowdassay.labels.frames import as_labels, to_frame
 from crowdassay.labels.votes import with_known
 from crowdassay.results.parameters import check_run
 from crowdassay.solvers.assay.pool import answers
+from crowdassay.solvers.lbfgs import minimise
 from crowdassay.solvers.m_steps import EPSILON, free_tables
 from crowdassay.solvers.posteriors import found
 from crowdassay.solvers.solution import Announce, Progress, Solution
@@ -181,18 +182,11 @@ def logistic_loss(flat: FloatArray, design: FloatArray, target: FloatArray, pena
 
 
 def fit_logistic(design: FloatArray, target: FloatArray, penalty: float, start: FloatArray) -> FloatArray:
-    """Return the weights (n_classes, n_features + 1) that minimise `logistic_loss`, climbing from ``start``."""
-    from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
-
+    """Return the weights (n_classes, n_features + 1) that minimise `logistic_loss`, from ``start`` on."""
     if not start.any():  # the exact answer where features tell nothing
         start = start.copy()
         start[:, -1] = np.log(target.mean(axis=0) + EPSILON)
-    solution = minimize(
-        logistic_loss,
-        start.ravel(),
-        (design, target, penalty),
-        jac=True,
-        method="L-BFGS-B",
-        options={"ftol": 1e-15, "gtol": 1e-8, "maxiter": 1000},
+    found = minimise(
+        lambda flat: logistic_loss(flat, design, target, penalty), start.ravel(), ftol=1e-15, gtol=1e-8, maxiter=1000
     )
-    return np.asarray(solution.x).reshape(start.shape)
+    return found.point.reshape(start.shape)

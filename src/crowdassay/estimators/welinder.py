@@ -15,6 +15,7 @@ from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.estimators.two_classes import label_signs, name_ranks, two_columns
 from crowdassay.labels.labels import Labels
 from crowdassay.results.parameters import check_number, check_run
+from crowdassay.solvers.lbfgs import Minimum, minimise, negated
 from crowdassay.solvers.posteriors import found
 from crowdassay.solvers.solution import Progress, Solution
 
@@ -90,7 +91,7 @@ class Welinder(Estimator):
             if history[-1] > best[0] + 1e-9 * abs(history[-1]):
                 best = (history[-1], optimum, history)
         objective, optimum, history = best
-        self.positions_, self.directions_, self.thresholds_ = problem.split(optimum.x)
+        self.positions_, self.directions_, self.thresholds_ = problem.split(optimum.point)
         posterior = two_columns(labels, 2.0 * self.positions_[:, 0])
         difficulty = self._difficulty(posterior)
         return Solution(
@@ -99,7 +100,7 @@ class Welinder(Estimator):
             objective=objective,
             history=tuple(history),
             n_iter=len(history),
-            converged=bool(optimum.success),
+            converged=optimum.converged,
             settings={"dimension": self.dimension, "spread": self.spread, "starts": starts, "seed": self.seed},
         )
 
@@ -133,7 +134,7 @@ class Welinder(Estimator):
         thresholds = np.where(known, self.thresholds_[code], 0.0)
         problem = PlanesProblem(labels, self.dimension, self.spread, (directions, thresholds))
         optimum = problem.maximise(np.zeros(problem.n_free), self.max_iter, 1e-14, [])  # concave and quick
-        return two_columns(labels, 2.0 * problem.split(optimum.x)[0][:, 0])
+        return two_columns(labels, 2.0 * problem.split(optimum.point)[0][:, 0])
 
 
 class PlanesProblem:
@@ -179,9 +180,9 @@ class PlanesProblem:
         margin = np.einsum("nd,nd->n", directions[worker], positions[item]) - thresholds[worker]
         log_chance = scipy.special.log_ndtr(self.sign * margin)
         slope = self.sign * np.exp(-0.5 * margin**2 - log_chance) / np.sqrt(2.0 * np.pi)
-        prior, pull = log_mixture(positions, self.labels.gold)
+        prior, slopes = log_mixture(positions, self.labels.gold)
         objective = float(log_chance.sum()) + prior
-        gradient = pull + self.by_item @ (slope[:, None] * directions[worker])
+        gradient = slopes + self.by_item @ (slope[:, None] * directions[worker])
         if self.workers:
             return objective, gradient.ravel()
         off = directions - np.eye(self.dimension)[0]
@@ -190,21 +191,19 @@ class PlanesProblem:
         lift = -(self.by_worker @ slope) - thresholds / self.spread**2
         return objective, np.concatenate([gradient.ravel(), turn.ravel(), lift])
 
-    def maximise(self, start: FloatArray, max_steps: int, tol: float, history: list[float]) -> Any:
-        """Climb from ``start``, adding every accepted objective to ``history``."""
-        from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
-
-        def negative(flat: FloatArray) -> tuple[float, FloatArray]:
-            objective, gradient = self.evaluate(flat)
-            return -objective, -gradient
-
-        def accepted(intermediate_result: Any) -> None:
-            history.append(-float(intermediate_result.fun))
-
-        options = {"ftol": tol, "gtol": 1e-9, "maxiter": max_steps, "maxfun": 10 * max_steps}
-        optimum = minimize(negative, start, jac=True, method="L-BFGS-B", callback=accepted, options=options)
+    def maximise(self, start: FloatArray, max_steps: int, tol: float, history: list[float]) -> Minimum:
+        """Maximise from ``start``, adding every accepted objective to ``history``."""
+        optimum = minimise(
+            negated(self.evaluate),
+            start,
+            step=lambda value: history.append(-value),
+            ftol=tol,
+            gtol=1e-9,
+            maxiter=max_steps,
+            maxfun=10 * max_steps,
+        )
         if not history:
-            history.append(-float(optimum.fun))
+            history.append(-optimum.value)
         return optimum
 
 

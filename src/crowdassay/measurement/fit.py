@@ -12,15 +12,14 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.measurement.design import Design, null_space, some_objects
 from crowdassay.results.saved.study import check_shapes
+from crowdassay.solvers.lbfgs import minimise, negated
 from crowdassay.solvers.newton import hold, maximise, solve_ridge
 from crowdassay.threads import available_cores, one_blas_thread
 
@@ -271,17 +270,13 @@ def _fit_large(
     """Fit with more parameters than second derivatives can be kept of: L-BFGS, every parameter scaled by its own."""
     design = problem.design
     point = np.clip(problem.initial_point(), low, high)
-    scale = np.sqrt(np.maximum(problem.evaluate(point)[2], 1e-3))
-
-    def negative(scaled: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient, _ = problem.evaluate(scaled / scale)
-        return -value, -gradient / scale
-
-    options = {"maxiter": 20 * max_iter, "maxcor": 30, "ftol": 1e-14, "gtol": max(tol, 1e-6)}
-    bounds = list(zip(low * scale, high * scale, strict=True)) if standard else None
+    scales = 1.0 / np.sqrt(np.maximum(problem.evaluate(point)[2], 1e-3))
     with one_blas_thread():
-        solution: Any = minimize(negative, point * scale, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    point = solution.x / scale
+        found = minimise(
+            negated(lambda at: problem.evaluate(at)[:2]), point, scales, bounds=(low, high) if standard else None,
+            maxiter=20 * max_iter, maxcor=30, ftol=1e-14, gtol=max(tol, 1e-6),
+        )  # fmt: skip
+    point = found.point
     used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
     for f in range(0 if standard else len(design.sign)):
         span = slice(design.first[f], design.first[f + 1])
@@ -292,4 +287,4 @@ def _fit_large(
     value, _, diagonal = problem.evaluate(point)
     with np.errstate(divide="ignore"):
         covariance = np.where(diagonal > 0, 1.0 / diagonal, np.nan)
-    return problem.finish(point, covariance, value, int(solution.nit), converged=bool(solution.success))
+    return problem.finish(point, covariance, value, found.n_iter, converged=found.converged)

@@ -6,10 +6,8 @@ r"""Fit comparisons: Newton's method on the scores, each worker's own effects pr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.ranking.likelihood import (
@@ -32,6 +30,7 @@ from crowdassay.ranking.populations import (
     update_variances,
 )
 from crowdassay.results.saved.study import check_shapes
+from crowdassay.solvers.lbfgs import minimise, negated
 from crowdassay.solvers.newton import MOST_HALVINGS, shorten, solve_ridge
 from crowdassay.threads import one_blas_thread
 
@@ -227,20 +226,20 @@ def _fit_large(rows: PairRows, settings: Settings, start: PairsFit | None) -> Pa
     for _ in range(8 if learn else 1):
         added = scores_precision(problem, variances)
         diagonal = problem.evaluate(point, variances)[2] + added
-        scale = np.sqrt(np.maximum(diagonal, 1e-3))[free]
+        scales = 1.0 / np.sqrt(np.maximum(diagonal, 1e-3))[free]
 
-        def negative(scaled: FloatArray, added: FloatArray = added, scale: FloatArray = scale) -> tuple[float, FloatArray]:
-            whole = np.zeros(problem.size)
-            whole[~free] = initial[~free]
-            whole[free] = scaled / scale
+        def penalised(inner: FloatArray, added: FloatArray = added) -> tuple[float, FloatArray]:
+            whole = initial.copy()
+            whole[free] = inner
             got, gradient, _, _ = problem.evaluate(whole, variances)
-            return -(got - 0.5 * float(added @ whole**2)), -(gradient - added * whole)[free] / scale
+            return got - 0.5 * float(added @ whole**2), (gradient - added * whole)[free]
 
-        options = {"maxiter": 10 * settings.max_iter, "maxcor": 20, "ftol": 1e-12, "gtol": 1e-6}
-        solution: Any = minimize(negative, point[free] * scale, jac=True, method="L-BFGS-B", options=options)
+        found = minimise(
+            negated(penalised), point[free], scales, maxiter=10 * settings.max_iter, maxcor=20, ftol=1e-12, gtol=1e-6
+        )
         point = point.copy()
-        point[free] = solution.x / scale
-        n_iter, converged, value = n_iter + int(solution.nit), bool(solution.success), -float(solution.fun)
+        point[free] = found.point
+        n_iter, converged, value = n_iter + found.n_iter, found.converged, -found.value
         if learn:
             information = problem.evaluate(point, variances)[2] + scores_precision(problem, variances)
             scores = point[: rows.n_items][free[: rows.n_items]]

@@ -1,13 +1,16 @@
-"""Maximise a smooth function by limited-memory BFGS, in natural scales and with few evaluations.
+"""Limited-memory BFGS, the package's own and SciPy's, both in natural scales.
 
-In scales in which all curvatures are about one, the gradient itself is a good first step and a unit step a good later one: an
-evaluation is a pass over all labels, and a line search that tries two points where one would do doubles the work.
+In scales in which all curvatures are about one, the gradient itself is a good first step and a unit step a good later one.
+`maximise` is for functions of which an evaluation is a pass over all labels: a line search that tries two points where one
+would do doubles the work, vectors may lie on a GPU, and what was learned of the curvature is kept between stages. `minimise`
+hands cheap functions to SciPy, which has bounds and a line search to the last digit.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +29,69 @@ Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 Pair = tuple[FloatArray, FloatArray, float]
+
+
+class Minimum(NamedTuple):
+    """Where `minimise` has ended: the point (size,), the value there, steps taken, and whether it converged."""
+
+    point: FloatArray
+    value: float
+    n_iter: int
+    converged: bool
+
+
+def minimise(
+    function: Function,
+    start: FloatArray,
+    scales: FloatArray | float = 1.0,
+    *,
+    bounds: tuple[FloatArray, FloatArray] | None = None,
+    step: Callable[[float], None] | None = None,
+    **options: float,
+) -> Minimum:
+    """Minimise a cheap function by SciPy's L-BFGS-B.
+
+    Parameters
+    ----------
+    function : callable
+    start : ndarray of shape (size,)
+    scales : ndarray of shape (size,) or float
+        As `maximise` takes them.
+    bounds : pair of ndarray of shape (size,), optional
+        The least and the largest value of every coordinate.
+    step : callable, optional
+        Called with the value after every step.
+    **options
+        SciPy's: maxiter, maxfun, maxcor, ftol, gtol.
+
+    >>> minimise(lambda x: (float(x @ x), 2 * x), np.ones(2)).point.round(6).tolist()
+    [0.0, 0.0]
+    """
+    from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
+
+    def scaled(z: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = function(z * scales)
+        return value, gradient * scales
+
+    def accepted(intermediate_result: Any) -> None:
+        if step is not None:
+            step(float(intermediate_result.fun))
+
+    limits = None if bounds is None else np.stack([bounds[0] / scales, bounds[1] / scales], axis=1)
+    found: Any = minimize(
+        scaled, start / scales, jac=True, method="L-BFGS-B", bounds=limits, callback=accepted, options=options
+    )
+    return Minimum(found.x * scales, float(found.fun), int(found.nit), bool(found.success))
+
+
+def negated(function: Function) -> Function:
+    """Return minus a function, so that `minimise` maximises it."""
+
+    def minus(point: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = function(point)
+        return -value, -gradient
+
+    return minus
 
 
 def maximise(
@@ -79,31 +145,48 @@ def maximise(
     converged = len(start) == 0 or bool(abs(gradient).max() < FLAT_SLOPE)
     while not converged:
         direction = _direction(gradient, pairs)
-        slope, length = float(direction @ gradient), 1.0
+        slope = float(direction @ gradient)
         if promises_little(slope, value, tol):
             break
-        while True:
-            if n_iter >= max_iter:
-                return point, value, (*history, value), n_iter, False
-            trial = point + length * (direction * scales)
-            higher, ahead = function(trial)
-            n_iter += 1
-            if higher >= value + ACCEPTED_SHARE * length * slope:
-                break
-            if length * slope <= ROUNDING * abs(value):  # what is left is below rounding
-                return point, value, (*history, value), n_iter, True
-            parabola = (
-                0.5 * slope * length**2 / (slope * length - (higher - value))
-            )  # its top, through both values and the slope
-            length = min(max(parabola, 0.1 * length), 0.5 * length)
-        ahead = ahead * scales
-        _remember(pairs, length * direction, gradient - ahead)
-        converged = brought_little(value, higher, tol) or bool(abs(ahead).max() < FLAT_SLOPE)
-        point, value, gradient = trial, higher, ahead
+        line = _search(function, point, direction * scales, value, slope, max_iter - n_iter)
+        n_iter += line.n_iter
+        if line.gradient is None:
+            return point, value, (*history, value), n_iter, line.at_top
+        ahead = line.gradient * scales
+        _remember(pairs, line.length * direction, gradient - ahead)
+        converged = brought_little(value, line.value, tol) or bool(abs(ahead).max() < FLAT_SLOPE)
+        point, value, gradient = line.point, line.value, ahead
         history.append(value)
         if step is not None:
             step(n_iter, value)
     return point, value, tuple(history) or (value,), n_iter, True
+
+
+class _Line(NamedTuple):
+    """A search along a line: the point accepted, or no gradient where none was, because evaluations ran out or at the top."""
+
+    point: FloatArray
+    value: float
+    gradient: FloatArray | None
+    length: float
+    n_iter: int
+    at_top: bool = False
+
+
+def _search(function: Function, point: FloatArray, move: FloatArray, value: float, slope: float, allowed: int) -> _Line:
+    """Try the whole step, then shorter ones, until the function rises by a share of what the slope promises."""
+    length, n_iter = 1.0, 0
+    while n_iter < allowed:
+        trial = point + length * move
+        higher, gradient = function(trial)
+        n_iter += 1
+        if higher >= value + ACCEPTED_SHARE * length * slope:
+            return _Line(trial, higher, gradient, length, n_iter)
+        if length * slope <= ROUNDING * abs(value):  # what is left is below rounding
+            return _Line(point, value, None, length, n_iter, at_top=True)
+        top = 0.5 * slope * length**2 / (slope * length - (higher - value))  # of the parabola through both values and the slope
+        length = min(max(top, 0.1 * length), 0.5 * length)
+    return _Line(point, value, None, length, n_iter)
 
 
 def memory_for(start: FloatArray) -> deque[Pair]:

@@ -10,6 +10,7 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.labels.labels import Labels
 from crowdassay.models.assay.constants import Constants
 from crowdassay.solvers.assay.pool import Pool, answers, ordinary, parts
+from crowdassay.solvers.lbfgs import minimise
 from crowdassay.statistics import softmax
 
 SURPRISE = 3.0  # standard deviations between the errors found on known items and those expected
@@ -73,12 +74,10 @@ def objective(theta: FloatArray, gold: GoldFit, ridge: FloatArray) -> tuple[floa
 
 def learn(gold: GoldFit, constants: Constants) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the changes of the pool's parts (n_parts,), the bias of the classes (n_classes,) and the workers' own weights."""
-    from scipy.optimize import minimize  # noqa: PLC0415  slow to load, seldom needed
-
     n_parts, n_classes = gold.logits.shape[2], gold.logits.shape[1]
     sizes = (n_parts, n_classes, gold.labels.n_workers)
     ridge = np.repeat([constants.ridge_pool, constants.ridge_class, constants.ridge_worker], sizes)
-    best = minimize(objective, np.zeros(len(ridge)), (gold, ridge), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+    best = minimise(lambda theta: objective(theta, gold, ridge), np.zeros(len(ridge)), maxiter=200).point
     change, bias, own = np.split(best, [n_parts, n_parts + n_classes])
     return change, bias, own
 
