@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.facts import Vocabularies
-from crowdassay.labels.report import MAX_CLASSES, ImportReport, too_many_classes
+from crowdassay.labels.report import MAX_CLASSES, NOTHING_READ, ImportReport, too_many_classes
 from crowdassay.threads import on_all_cores
 
 SORTED_LABELS = 1 << 14  # labels up to which sorting takes less time than SciPy takes to load
@@ -64,7 +64,7 @@ class Labels(Vocabularies):
     workers: pa.Array
     classes: pa.Array
     gold: NDArray[np.int32]
-    report: ImportReport = field(default_factory=ImportReport)
+    report: ImportReport = NOTHING_READ
     frame: str = "pyarrow"
     time: FloatArray | None = None
     duration: FloatArray | None = None

@@ -77,6 +77,9 @@ class ImportReport:
         return {**self.__dict__, "notes": list(self.notes)}
 
 
+NOTHING_READ = ImportReport()  # of labels that were made, not read
+
+
 def import_sentences(report: ImportReport) -> list[str]:
     """Return what was left out, and what became of repeats.
 
