@@ -15,8 +15,8 @@ from crowdassay.findings.agreement_tables import class_table, overall_table, pai
 from crowdassay.findings.coefficients import AgreementSums, class_coefficients, fleiss, krippendorff, raw_agreement
 from crowdassay.findings.resampling import deal_lots, percentile, resample
 from crowdassay.labels.frames import as_labels, to_frame
-from crowdassay.labels.html import table
 from crowdassay.labels.labels import Labels
+from crowdassay.tables import Column, TableOf
 
 MOST_RESAMPLES = 1_000_000
 
@@ -174,28 +174,35 @@ def _measure(flat: FloatArray, n_classes: int, level: str, x: FloatArray, pairs:
     }
 
 
-MEASURES = ("measure", "value", "interval", "")
-LEAST_AGREEING_HEAD = ("worker", "items", "agreement", "")
+OVERALL_AGREEMENT = TableOf(
+    "overall",
+    (
+        Column("measure"),
+        Column("value", format="precise", missing=""),
+        Column("low", "interval", "precise", to="high", missing=""),
+        Column("undefined", "remark", missing=""),
+    ),
+)
+LEAST_AGREEING = TableOf(
+    "workers",
+    (
+        Column("worker", format="name"),
+        Column("items", format="count"),
+        Column("agreement", format="precise"),
+        Column("remark", missing=""),
+    ),
+)
 ROWS_SHOWN = 8
 
 
 def agreement_html(measured: Agreement) -> str:
     """Return the measures with their intervals, and the workers who agree least with the others."""
-    rows = [
-        (
-            row["measure"].replace("_", " "),
-            "" if row["value"] is None else f"{row['value']:.3f}",
-            "" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
-            row["undefined"] or "",
-        )
-        for row in measured.tables["overall"].to_pylist()
-    ]
+    measures = [{**row, "measure": row["measure"].replace("_", " ")} for row in measured.tables["overall"].to_pylist()]
     workers = [row for row in measured.tables["workers"].to_pylist() if row["agreement"] is not None]
     least = [
-        (row["worker"], f"{row['items']:,}", f"{row['agreement']:.3f}", "few items" if row["few"] else "")
+        {**row, "remark": "few items" if row["few"] else None}
         for row in sorted(workers, key=lambda row: row["agreement"])[:ROWS_SHOWN]
     ]
-    tables = table(f"Agreement ({measured.level})", MEASURES, rows) + table(
-        "Agree least with the others", LEAST_AGREEING_HEAD, least
-    )
+    tables = OVERALL_AGREEMENT.html(measures, title=f"Agreement ({measured.level})")
+    tables += LEAST_AGREEING.html(least, title="Agree least with the others")
     return f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{tables}</div>"
