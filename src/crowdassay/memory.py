@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crowdassay.errors import ParameterError
 
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+SIZE_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 UNLIMITED = 2**60  # control groups write numbers of this size when there is no limit
 
@@ -19,9 +19,9 @@ def parse_size(text: str) -> int:
     (1500000000, 2147483648)
     """
     match = SIZE.fullmatch(text)
-    if not match or match[2].upper() not in UNITS or not float(match[1]):
+    if not match or match[2].upper() not in SIZE_UNITS or not float(match[1]):
         raise ParameterError(f"Memory is given as a number and a unit, such as 1GB or 800MB, not '{text}'.")
-    return int(min(float(match[1]) * UNITS[match[2].upper()], UNLIMITED))
+    return int(min(float(match[1]) * SIZE_UNITS[match[2].upper()], UNLIMITED))
 
 
 def shown_size(size: float) -> str:

@@ -25,9 +25,9 @@ class Small:
     """Let groups be of a few items, and the GPU so small that they pass over it, or not."""
 
     def __init__(self, patch):
-        patch.setattr(gpu_layout, "LABELS_AT_A_TIME", 6)
-        patch.setattr(gpu_layout, "LEAST_ITEMS", 2)
-        patch.setattr(gpu_layout, "GROUP", 64)
+        patch.setattr(gpu_layout, "LAYOUT_LABELS", 6)
+        patch.setattr(gpu_layout, "LEAST_GROUP_ITEMS", 2)
+        patch.setattr(gpu_layout, "GROUP_BYTES", 64)
         self.patch = patch
 
     def engine(self, labels, *, streamed):
@@ -90,7 +90,7 @@ def test_items_of_a_thread_equal_the_reference(name, n_classes):
 
 @pytest.mark.parametrize("most", [1, 32])
 def test_weak_items_equal_the_reference(most, monkeypatch):
-    monkeypatch.setattr(gpu, "MOST_LABELS", most)  # of an item of a thread; others have a block
+    monkeypatch.setattr(gpu, "MOST_THREAD_LABELS", most)  # of an item of a thread; others have a block
     labels = random_labels(3, n_items=5, n_classes=4, gold=1)
     steps = []
     judge = Model.has_weak_items
@@ -104,15 +104,15 @@ def test_weak_items_equal_the_reference(most, monkeypatch):
 def test_twelve_classes_equal_the_reference(name):
     labels = random_labels(4, n_items=2, n_classes=12)
     engine, _, _ = compare(labels, item_basis(name, 12), Weights.FREE)
-    fits = [32 * 4 * 12 * 11 * group.length <= gpu.SHARED for group in engine.layout.groups]
+    fits = [32 * 4 * 12 * 11 * group.length <= gpu.SHARED_BYTES for group in engine.layout.groups]
     assert True in fits  # some items' rows are kept in shared memory, and some are too many
     assert False in fits
 
 
 @pytest.mark.parametrize(("name", "n_classes"), [("nominal", 2), ("ordinal", 3), (None, 2)])
 def test_items_of_a_block_equal_the_reference(name, n_classes, monkeypatch):
-    monkeypatch.setattr(gpu, "MOST_LABELS", 2)
-    monkeypatch.setattr(gpu_layout, "LONG", 4)
+    monkeypatch.setattr(gpu, "MOST_THREAD_LABELS", 2)
+    monkeypatch.setattr(gpu_layout, "LONG_ITEM", 4)
     labels = random_labels(0, n_items=4, n_classes=n_classes, gold=1)
     engine, _, _ = compare(labels, item_basis(name, n_classes), Weights.FREE)
     assert {group.threads for group in engine.layout.groups} == {1, 2, 3}
@@ -153,14 +153,14 @@ def test_sums_do_not_depend_on_the_order_of_additions(monkeypatch):
     engine, model, sigma = compare(labels, item_basis("nominal", 2), Weights.FREE)
     one = engine.sweep(model, sigma, np.zeros(2)).gradient
     engine, model, sigma = compare(labels, item_basis("nominal", 2), Weights.FREE)
-    monkeypatch.setattr(gpu, "BLOCKS", 1)
-    monkeypatch.setattr(gpu, "THREADS", 2)
+    monkeypatch.setattr(gpu, "LAUNCH_BLOCKS", 1)
+    monkeypatch.setattr(gpu, "LAUNCH_THREADS", 2)
     np.testing.assert_array_equal(engine.sweep(model, sigma, np.zeros(2)).gradient, one)
 
 
 @pytest.mark.parametrize("name", ["nominal", None])
 def test_labels_that_pass_over_the_gpu_give_the_same_sums_to_the_last_bit(name, small, monkeypatch):
-    monkeypatch.setattr(gpu, "MOST_LABELS", 3)
+    monkeypatch.setattr(gpu, "MOST_THREAD_LABELS", 3)
     labels = random_labels(5, n_items=9, n_classes=2, gold=2)
     generator = np.random.default_rng(0)
     sigma, held = generator.normal(size=(labels.n_workers, 2, 2)), generator.dirichlet(np.ones(2), size=9)
@@ -274,7 +274,7 @@ def test_extreme_tables_stay_finite():
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_pool_judges_as_in_memory(n_classes, streamed, small, monkeypatch):
-    monkeypatch.setattr(gpu, "MOST_LABELS", 2)
+    monkeypatch.setattr(gpu, "MOST_THREAD_LABELS", 2)
     monkeypatch.setattr(gpu_layout, "LEAST_CAP", 2)
     labels, draw = random_labels(n_classes, n_items=12, n_classes=n_classes, gold=2), np.random.default_rng(0)
     pool = Pool(
@@ -290,7 +290,7 @@ def test_a_pool_judges_as_in_memory(n_classes, streamed, small, monkeypatch):
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_items_come_back_from_the_gpu(streamed, small, monkeypatch):
-    monkeypatch.setattr(gpu, "MOST_LABELS", 2)
+    monkeypatch.setattr(gpu, "MOST_THREAD_LABELS", 2)
     monkeypatch.setattr(gpu_layout, "LEAST_CAP", 2)
     labels = random_labels(3, n_items=15, gold=4)
     engine = small.engine(labels, streamed=streamed)

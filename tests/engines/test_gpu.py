@@ -16,7 +16,7 @@ from crowdassay.engines.gpu import device
 from crowdassay.engines.gpu import layout as gpu_layout
 from crowdassay.engines.gpu import place as gpu_place
 from crowdassay.engines.gpu import store as gpu_store
-from crowdassay.engines.kernels.gpu_tables import contrasts, unpack
+from crowdassay.engines.gpu.device import contrasts, unpack
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.models.family import Model, centred_metric
@@ -42,9 +42,9 @@ def test_kernels_in_the_simulator():
 
 @pytest.mark.parametrize("block", [1 << 24, 10, 1])
 def test_every_label_is_laid_out_once(block, monkeypatch):
-    monkeypatch.setattr(gpu_layout, "LABELS_AT_A_TIME", block)
-    monkeypatch.setattr(gpu_layout, "LEAST_ITEMS", block)
-    monkeypatch.setattr(gpu_layout, "GROUP", 16 * block)
+    monkeypatch.setattr(gpu_layout, "LAYOUT_LABELS", block)
+    monkeypatch.setattr(gpu_layout, "LEAST_GROUP_ITEMS", block)
+    monkeypatch.setattr(gpu_layout, "GROUP_BYTES", 16 * block)
     labels = random_labels(0, n_items=40, n_workers=30)
     layout = gpu_layout.lay_out(
         np, lambda codes, counts: np.add.at(counts, codes, 1), np.copy, labels.worker, labels.label, labels.starts, 30, 3, 3

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crowdassay import MinimaxEntropy, simulate
-from crowdassay.engines.base import FEW_CELLS
+from crowdassay.engines.base import QUICK_CELLS
 from crowdassay.estimators import minimax
 from crowdassay.estimators.minimax import LONG_PASS_CELLS, cells
 from crowdassay.labels.write import write_json
@@ -185,7 +185,7 @@ def test_several_starts_are_for_few_cells_and_long_fits_are_announced(monkeypatc
     small, large, huge = (
         simulate(np.random.default_rng(0), n_items=n, n_workers=9, n_classes=k)[0] for n, k in ((60, 3), (400, 24), (60, 300))
     )
-    assert cells(small) <= FEW_CELLS < cells(large) <= LONG_PASS_CELLS < cells(huge)
+    assert cells(small) <= QUICK_CELLS < cells(large) <= LONG_PASS_CELLS < cells(huge)
     assert worth_another(small)
     assert not worth_another(large)
     asked = []

@@ -36,9 +36,9 @@ def simulated_gpu():
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(FakeCUDAShared, "array", array)
-            patch.setattr(gpu, "BLOCKS", 2)
-            patch.setattr(gpu, "THREADS", 2)
-            patch.setattr(gpu_layout, "TEAMS", (2, 3))
+            patch.setattr(gpu, "LAUNCH_BLOCKS", 2)
+            patch.setattr(gpu, "LAUNCH_THREADS", 2)
+            patch.setattr(gpu_layout, "TEAM_THREADS", (2, 3))
             yield
     finally:
         sys.setswitchinterval(interval)

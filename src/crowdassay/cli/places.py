@@ -29,7 +29,7 @@ OPTIONS = (
 )
 # What needs all labels in memory, and the values that do not ask for it.
 IN_MEMORY = {"save_model": None, "validation": None}
-SHARE = 0.5  # of the free memory that is used where none is given
+MEMORY_SHARE = 0.5  # of the free memory that is used where none is given
 PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
 PER_WORKER = 1_700  # bytes that what is said of workers takes, for each of them, wherever the labels are
 BYTES_LOOKED_AT = 1 << 20
@@ -218,7 +218,7 @@ def memory_of(options: dict[str, Any]) -> int:
 
     if options["memory"] is not None:
         return parse_size(options["memory"])
-    return int(SHARE * (available_memory() or 4e9))
+    return int(MEMORY_SHARE * (available_memory() or 4e9))
 
 
 def too_large(labels: tuple[str, ...], options: dict[str, Any], estimator: Any) -> bool:

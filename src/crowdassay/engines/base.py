@@ -69,7 +69,7 @@ class Place(Protocol):
         """Call a task with every block and join what it returns, in order; the task may travel to another machine.
 
         Without ``names``, items come without their names and truth. ``size`` is the number of bytes that the task returns, if
-        these can be cut into ranges of workers, as `crowdassay.engines.sweeps.BlockSums` can.
+        these can be cut into ranges of workers, as `crowdassay.engines.sweeps.SweepSums` can.
         """
         ...
 

@@ -18,7 +18,7 @@ from crowdassay.statistics import log_softmax
 
 
 @dataclass(frozen=True, eq=False)
-class BlockSums:
+class SweepSums:
     """The sums of a block, or of a range of its workers.
 
     Attributes
@@ -32,20 +32,20 @@ class BlockSums:
     sums: FloatArray
     totals: FloatArray
 
-    def join(self, other: BlockSums) -> BlockSums:
+    def join(self, other: SweepSums) -> SweepSums:
         """Add another block's sums to these."""
         np.add(self.sums, other.sums, out=self.sums)
         np.add(self.totals, other.totals, out=self.totals)
         return replace(self, objective=self.objective + other.objective)
 
-    def cut(self, n_parts: int) -> list[BlockSums]:
+    def cut(self, n_parts: int) -> list[SweepSums]:
         """Cut the sums into ranges of workers; the first alone has the objective and the totals."""
         first, *others = np.array_split(self.sums, n_parts)
         nothing = np.zeros_like(self.totals)
-        return [BlockSums(self.objective, first, self.totals), *(BlockSums(0.0, part, nothing) for part in others)]
+        return [SweepSums(self.objective, first, self.totals), *(SweepSums(0.0, part, nothing) for part in others)]
 
     @staticmethod
-    def paste(parts: Sequence[BlockSums]) -> BlockSums:
+    def paste(parts: Sequence[SweepSums]) -> SweepSums:
         """Return what was cut into these ranges of workers."""
         return replace(parts[0], sums=np.concatenate([part.sums for part in parts]))
 
@@ -95,15 +95,15 @@ class SweepTask:
     weak_items: bool = False
     options: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self, block: Block) -> BlockSums:
+    def __call__(self, block: Block) -> SweepSums:
         """Sweep a block."""
         options = self.options if block.number == 0 else {**self.options, "announce": None}  # one announcement will do
         engine = BlockEngine(block, weak_items=self.weak_items, **options)
         if self.model is None:
             counted = engine.count(self.tables, self.log_prior, self.weights)
-            return BlockSums(counted.objective, counted.counts, counted.totals)
+            return SweepSums(counted.objective, counted.counts, counted.totals)
         swept = engine.sweep(self.model, self.tables, self.log_prior, self.weights, self.item_tol)
-        return BlockSums(swept.objective, swept.gradient, swept.totals)
+        return SweepSums(swept.objective, swept.gradient, swept.totals)
 
 
 class PlaceEngine(Engine):
@@ -145,5 +145,5 @@ class PlaceEngine(Engine):
         """Return the labels of a few items of all blocks."""
         return self.place.gather(selection).labels
 
-    def _reduce(self, task: SweepTask) -> BlockSums:
+    def _reduce(self, task: SweepTask) -> SweepSums:
         return self.place.reduce(task, names=False, size=task.tables.nbytes)

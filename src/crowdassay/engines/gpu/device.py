@@ -1,4 +1,4 @@
-"""The GPU itself: whether there is one, how much of it is free, arrays on it and kernels."""
+"""The GPU itself: whether there is one, how much of it is free, arrays on it, kernels, and tables as kernels want them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from crowdassay.models.structures import Basis
+
 Array = Any
 """An array on the GPU, or NumPy's in numba's simulator."""
+
+CLAMP = 40.0  # the largest log odds: the product of two odds stays a float
+FINER = 2.0**20  # units in which small weights are added up, see `crowdassay.engines.kernels.gpu`
 
 
 def simulated() -> bool:
@@ -82,3 +87,45 @@ def pinned_memory(shape: tuple[int, ...], dtype: Any) -> Any:
     except cupy.cuda.runtime.CUDARuntimeError:
         return np.empty(shape, dtype)
     return np.frombuffer(memory, np.uint8, size).view(dtype).reshape(shape)
+
+
+def row_length(n_values: int) -> int:
+    """Return the floats of a row that holds so many values: what vector loads can read.
+
+    >>> row_length(1), row_length(2), row_length(6)
+    (1, 2, 8)
+    """
+    return n_values if n_values <= 2 else 4 * ((n_values + 3) // 4)
+
+
+def log_odds(tables: Array) -> Array:
+    """Return log odds (n, n_classes, n_classes - 1) over the last axis of tables against the first entry."""
+    return tables[:, :, 1:] - tables[:, :, :1]
+
+
+def rows_of(xp: Any, entries: Array, n_values: int) -> Array:
+    """Write entries (n_workers, ...) in rows of so many values, each row as long as vector loads want: (n_workers, length)."""
+    values = entries.reshape(-1, n_values)
+    rows = xp.zeros((len(values), row_length(n_values)), np.float32)
+    rows[:, :n_values] = values
+    return rows.reshape(len(entries), -1)
+
+
+def contrasts(basis: Basis) -> tuple[bool, np.ndarray]:
+    """Return whether the structure is free, and the log odds (n_classes, n_classes - 1, size) of each coordinate.
+
+    Free is the nominal structure: any table of log odds, at the cost of its length. Its kernels need no contrasts.
+    """
+    n_classes = basis.n_classes
+    against_first = basis.columns[:, 1:] - basis.columns[:, :1]
+    shape = np.zeros((n_classes, n_classes - 1, basis.size), np.float32)
+    for c in range(n_classes):
+        start, own = basis.offsets[c], basis.widths[c]
+        shape[c, :, start : start + own] = against_first[c, :, :own]
+    return basis.free, shape
+
+
+def unpack(xp: Any, sums: Array) -> Array:
+    """Take packed sums (n,) apart into two integers each, (n, 2)."""
+    low = sums.view(np.int32)[0::2].astype(np.int64)  # the lower half, with its sign
+    return xp.stack([low, (sums - low) >> 32], axis=-1)

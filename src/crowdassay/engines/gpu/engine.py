@@ -14,21 +14,29 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Ability, Announce, Counts, ItemEngine, Sums, Weights
 from crowdassay.engines.blocks import ItemSelection
-from crowdassay.engines.gpu.device import Array, array_module, for_kernels, launch, to_host
-from crowdassay.engines.gpu.gather import gather
-from crowdassay.engines.gpu.layout import Group, Layout, lay_out
-from crowdassay.engines.gpu.listing import Listing, list_items
+from crowdassay.engines.gpu.device import (
+    CLAMP,
+    FINER,
+    Array,
+    array_module,
+    contrasts,
+    for_kernels,
+    launch,
+    log_odds,
+    rows_of,
+    to_host,
+    unpack,
+)
+from crowdassay.engines.gpu.layout import Group, Layout, Listing, gather_items, lay_out, list_items
 from crowdassay.engines.gpu.store import OnGpu, choose_store
-from crowdassay.engines.kernels.gpu_tables import CLAMP, contrasts, log_odds, rows_of, unpack
 from crowdassay.labels.facts import Facts, Vocabularies
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.report import ImportReport
 from crowdassay.models.family import Model
 
-BLOCKS, THREADS = 4096, 128  # of a launch, and of a block in which every item has a thread of its own
-SHARED = 46 * 1024  # bytes of a block's own memory
-MOST_LABELS = 32  # of an item that one thread takes
-FINER = 2.0**20  # units of the small weights, see `crowdassay.engines.kernels.gpu`
+LAUNCH_BLOCKS, LAUNCH_THREADS = 4096, 128  # of a launch, and of a block in which every item has a thread of its own
+SHARED_BYTES = 46 * 1024  # bytes of a block's own memory
+MOST_THREAD_LABELS = 32  # of an item that one thread takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +106,7 @@ class GpuEngine(ItemEngine):
         else:
             longest = starts
         self.layout: Layout = lay_out(
-            xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_LABELS
+            xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_THREAD_LABELS
         )
         known = None if gold is None or not bool((gold >= 0).any()) else gold
         self.facts: Facts = _ArrayFacts(
@@ -123,7 +131,7 @@ class GpuEngine(ItemEngine):
         """Return the labels of a few items; of arrays on the GPU, without names."""
         if self.labels is not None:
             return selection.take(self.labels)
-        return gather(self.layout, self._gold, selection, self.n_classes, self.xp)
+        return gather_items(self.layout, self._gold, selection, self.n_classes, self.xp)
 
     def to_host(self, array: Array) -> Any:
         """Return an array in the machine's memory."""
@@ -294,7 +302,7 @@ class GpuEngine(ItemEngine):
         rows = xp.ascontiguousarray(self.layout.by_place(rows_of(xp, entries, n_values), xp)).ravel()
         exact_prior = xp.asarray(log_prior, float)
         prior = exact_prior.astype(np.float32)
-        partial = xp.zeros((BLOCKS, 1 + n_classes))
+        partial = xp.zeros((LAUNCH_BLOCKS, 1 + n_classes))
         shared = [for_kernels(array) for array in (rows, prior, sums, partial)]
         per_item = None if posterior is None else self._item_arrays(n_classes)
         given = self._given if weights == Weights.GIVEN else None
@@ -330,10 +338,11 @@ class GpuEngine(ItemEngine):
         return list_items(self.xp, self.layout, self.layout.code_counts, self.n_classes)
 
     def _tally(self, codes: Array, counts: Array) -> None:
-        from crowdassay.engines.kernels.gpu import tally  # noqa: PLC0415  numba loads on first use
+        from crowdassay.engines.kernels.gpu_lists import tally  # noqa: PLC0415  numba loads on first use
 
         if len(codes):
-            launch(tally, min(BLOCKS, -(-len(codes) // THREADS)), THREADS, 0, None, for_kernels(codes), for_kernels(counts))
+            blocks = min(LAUNCH_BLOCKS, -(-len(codes) // LAUNCH_THREADS))
+            launch(tally, blocks, LAUNCH_THREADS, 0, None, for_kernels(codes), for_kernels(counts))
 
     def _item_state(self, size: int) -> list[Array]:
         if self._state is None or len(self._state[0]) != size:
@@ -374,11 +383,11 @@ def _class_counts(layout: Layout, gold: Array | None) -> IntArray:
 def _launch_of(group: Group, n_values: int) -> tuple[bool, int, int, int]:
     """Return whether threads keep rows of so many values, blocks, threads of a block, and bytes of its shared memory."""
     if group.threads > 1:
-        return False, min(BLOCKS, group.n_items), group.threads, 0
+        return False, min(LAUNCH_BLOCKS, group.n_items), group.threads, 0
     wanted = 4 * n_values * group.length
-    keeps = 0 < 32 * wanted <= SHARED
-    threads = min(THREADS, SHARED // wanted // 32 * 32) if keeps else THREADS
-    return keeps, min(BLOCKS, -(-group.n_items // threads)), threads, wanted * threads if keeps else 0
+    keeps = 0 < 32 * wanted <= SHARED_BYTES
+    threads = min(LAUNCH_THREADS, SHARED_BYTES // wanted // 32 * 32) if keeps else LAUNCH_THREADS
+    return keeps, min(LAUNCH_BLOCKS, -(-group.n_items // threads)), threads, wanted * threads if keeps else 0
 
 
 def _like(array: Array, model: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.engines.gpu.device import Array, array_module, free_memory, pinned_memory, simulated, to_host
-from crowdassay.engines.gpu.layout import LABELS_AT_A_TIME, group_bytes, item_bytes
+from crowdassay.engines.gpu.layout import LAYOUT_LABELS, group_bytes, item_bytes
 from crowdassay.errors import DataError
 
 SLOTS = 3  # groups on the GPU at a time: one arrives, one is computed, one leaves
@@ -53,9 +53,9 @@ class InMemory:
     xp = np
 
     def __init__(self) -> None:
-        self.card = array_module()
+        self.gpu = array_module()
         # Of the kind that waits for the default stream and that the default stream waits for.
-        self.streams: list[Any] = [None if simulated() else self.card.cuda.Stream() for _ in range(SLOTS)]
+        self.streams: list[Any] = [None if simulated() else self.gpu.cuda.Stream() for _ in range(SLOTS)]
 
     def keep(self, array: Array) -> Array:
         """Bring an array from the GPU."""
@@ -74,7 +74,7 @@ class InMemory:
     def visit(self, groups: Sequence[dict[str, Array]], written: tuple[str, ...]) -> Visit:
         """Yield the number of every group, its arrays on the GPU and the stream to compute in."""
         room = max(sum(_room(array) for array in arrays.values()) for arrays in groups)
-        slots = [self.card.empty(room, np.uint8) for _ in range(min(SLOTS, len(groups)))]
+        slots = [self.gpu.empty(room, np.uint8) for _ in range(min(SLOTS, len(groups)))]
         computed = None
         for number, arrays in enumerate(groups):
             slot, stream = slots[number % SLOTS], self.streams[number % SLOTS]
@@ -110,7 +110,7 @@ def choose_store(
             "take engine='local'."
         )
     if announce is not None:
-        announce("The labels do not fit on the graphics card: they stay in memory and pass over it in every sweep.")
+        announce("The labels do not fit on the graphics there: they stay in memory and pass over it in every sweep.")
     return InMemory()
 
 
@@ -123,7 +123,7 @@ def memory_needed(n_labels: int, n_items: int, n_workers: int, n_classes: int) -
     14
     """
     items = n_items * (8 + item_bytes(n_classes) + 8 * n_classes)  # probabilities come out in double precision
-    return 4 * n_labels + items + _workers(n_workers, n_classes) + 64 * LABELS_AT_A_TIME
+    return 4 * n_labels + items + _workers(n_workers, n_classes) + 64 * LAYOUT_LABELS
 
 
 def memory_streamed(n_workers: int, n_classes: int) -> int:
@@ -144,15 +144,15 @@ def _room(array: Array) -> int:
     return -(-int(array.nbytes) // ALIGNED) * ALIGNED
 
 
-def _fill(card: Array, host: Array, stream: Any) -> None:
+def _fill(there: Array, host: Array, stream: Any) -> None:
     if stream is None:
-        card[...] = host
+        there[...] = host
     elif host.size:
-        card.set(host, stream=stream)
+        there.set(host, stream=stream)
 
 
-def _fetch(card: Array, host: Array, stream: Any) -> None:
+def _fetch(there: Array, host: Array, stream: Any) -> None:
     if stream is None:
-        host[...] = card
+        host[...] = there
     elif host.size:
-        card.get(stream=stream, out=host, blocking=False)
+        there.get(stream=stream, out=host, blocking=False)

@@ -4,7 +4,7 @@ r"""The sweep, compiled: a map over items and a sum over workers.
 without one need only expected counts: `crowdassay.engines.kernels.count`.
 
 No exponential is taken per label: ``exp(sigma + tau) = exp(sigma) * exp(tau)``, both made once. Exponentials are floored at
-`FLOOR` so that a product of two, and a running product of probabilities, can never become zero.
+`LEAST_FACTOR` so that a product of two, and a running product of probabilities, can never become zero.
 
 Functions release the interpreter lock and touch only the item range and the buffers they are given.
 """
@@ -16,11 +16,10 @@ import math
 import numba as nb
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FAINT
+from crowdassay.engines.kernels.columns import FAINT, FREE_WEIGHTS, VOTE_WEIGHTS
 
-FLOOR = 1e-100  # the product of two floored factors and of one running product stays above the smallest float
+LEAST_FACTOR = 1e-100  # the product of two floored factors and of one running product stays above the smallest float
 SLIGHT = 0.01  # curvature, in penalties, that a Newton step does not notice
-FREE, VOTES, GIVEN = 0, 1, 2  # where the class weights of an item come from
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 _inline = nb.njit(cache=True, nogil=True, error_model="numpy", inline="always")  # faster where many arrays are handed over
@@ -36,7 +35,7 @@ def floored_exp(tables, out):
             for k in range(1, n_classes):
                 top = max(top, tables[i, c, k])
             for k in range(n_classes):
-                out[i, c, k] = max(math.exp(tables[i, c, k] - top), FLOOR)
+                out[i, c, k] = max(math.exp(tables[i, c, k] - top), LEAST_FACTOR)
 
 
 @_jit
@@ -47,7 +46,7 @@ def _weigh(log_joint, gold, mode, given, labels, first, last, weights):
         weights[:] = 0.0
         weights[gold] = 1.0
         return log_joint[gold]
-    if mode == FREE:
+    if mode == FREE_WEIGHTS:
         top = log_joint[0]
         for c in range(1, n_classes):
             top = max(top, log_joint[c])
@@ -58,9 +57,9 @@ def _weigh(log_joint, gold, mode, given, labels, first, last, weights):
         for c in range(n_classes):
             weights[c] /= total
         return top + math.log(total)
-    if mode == VOTES and first == last:
+    if mode == VOTE_WEIGHTS and first == last:
         weights[:] = 1.0 / n_classes  # nobody has labelled the item
-    elif mode == VOTES:
+    elif mode == VOTE_WEIGHTS:
         weights[:] = 0.0
         for n in range(first, last):
             weights[labels[n]] += 1.0
@@ -89,7 +88,7 @@ def _expand(phi, columns, offsets, widths, tau, exp_tau):
         for k in range(1, n_classes):
             top = max(top, tau[c, k])
         for k in range(n_classes):
-            exp_tau[c, k] = max(math.exp(tau[c, k] - top), FLOOR)
+            exp_tau[c, k] = max(math.exp(tau[c, k] - top), LEAST_FACTOR)
 
 
 @_jit
@@ -109,7 +108,7 @@ def _moments(first, last, workers, labels, exp_sigma, exp_tau, log_joint, p, res
             for k in range(n_classes):
                 p[k] *= scale
             product *= p[labels[n]]
-            if product < FLOOR:
+            if product < LEAST_FACTOR:
                 log_sum += math.log(product)
                 product = 1.0
             residual[c, labels[n]] += 1.0

@@ -10,11 +10,12 @@ import math
 
 import numpy as np
 
-from crowdassay.engines.kernels.compiled import FREE, VOTES, _inline, _jit, _weigh
+from crowdassay.engines.kernels.columns import FREE_WEIGHTS, VOTE_WEIGHTS
+from crowdassay.engines.kernels.compiled import _inline, _jit, _weigh
 
-SMALLEST = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
-FEW_CLASSES = 8  # classes up to which adding all is quicker than choosing
-NO_WEIGHT = 1e-25  # weights below this leave no trace: a million of them are lost in the epsilon that EM adds to a count
+SMALLEST_PRODUCT = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
+ADDED_CLASSES = 8  # classes up to which adding all is quicker than choosing
+NO_PRODUCT_WEIGHT = 1e-25  # weights below leave no trace: a million of them are lost in the epsilon that EM adds to a count
 
 
 @_jit
@@ -54,7 +55,7 @@ def weigh_by_votes(classes, cells, labels, first, last, p, prior, joint, weights
     value, scale = 0.0, 1.0 / (last - first)
     for c in range(len(classes)):
         if weights[c] > 0.0:
-            if joint[c] < SMALLEST:
+            if joint[c] < SMALLEST_PRODUCT:
                 return math.inf
             weights[c] *= scale
             value += weights[c] * math.log(joint[c] / weights[c])
@@ -64,7 +65,7 @@ def weigh_by_votes(classes, cells, labels, first, last, p, prior, joint, weights
 @_inline
 def add_weights(classes, cells, first, last, weights, chosen, counts):
     """Add an item's class weights to the counts of its labels; of many classes only those that leave a trace."""
-    if len(classes) <= FEW_CLASSES:
+    if len(classes) <= ADDED_CLASSES:
         for n in range(first, last):
             row = counts[cells[n]]
             for c in range(len(classes)):
@@ -72,7 +73,7 @@ def add_weights(classes, cells, first, last, weights, chosen, counts):
         return
     n_chosen = 0
     for c in range(len(classes)):
-        if weights[c] >= NO_WEIGHT:
+        if weights[c] >= NO_PRODUCT_WEIGHT:
             chosen[n_chosen] = c
             n_chosen += 1
     for n in range(first, last):
@@ -99,18 +100,18 @@ def count_items(classes, starts, workers, labels, cells, gold, first, last, log_
     for j in range(first, last):
         begin, end = starts[j], starts[j + 1]
         total = 0.0
-        if mode == FREE and gold[j] < 0:
+        if mode == FREE_WEIGHTS and gold[j] < 0:
             total = weigh_by_products(classes, cells, begin, end, p, prior, weights)
-        elif mode == VOTES and gold[j] < 0 and begin < end:
+        elif mode == VOTE_WEIGHTS and gold[j] < 0 and begin < end:
             value = weigh_by_votes(classes, cells, labels, begin, end, p, prior, log_joint, weights)
             if value < math.inf:
                 objective += value
                 total = 1.0
-        if total < SMALLEST:
+        if total < SMALLEST_PRODUCT:
             objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, weights)
             total = 1.0
         product *= total
-        if product < SMALLEST:
+        if product < SMALLEST_PRODUCT:
             objective += math.log(product)
             product = 1.0
         scale = 1.0 / total

@@ -10,7 +10,8 @@ table that are alike, and sums that are added up at the end. A label's code is i
 Kernels are made for a number of classes and an item structure, so that their loops have constant bounds. ``team`` kernels
 give an item a block of threads; the others read items of equal length, label by label.
 
-They stay in one file because numba's simulator, by which the tests run them, puts its own `cuda` only into a kernel's module.
+Those that add up over a block stay in one file because numba's simulator, by which the tests run them, puts its own `cuda` only
+into a kernel's module.
 """
 
 from __future__ import annotations
@@ -20,25 +21,17 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import cuda, float32, float64, int64
+from numba import cuda, float32, float64
 
-from crowdassay.engines.kernels.gpu_item import HALF, ONE, ZERO, function, kernel, make_loader, make_weigh, pack
-from crowdassay.engines.kernels.gpu_tables import CLAMP, row_length
+from crowdassay.engines.gpu.device import CLAMP, row_length
+from crowdassay.engines.kernels.gpu_item import FINE, HALF, LITTLE, ONE, ZERO, function, kernel, make_loader, make_weigh, pack
 
-NO_WEIGHT = np.float32(1e-6)  # classes whose weight is below this add nothing to a sum of floats
+NO_SINGLE_WEIGHT = np.float32(1e-6)  # classes whose weight is below this add nothing to a sum of floats
 MAX_THREADS = 256  # in a block
-LITTLE, FINER = np.float32(2.0**-20), np.float32(2.0**20)
 TOP = np.float32(CLAMP)
 FALL = np.float32(2e-6)  # a smaller relative fall of an item's objective is rounding
 TWENTIETH = np.float32(0.05)
-SHORTEST = np.float32(1e-3)  # step, as a share of Newton's
-
-
-@kernel
-def tally(codes, counts):
-    """Count how often each code occurs."""
-    for at in range(cuda.grid(1), len(codes), cuda.gridsize(1)):
-        cuda.atomic.add(counts, codes[at], 1)
+SHORTEST_STEP = np.float32(1e-3)  # step, as a share of Newton's
 
 
 @function
@@ -133,7 +126,7 @@ def make_counter(n_classes: int, team: bool, pooled: bool = False) -> Any:
                 for c in range(K):
                     weight, cell = weights[c], c
                     if weight < LITTLE:  # where the smaller half of the sums is in finer units
-                        weight, cell = weight * FINER, len(sums) // 2 + c
+                        weight, cell = weight * FINE, len(sums) // 2 + c
                     share = np.int64(weight * scale + HALF)
                     if share != 0:
                         for at in range(lane, length, lanes):
@@ -152,60 +145,6 @@ def make_counter(n_classes: int, team: bool, pooled: bool = False) -> Any:
         write_partial(objective, totals, scratch, partial)
 
     return count
-
-
-@kernel
-def list_items(codes, starts, n, n_items, first, ends, listed):
-    """Write every label's item into its code's part of ``listed``, from the end of the part down; items count from ``first``.
-
-    The order within a part is chance, and does not matter: what is added up there are integers.
-    """
-    for at in range(cuda.grid(1), len(codes), cuda.gridsize(1)):
-        item = at % n_items
-        if n == 0:  # items of different lengths lie one after the other
-            low, high = 0, n_items
-            while high - low > 1:
-                middle = (low + high) // 2
-                if starts[middle] <= at:
-                    low = middle
-                else:
-                    high = middle
-            item = low
-        listed[cuda.atomic.sub(ends, codes[at], 1) - 1] = first + item
-
-
-@lru_cache(maxsize=64)
-def make_collector(n_classes: int) -> Any:
-    """Return the kernel that adds the class weights of the items that each code has labelled.
-
-    The same sums as those of `make_counter`, without an addition to memory for every label and class: ``lanes`` threads read
-    the items of a code and add up on their own. It needs all labels on the GPU, and pays from three classes on.
-    """
-    K, load_row = n_classes, make_loader(n_classes)
-
-    @kernel
-    def collect(ends, listed, rows, lanes, scale, sums):
-        row, coarse, fine = cuda.local.array(K, float32), cuda.local.array(K, int64), cuda.local.array(K, int64)
-        lane, code, step = cuda.grid(1) % lanes, cuda.grid(1) // lanes, cuda.gridsize(1) // lanes
-        while code < len(ends) - 1:
-            for c in range(K):
-                coarse[c] = 0
-                fine[c] = 0
-            for at in range(ends[code] + lane, ends[code + 1], lanes):
-                load_row(rows, np.int64(listed[at]), row, 0, 1)
-                for c in range(K):
-                    if row[c] < LITTLE:
-                        fine[c] += np.int64(row[c] * FINER * scale + HALF)
-                    else:
-                        coarse[c] += np.int64(row[c] * scale + HALF)
-            for c in range(K):
-                if coarse[c] != 0:
-                    cuda.atomic.add(sums, np.int64(code) * K + c, coarse[c])
-                if fine[c] != 0:
-                    cuda.atomic.add(sums, np.int64(len(sums) // 2 + code * K + c), fine[c])
-            code += step
-
-    return collect
 
 
 @lru_cache(maxsize=64)
@@ -425,7 +364,7 @@ def make_solver(n_classes: int, size: int, free: bool, weak_items: bool, team: b
             place = code // np.uint32(K)
             label = code - place * np.uint32(K)
             for c in range(K):
-                if weights[c] < NO_WEIGHT:
+                if weights[c] < NO_SINGLE_WEIGHT:
                     for k in range(M):
                         values[c * M + k] = ZERO
                     continue
@@ -470,13 +409,13 @@ def make_solver(n_classes: int, size: int, free: bool, weak_items: bool, team: b
             for r in range(size):
                 phi[r] = state[r, item] if len(state) > 0 else ZERO
             fixed = fix(item, mode, gold, given, codes, base, stride, length, weights)
-            value, part, least = real(0.0), ZERO, NO_WEIGHT
+            value, part, least = real(0.0), ZERO, NO_SINGLE_WEIGHT
             if weak_items:  # a class of less weight could raise the objective by a twentieth of the tolerance
                 least = max(least, math.sqrt(TWENTIETH * tolerance * beta) / np.float32(max(length, 1)))
             for attempt in range(max_steps):
                 trial = evaluate(codes, base, stride, length, table, kept, scratch, contrasts, log_prior, beta, fixed, phi,
                                  odds, log_joint, weights)  # fmt: skip
-                if part > SHORTEST and trial < value - FALL * (ONE + abs(value)):
+                if part > SHORTEST_STEP and trial < value - FALL * (ONE + abs(value)):
                     part *= HALF
                     for r in range(size):
                         phi[r] -= part * step[r]

@@ -9,18 +9,58 @@ from typing import Any
 import numpy as np
 from numba import config, cuda, float32, float64
 
-from crowdassay.engines.kernels.gpu_memory import load2, load4
-from crowdassay.engines.kernels.gpu_tables import row_length
+from crowdassay.engines.gpu.device import FINER, row_length
+from crowdassay.engines.kernels.columns import GIVEN_WEIGHTS, VOTE_WEIGHTS
 
-VOTES, GIVEN = 1, 2  # where the class weights of an item come from
 ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
 HIGH = np.int64(1 << 32)
+LITTLE, FINE = np.float32(1 / FINER), np.float32(FINER)  # weights below are added up in finer units
 
 if not config.ENABLE_CUDASIM and not hasattr(np, "row_stack"):
     setattr(np, "row_stack", np.vstack)  # noqa: B010  NumPy 2.5 dropped the name, and numba-cuda 0.30 stops without it
 
 function = cuda.jit(device=True) if config.ENABLE_CUDASIM else cuda.jit(device=True, fastmath=True)
 kernel = cuda.jit if config.ENABLE_CUDASIM else cuda.jit(fastmath=True, cache=True)
+
+
+if config.ENABLE_CUDASIM:
+
+    def load2(array: Any, index: Any) -> Any:
+        """Return two neighbouring floats."""
+        return array[index], array[index + 1]
+
+    def load4(array: Any, index: Any) -> Any:
+        """Return four neighbouring floats."""
+        return array[index], array[index + 1], array[index + 2], array[index + 3]
+
+else:
+    # Loads of several floats at once, which numba does not offer.
+    from llvmlite import ir
+    from numba import types
+    from numba.cuda.extending import intrinsic
+
+    def _loader(count: int) -> Any:
+        def load(typingctx: Any, array: Any, index: Any) -> Any:
+            """Return neighbouring floats, read at once; ``index`` must be a multiple of their number."""
+
+            def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+                vector = ir.VectorType(ir.FloatType(), count)
+                pointer = builder.bitcast(builder.gep(struct.data, [arguments[1]]), vector.as_pointer())
+                several = builder.load(pointer)
+                several.align = 4 * count
+                parts = [builder.extract_element(several, ir.Constant(ir.IntType(32), n)) for n in range(count)]
+                return context.make_tuple(builder, signature.return_type, parts)
+
+            return types.UniTuple(types.float32, count)(array, types.int64), codegen
+
+        loader = intrinsic(load)
+        # Its name in pickles, random otherwise, is part of the key under which compiled kernels are found again on disk.
+        if hasattr(loader, "_set_uuid"):
+            loader._set_uuid(f"crowdassay load {count}")
+        return loader
+
+    load2, load4 = _loader(2), _loader(4)
 
 
 @function
@@ -69,7 +109,7 @@ def make_weigh(n_classes: int, double: bool) -> Any:
             for c in range(K):
                 weights[c] = ONE if gold[item] == c else ZERO
             return True
-        if mode == VOTES:
+        if mode == VOTE_WEIGHTS:
             for c in range(K):
                 weights[c] = ZERO if n > 0 else shared_equally  # nobody may have labelled the item
             if n > 0:
@@ -81,7 +121,7 @@ def make_weigh(n_classes: int, double: bool) -> Any:
                 for c in range(K):
                     weights[c] /= float32(n)
             return True
-        if mode == GIVEN:
+        if mode == GIVEN_WEIGHTS:
             for c in range(K):
                 weights[c] = given[c, item]
             return True

@@ -14,10 +14,10 @@ import math
 import numba as nb
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FAINT, LONGEST_STEP, SMALL_RISE
-from crowdassay.engines.kernels.compiled import FREE, _cholesky_solve, _weigh
+from crowdassay.engines.kernels.columns import FAINT, FREE_WEIGHTS, LONGEST_EFFECT_STEP, SMALL_RISE
+from crowdassay.engines.kernels.compiled import _cholesky_solve, _weigh
 
-TINY = 1e-200  # a running product of probabilities below this is put into the logarithm
+SMALLEST_RUNNING = 1e-200  # a running product of probabilities below this is put into the logarithm
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -47,7 +47,7 @@ def _derivatives(first, last, workers, labels, p, c, u, precision, effect, answe
     for n in range(first, last):
         _tilt(p[workers[n], c], effect, answer)
         product *= max(answer[labels[n]], 1e-90)
-        if product < TINY:
+        if product < SMALLEST_RUNNING:
             value += math.log(product)
             product = 1.0
         gradient[labels[n]] += 1.0
@@ -84,7 +84,7 @@ def log_evidence(first, last, workers, labels, p, c, u, precision, max_steps, ef
             promise += slope[k] * gradient[k]
             longest = max(longest, abs(gradient[k]))
         for k in range(n_classes):
-            step[k] = gradient[k] * min(1.0, LONGEST_STEP / max(longest, LONGEST_STEP))
+            step[k] = gradient[k] * min(1.0, LONGEST_EFFECT_STEP / max(longest, LONGEST_EFFECT_STEP))
             u[k] += step[k]
         if promise < SMALL_RISE:
             best += 0.5 * promise
@@ -132,7 +132,7 @@ def integrate_items(starts, workers, labels, gold, first, last, p, log_prior, an
                 begin, end, workers, labels, p, c, effects[j, c], precision, max_steps, effect, answer, gradient, hessian
             )
             traces[c] = _inverse_trace(hessian, answer)
-        objective += _weigh(log_joint, gold[j], FREE, none, labels, begin, end, weights)
+        objective += _weigh(log_joint, gold[j], FREE_WEIGHTS, none, labels, begin, end, weights)
         posterior[j] = weights
         for c in range(n_classes):
             spread[1] += weights[c] * traces[c]

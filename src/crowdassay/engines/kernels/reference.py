@@ -12,7 +12,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.labels.labels import Labels
 from crowdassay.models.structures import Basis
 
-NEWTON_STEPS = 500
+REFERENCE_STEPS = 500
 
 
 def sweep(
@@ -66,7 +66,7 @@ def solve_item(
     """Alternate an E-step and one Newton step on the item's coordinates (size,), halved while the objective falls."""
     phi = np.zeros(basis.size)
     at_phi = evaluate_item(sigma, label, log_prior, basis, beta, fixed, phi)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(REFERENCE_STEPS):
         value, weights, residual = at_phi
         p = np.eye(len(log_prior))[label][:, None, :] - residual
         gradient = basis.transpose((weights[:, None] * residual.sum(axis=0))[None])[0] - beta * phi

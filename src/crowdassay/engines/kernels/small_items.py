@@ -8,16 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.kernels.columns import FAINT, LONGEST_STEP, SMALL_RISE
+from crowdassay.engines.kernels.columns import FAINT, LONGEST_EFFECT_STEP, SMALL_RISE
 from crowdassay.engines.kernels.small import FEW_LABELS, add_groups, add_items
 from crowdassay.labels.labels import Labels
 
-FEW_CELLS = 8 * FEW_LABELS  # labels times classes to the third power: the largest array here
+FEW_EFFECT_CELLS = 8 * FEW_LABELS  # labels times classes to the third power: the largest array here
 
 
 def is_few(labels: Labels) -> bool:
     """Tell whether labels are few enough for this pass."""
-    return labels.n_labels * labels.n_classes**3 <= FEW_CELLS
+    return labels.n_labels * labels.n_classes**3 <= FEW_EFFECT_CELLS
 
 
 def integrate(
@@ -81,7 +81,7 @@ def log_evidence(
         newton = np.linalg.solve(hessian[j, c], slope[j, c][:, :, None])[:, :, 0]
         promise, longest = (slope[j, c] * newton).sum(axis=1), np.abs(newton).max(axis=1)
         best[at], scale[at], kept[at], curvature[at] = value[j, c], 1.0, effects[at], hessian[j, c]
-        step[at] = newton * (LONGEST_STEP / np.maximum(longest, LONGEST_STEP))[:, None]
+        step[at] = newton * (LONGEST_EFFECT_STEP / np.maximum(longest, LONGEST_EFFECT_STEP))[:, None]
         effects[at] += step[at]
         near = promise < SMALL_RISE
         best[at] += np.where(near, 0.5 * promise, 0.0)

@@ -17,9 +17,9 @@ import math
 
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FAINT
-from crowdassay.engines.kernels.compiled import FREE, _inline, _jit
-from crowdassay.engines.kernels.count import SMALLEST, weigh_by_logs, weigh_by_products
+from crowdassay.engines.kernels.columns import FAINT, FREE_WEIGHTS
+from crowdassay.engines.kernels.compiled import _inline, _jit
+from crowdassay.engines.kernels.count import SMALLEST_PRODUCT, weigh_by_logs, weigh_by_products
 from crowdassay.engines.kernels.scratch import row_of, table_of
 
 SMALL = 0.03  # up to which exp(x) needs eight terms
@@ -238,15 +238,15 @@ def solve_weak_items(classes, starts, workers, labels, cells, gold, first, last,
     objective, product = 0.0, 1.0
     for j in range(first, last):
         begin, end = starts[j], starts[j + 1]
-        free = mode == FREE and gold[j] < 0
+        free = mode == FREE_WEIGHTS and gold[j] < 0
         total = weigh_by_products(classes, cells, begin, end, p_by_label, prior, start) if free else 0.0
-        if total < SMALLEST:
+        if total < SMALLEST_PRODUCT:
             objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, mode, given, log_joint, by_logs)
             for c in range(n_classes):
                 start[c] = by_logs[c]
             total = 1.0
         product *= total
-        if product < SMALLEST:
+        if product < SMALLEST_PRODUCT:
             objective += math.log(product)
             product = 1.0
         n_active, least = 0, math.sqrt(0.05 * tolerance * beta) / max(end - begin, 1)

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from crowdassay.engines.kernels.compiled import FREE, _jit
-from crowdassay.engines.kernels.count import SMALLEST, weigh_by_logs
+from crowdassay.engines.kernels.columns import FREE_WEIGHTS
+from crowdassay.engines.kernels.compiled import _jit
+from crowdassay.engines.kernels.count import SMALLEST_PRODUCT, weigh_by_logs
 
 
 @_jit
@@ -46,11 +47,13 @@ def solve_weak_pairs(  # noqa: PLR0915  one function, since two dozen numbers wo
             start0 *= u0 if x == 1 else 1.0 - u0
             start1 *= u1 if x == 1 else 1.0 - u1
         total = start0 + start1
-        if total < SMALLEST:
-            objective += weigh_by_logs(j, starts, workers, labels, gold, log_p, log_prior, FREE, given, log_joint, weights)
+        if total < SMALLEST_PRODUCT:
+            objective += weigh_by_logs(
+                j, starts, workers, labels, gold, log_p, log_prior, FREE_WEIGHTS, given, log_joint, weights
+            )
             start0, start1, total = weights[0], weights[1], 1.0
         product *= total
-        if product < SMALLEST:
+        if product < SMALLEST_PRODUCT:
             objective += math.log(product)
             product = 1.0
         start0 /= total

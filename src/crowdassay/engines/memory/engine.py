@@ -40,7 +40,7 @@ from crowdassay.threads import available_cores
 
 LEAST_COUNTED = 131072  # labels of a block for a thread where items are only predicted, a few nanoseconds a label
 UNROLLED_LABELS = 30_000  # labels from which compiling for the very number of classes pays
-FEW_CLASSES = 8
+UNROLLED_CLASSES = 8  # classes up to which it does
 SILENT_SECONDS = 0.5  # seconds after which a wait for the compiler is announced
 
 Block = Callable[[int, int, FloatArray, FloatArray], float]
@@ -127,7 +127,7 @@ class LocalEngine(ItemEngine):
         A tuple makes the compiler unroll all loops over classes, twice as fast where they are few. It compiles anew for every
         number of classes, though, and that pays only on many labels.
         """
-        few = self.n_classes <= FEW_CLASSES and self.n_labels > UNROLLED_LABELS
+        few = self.n_classes <= UNROLLED_CLASSES and self.n_labels > UNROLLED_LABELS
         return tuple(range(self.n_classes)) if few else np.arange(self.n_classes)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from crowdassay.engines.blocks import code_cells
-from crowdassay.engines.spark.tasks import MISSING, Batches, RunTask, block_number, found_row, rows_of
+from crowdassay.engines.spark.tasks import MISSING_COPY, Batches, RunTask, block_number, found_row, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class FromCopies:
         if len(paths) == len(numbers):
             yield from self.task(map(_read, paths))
             return
-        yield found_row(MISSING, numbers[0], None)
+        yield found_row(MISSING_COPY, numbers[0], None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.engines.spark.copies import Forget
 from crowdassay.engines.spark.gold import attach, attach_known
 from crowdassay.engines.spark.session import check_driver, is_local, name_classes, remove_folder, run, use_this_python
-from crowdassay.engines.spark.tasks import BLOCKS, Pack
+from crowdassay.engines.spark.tasks import BLOCK_SCHEMA, Pack
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.labels.cells import (
     COMPLETE,
@@ -53,7 +53,7 @@ class SparkLabels(Vocabularies):
     Attributes
     ----------
     blocks : Spark DataFrame
-        A row for every block of items; the columns are `crowdassay.engines.spark.tasks.BLOCKS`.
+        A row for every block of items; the columns are `crowdassay.engines.spark.tasks.BLOCK_SCHEMA`.
     n_items, n_labels, n_gold, n_partitions : int
     longest : int
         Number of labels of the item that has most.
@@ -161,7 +161,8 @@ def encode_frame(
     coded, matched, gold_counts = attach_known(coded, kept, class_values, {"gold": gold, "truth": truth})
     notes += gold_notes(matched["gold"]) if "gold" in matched else []
     coded = coded.select(*ITEM_WORKER_LABEL, "gold", "truth")
-    packed = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label").mapInArrow(Pack(), BLOCKS)
+    dealt = coded.repartition(n_partitions, "item").sortWithinPartitions("item", "worker", "label")
+    packed = dealt.mapInArrow(Pack(), BLOCK_SCHEMA)
     folder = None if spool is None else f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
     blocks, sizes = keep(packed, folder)
     report = ImportReport(

@@ -17,7 +17,16 @@ from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
 from crowdassay.engines.spark.copies import FromCopies, LeaveCopies
 from crowdassay.engines.spark.data import SparkLabels
 from crowdassay.engines.spark.session import is_connect, run
-from crowdassay.engines.spark.tasks import BLOCK_COLUMNS, FOUND, MISSING, ReadBlock, RunTask, TableRows, join_found, load_found
+from crowdassay.engines.spark.tasks import (
+    BLOCK_COLUMNS,
+    FOUND,
+    MISSING_COPY,
+    ReadBlock,
+    RunTask,
+    TableRows,
+    join_found,
+    load_found,
+)
 from crowdassay.engines.sweeps import PlaceEngine
 from crowdassay.errors import DataError
 from crowdassay.labels.facts import Facts
@@ -125,7 +134,7 @@ class SparkPlace:
             return self._join(self._rows, task, task)
         if self._copied:
             table = self._by_number(task)
-            if MISSING not in table["shard"].to_pylist():
+            if MISSING_COPY not in table["shard"].to_pylist():
                 return table
             self._missed += 1
         self.data.copies.add(self._token)

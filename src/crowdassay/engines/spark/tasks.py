@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 from crowdassay.engines.blocks import Block
 from crowdassay.labels.labels import Labels
 
-BLOCKS = (
+BLOCK_SCHEMA = (
     "block bigint, n_items bigint, n_labels bigint, n_gold bigint, longest bigint, "
     "starts binary, worker binary, label binary, gold binary, truth binary, items binary"
 )
 BLOCK_COLUMNS = ("block", "starts", "worker", "label", "gold", "truth", "items")  # what a task reads
-MISSING = -1  # the shard of a row that says that a copy of a block was not found
+MISSING_COPY = -1  # the shard of a row that says that a copy of a block was not found
 FOUND = "shard int, block bigint, part binary"  # what it returns, pickled, of the blocks from one number on
 BLOCK_LABELS = 4_000_000  # labels after which a block ends with its item
 PARTITION_BLOCKS = 2**24  # blocks of a partition are numbered from the partition's number times this
@@ -77,7 +77,7 @@ class RunTask:
     shards : int
         Executors that join what partitions send, before the driver does.
     cut : bool
-        Whether each of them gets a range of workers (`crowdassay.engines.sweeps.BlockSums`), or all of some partitions.
+        Whether each of them gets a range of workers (`crowdassay.engines.sweeps.SweepSums`), or all of some partitions.
     """
 
     read: ReadBlock
@@ -111,7 +111,7 @@ def load_found(batches: Batches) -> dict[int, tuple[int, Any]]:
     found: dict[int, tuple[int, Any]] = {}
     for shard, block, data in rows:
         part = pickle.loads(data)  # noqa: S301  our own executors'  # nosec B301
-        if shard == MISSING:
+        if shard == MISSING_COPY:
             return {shard: (block, part)}
         found[shard] = (found[shard][0], found[shard][1].join(part)) if shard in found else (block, part)
     return found
