@@ -1,10 +1,13 @@
 """Every engine under every check; a failure reads engine-check."""
 
+import ast
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import crowdassay
 from crowdassay.checks.engines import CHECKS
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.files.place import FilesPlace
@@ -52,3 +55,16 @@ def test_a_wrong_engine_is_found_out():
 
     with pytest.raises(AssertionError, match="binary, FREE: the objective of a count"):
         CHECKS[1](Careless)
+
+
+def test_solvers_and_models_know_no_place():
+    """They import what an engine is, and no place, no frame library and no GPU."""
+    modules = ("base", "blocks", "confusion", "kernels.small")
+    known = {f"crowdassay.engines.{name}" for name in modules}
+    package = Path(crowdassay.__file__).parent
+    for path in [*package.glob("solvers/**/*.py"), *package.glob("models/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            assert not {"pyarrow", "pandas", "polars", "cupy"} & {name.split(".")[0] for name in names}, path.name
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("crowdassay.engines"):
+                assert node.module in known, f"{path.name} imports {node.module}"

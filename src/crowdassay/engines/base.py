@@ -312,6 +312,18 @@ class ItemEngine(Engine):
     def keep_items(self) -> None:
         """Keep the items' coordinates between sweeps from now on."""
 
+    def tally(self, weights: FloatArray) -> FloatArray:
+        """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
+        return local_engine(self.labels).tally(weights)
+
+
+class ItemCoordinates(ABC):
+    """Coordinates of items, an array of shape (n_items, size) that is computed when somebody reads it."""
+
+    @abstractmethod
+    def difficulty(self, average: FloatArray) -> FloatArray:
+        """Return the probability that a worker with the probabilities ``average`` gets each item wrong, (n_items,)."""
+
 
 class EffectEngine(Protocol):
     """An engine that can `Ability.EFFECTS`."""

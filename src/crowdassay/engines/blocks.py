@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.labels import Labels
+
+if TYPE_CHECKING:
+    from crowdassay.engines.memory.engine import LocalEngine
 
 MOST_THREAD_BLOCKS = 16
 LEAST_THREAD_LABELS = 32768  # labels below which handing a block to a thread costs more than it saves
@@ -52,6 +56,16 @@ class Block:
     truth: NDArray[np.integer[Any]]
     first: int = 0
     cells: NDArray[np.uint32] | None = None
+
+    def tally(self, weights: FloatArray) -> FloatArray:
+        """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
+        return self._engine.tally(weights)
+
+    @cached_property
+    def _engine(self) -> LocalEngine:
+        from crowdassay.engines.memory.engine import LocalEngine  # noqa: PLC0415  its file imports this one
+
+        return LocalEngine(self.labels)
 
 
 def code_cells(labels: Labels) -> NDArray[np.uint32]:

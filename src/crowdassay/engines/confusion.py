@@ -1,17 +1,17 @@
-"""Confusion tables of workers from class weights."""
+"""Confusion tables of workers from class weights, and the average of tables."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
-from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.engines.base import local_engine
 from crowdassay.labels.labels import Labels
 
 
-def observed_counts(labels: Labels, weights: FloatArray, threads: int | None = None) -> FloatArray:
+def observed_counts(labels: Labels, weights: FloatArray) -> FloatArray:
     r"""Return :math:`\sum_j Q_{jc} 1[x_{ij} = k]` for class weights (n_items, n_classes): (n_workers, n_classes, n_classes)."""
-    return LocalEngine(labels, threads=threads).tally(weights)
+    return local_engine(labels).tally(weights)
 
 
 def normalise(counts: FloatArray, otherwise: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -32,3 +32,8 @@ def normalise(counts: FloatArray, otherwise: FloatArray | None = None) -> tuple[
 def confusion_tables(labels: Labels, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each worker's confusion table and accuracy against class weights (n_items, n_classes)."""
     return normalise(observed_counts(labels, weights))
+
+
+def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
+    """Return the mean of the workers' tables, each counting by its number of labels, shape (n_classes, n_classes)."""
+    return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)

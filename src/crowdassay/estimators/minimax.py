@@ -11,9 +11,9 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import QUICK_CELLS, Engine
+from crowdassay.engines.confusion import average_worker
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.memory.place import MemoryPlace
-from crowdassay.engines.memory.weak_items import average_worker
 from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError

@@ -16,7 +16,6 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max, row_sum
 from crowdassay.engines.base import Place
 from crowdassay.engines.blocks import Block
-from crowdassay.engines.confusion import observed_counts
 from crowdassay.findings.connection import ConnectedGroups, Links
 from crowdassay.findings.drift import Clock
 from crowdassay.findings.items import ItemInsight, join_named, named_items
@@ -157,8 +156,8 @@ class SecondPass(BlockSums):
         right = weights[labels.label_item, labels.label]
         return cls(
             expected,
-            observed_counts(labels, weights),
-            observed_counts(labels, weights * (1 - weights)),
+            block.tally(weights),
+            block.tally(weights * (1 - weights)),
             np.asarray(np.bincount(labels.worker, right * (1 - right), labels.n_workers), float),
             WorkerExpectation(answers, np.eye(labels.n_classes)).agreement_sums(labels, labels.compared),
             weights.sum(axis=0),

@@ -46,6 +46,13 @@ def slice_items(labels: Labels, first: int, last: int) -> Labels:
     )
 
 
+def without_absent_workers(labels: Labels) -> tuple[Labels, IntArray]:
+    """Return the labels with those workers alone who gave some, and the codes (n_present,) that these had before."""
+    present, worker = np.unique(labels.worker, return_inverse=True)
+    fewer = replace(labels, worker=worker.astype(np.int32), workers=labels.workers.take(pa.array(present)))
+    return fewer, present.astype(np.int64)
+
+
 def join_items(parts: Sequence[Labels]) -> Labels:
     """Return the labels of several sets of items together, of the same workers and classes."""
     sizes = np.concatenate([np.diff(labels.starts) for labels in parts])

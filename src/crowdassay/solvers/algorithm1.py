@@ -6,8 +6,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ItemEngine, Weights
-from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.memory.weak_items import average_worker
+from crowdassay.engines.confusion import average_worker
 from crowdassay.labels.votes import gold_votes, shares
 from crowdassay.models.family import Model
 from crowdassay.solvers.ascent import WorkerProblem
@@ -74,7 +73,7 @@ def fit_algorithm1(
             progress(problem.n_iter, history[-1])
     phi = engine.coordinates(model)
     sums, _ = engine.e_step(model, sigma, log_prior, Weights.GIVEN)
-    expected = observed_counts(engine.labels, previous) - sums.gradient
+    expected = engine.tally(previous) - sums.gradient
     more = {}
     if model.item is not None:
         average = average_worker(sigma, engine.worker_counts)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray, row_max, row_sum
+from crowdassay.engines.base import ItemCoordinates
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.memory.weak_items import ItemCoordinates
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
 from crowdassay.labels.votes import gold_votes, shares
@@ -53,7 +53,7 @@ class ByVotes:
         """Count the votes; the workers are compared with the winners, a tie counting in part."""
         votes = gold_votes(engine.labels)
         winners = votes == row_max(votes)[:, None]
-        counts = observed_counts(engine.labels, winners / row_sum(winners)[:, None])
+        counts = engine.tally(winners / row_sum(winners)[:, None])
         return ItemPosterior(shares(votes), winners, counts)
 
 
@@ -87,9 +87,9 @@ class ByFamily:
 
     def __call__(self, engine: Any) -> ItemPosterior:
         """Fit every item."""
-        labels, item = engine.labels, self.model.item
+        item = self.model.item
         sums, posterior = engine.posteriors(self.model, self.sigma, self.log_prior)
-        expected = observed_counts(labels, posterior) - sums.gradient
+        expected = engine.tally(posterior) - sums.gradient
         if item is None:
             return ItemPosterior(posterior, find_winners(posterior), expected)
         phi = engine.coordinates(self.model)

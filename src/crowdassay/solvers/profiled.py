@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Ability, Engine, ItemEngine, Weights
-from crowdassay.engines.memory.weak_items import average_worker
+from crowdassay.engines.confusion import average_worker
 from crowdassay.errors import ParameterError
 from crowdassay.models.family import Model
 from crowdassay.solvers.ascent import GpuProblem, WorkerProblem

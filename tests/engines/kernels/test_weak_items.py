@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from crowdassay.checks.simulate import simulate
-from crowdassay.engines.base import Weights
+from crowdassay.engines.base import ItemCoordinates, Weights
 from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.engines.memory.weak_items import ItemCoordinates
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal, ordinal
 from crowdassay.solvers.posteriors import average_difficulty

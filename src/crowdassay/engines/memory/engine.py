@@ -26,10 +26,11 @@ from crowdassay.engines.base import (
     Weights,
 )
 from crowdassay.engines.blocks import ItemSelection, block_edges, code_cells
+from crowdassay.engines.confusion import average_worker
 from crowdassay.engines.kernels import small
 from crowdassay.engines.memory.random_items import integrate
 from crowdassay.engines.memory.scaled import pass_with_abilities, pass_with_tables
-from crowdassay.engines.memory.weak_items import ItemCoordinates, ItemOutputs, average_worker, sweep_weak_items
+from crowdassay.engines.memory.weak_items import ItemOutputs, WeakItemCoordinates, sweep_weak_items
 from crowdassay.errors import ParameterError
 from crowdassay.labels.facts import Facts
 from crowdassay.labels.labels import Labels
@@ -233,7 +234,7 @@ class LocalEngine(ItemEngine):
         """Return the items' coordinates of the last pass that kept them, (n_items, size), or weak ones to be computed."""
         if self._has_weak_items(model) and self._judged is not None:
             log_p, log_prior, seen = self._judged
-            coordinates = ItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
+            coordinates = WeakItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
             return cast(FloatArray, coordinates)
         return self._item_state(model).copy()
 

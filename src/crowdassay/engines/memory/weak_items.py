@@ -2,7 +2,7 @@
 `crowdassay.engines.kernels.weak_items`.
 
 Such items carry nothing from sweep to sweep. Their coordinates are not even kept in the end, since on large data they would
-take more memory than the labels: `ItemCoordinates` computes those that somebody looks at.
+take more memory than the labels: `WeakItemCoordinates` computes those that somebody looks at.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.base import Sums, Weights
+from crowdassay.arrays import FloatArray
+from crowdassay.engines.base import ItemCoordinates, Sums, Weights
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 
@@ -36,11 +36,6 @@ class ItemOutputs:
     average: FloatArray
     coordinates: FloatArray
     difficulty: FloatArray
-
-
-def average_worker(sigma: FloatArray, worker_counts: IntArray) -> FloatArray:
-    """Return the mean of the workers' tables, each counting by its number of labels, shape (n_classes, n_classes)."""
-    return np.tensordot(worker_counts / max(worker_counts.sum(), 1), sigma, axes=1)
 
 
 def sweep_weak_items(
@@ -113,7 +108,7 @@ def _sweep_pairs(
 
 
 @dataclass(frozen=True, eq=False)
-class ItemCoordinates:
+class WeakItemCoordinates(ItemCoordinates):
     """The coordinates of weak items, an array of shape (n_items, size) that is computed when it is read.
 
     Attributes

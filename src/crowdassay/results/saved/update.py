@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.arrays import IntArray
 from crowdassay.engines.confusion import confusion_tables
-from crowdassay.engines.memory.weak_items import ItemCoordinates
+from crowdassay.engines.memory.weak_items import WeakItemCoordinates
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
@@ -108,7 +108,7 @@ def sound(result: Result) -> bool:
 
 
 def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, new: Any) -> Any:
-    if isinstance(old, ItemCoordinates):  # computed when somebody looks
+    if isinstance(old, WeakItemCoordinates):  # computed when somebody looks
         return replace(old, labels=labels, log_p=log_softmax(sigma))
     return None if old is None or new is None else _patched(old, touched, np.asarray(new), labels.n_items)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Engine
 from crowdassay.engines.blocks import ItemSelection
+from crowdassay.labels.join import without_absent_workers
 from crowdassay.labels.labels import Labels
 from crowdassay.models.assay.constants import Constants
 from crowdassay.solvers.anchored import fit_anchored
@@ -169,8 +169,7 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     g is the evidence for effects, in nats for each item of a sample.
     """
     sample = sample_of(engine)
-    present, worker = np.unique(sample.worker, return_inverse=True)
-    fewer = replace(sample, worker=worker.astype(np.int32), workers=sample.workers.take(pa.array(present)))
+    fewer, present = without_absent_workers(sample)
     local = engine.in_memory(fewer)
     fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)

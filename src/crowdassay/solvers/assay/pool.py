@@ -18,7 +18,6 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.engines.base import Ability, local_engine
-from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.kernels.small import FEW_LABELS, add_items
 from crowdassay.labels.join import slice_items
 from crowdassay.labels.labels import Labels
@@ -224,7 +223,7 @@ class ByPool:
             posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, pool.vote, pool.correlation)
             return ItemPosterior(posterior, find_winners(posterior), counts)
         posterior = predict_proba(engine.labels, pool)
-        return ItemPosterior(posterior, choose(posterior, pool), observed_counts(engine.labels, posterior))
+        return ItemPosterior(posterior, choose(posterior, pool), engine.tally(posterior))
 
 
 def choose(posterior: FloatArray, pool: Pool) -> BoolArray:
