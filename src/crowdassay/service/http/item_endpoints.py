@@ -109,7 +109,7 @@ def why(state: ItemState, said: Sequence[StoredLabel], workers: Mapping[str, Wor
             rival = max(sorted(others), key=lambda name: others[name])
             reasons.append(f"More say '{rival}', but they are less reliable, or often wrong in this way.")
     if state.basis == "update":
-        reasons.append("Some of these labels are newer than the last fit; the workers are state as they were then.")
+        reasons.append("Some of these labels are newer than the last fit; the workers are judged as they were then.")
     return reasons
 
 
