@@ -27,9 +27,9 @@ MOST_DENSE = 3000  # parameters up to which all second derivatives are kept
 NODES = (21, 9)  # of the quadrature, for few and for many ratings
 MANY_RATINGS = 200_000
 SPLIT_RATINGS = 20_000  # ratings from which the pass is made in two parts, always the same two
-LONGEST_STEP = 2.0  # in logits
+LONGEST_FACET_STEP = 2.0  # in logits
 NEAR = 1e-2  # largest change, in logits, at which a fit of some objects stops, which is only to begin with
-NARROWEST, WIDEST = 0.01, 20.0  # bounds of the spread of a standard population
+NARROWEST_SPREAD, WIDEST_SPREAD = 0.01, 20.0  # bounds of the spread of a standard population
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +237,9 @@ def fit_facets(
         return step - along @ (lock.T @ step)
 
     with one_blas_thread():
-        top = maximise(problem.evaluate, point, solve, longest=LONGEST_STEP, max_iter=max_iter, tol=tol, low=low, high=high)
+        top = maximise(
+            problem.evaluate, point, solve, longest=LONGEST_FACET_STEP, max_iter=max_iter, tol=tol, low=low, high=high
+        )
         covariance = np.full(problem.size, np.nan)
         if errors:  # the inverse of the information among parameters that sum to zero within each facet
             value, vector = np.linalg.eigh(_locked(top.information, lock, top.held))
@@ -253,8 +255,8 @@ def _bounds(problem: FacetsLikelihood, spread: float | None, *, standard: bool) 
     """Return the least and the largest value of every parameter: only a standard population has bounds."""
     low, high = np.full(problem.size, -np.inf), np.full(problem.size, np.inf)
     if standard:
-        low[-2:] = 0.0, np.log(NARROWEST if spread is None else spread)
-        high[-2:] = 0.0, np.log(WIDEST if spread is None else spread)
+        low[-2:] = 0.0, np.log(NARROWEST_SPREAD if spread is None else spread)
+        high[-2:] = 0.0, np.log(WIDEST_SPREAD if spread is None else spread)
     return low, high
 
 

@@ -30,7 +30,7 @@ from crowdassay.measurement.fit import FacetsFit, fit_facets
 from crowdassay.measurement.ratings import Ratings
 from crowdassay.measurement.residuals import find_residuals
 
-LEAST_ITEMS = 10
+LEAST_ITEMS_SPLIT = 10
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def invariance(
     half = rng.permutation(labels.n_workers) % 2 if split == "random" else None
     whole = _statistic(item, worker, right, labels.n_items, labels.n_workers, half)
     if whole is None:
-        raise DataError(f"Fewer than {LEAST_ITEMS} items have right and wrong answers by both halves of the workers.")
+        raise DataError(f"Fewer than {LEAST_ITEMS_SPLIT} items have right and wrong answers by both halves of the workers.")
     statistic, expected_variance, observed_variance, used, n_labels, design, fit, row = whole
     drawn = []
     for _ in range(resamples):
@@ -124,7 +124,7 @@ def _statistic(
     v = [np.bincount(owner[part], residual.variance[part], n_items) for part in (first, ~first)]
     r = [np.bincount(owner[part], residual.residual[part], n_items) for part in (first, ~first)]
     used = (v[0] > 1e-3) & (v[1] > 1e-3)
-    if used.sum() < LEAST_ITEMS:
+    if used.sum() < LEAST_ITEMS_SPLIT:
         return None
     v0, v1, gap = v[0][used], v[1][used], (r[0] / np.maximum(v[0], 1e-9) - r[1] / np.maximum(v[1], 1e-9))[used]
     variance = 1 / v0 + 1 / v1

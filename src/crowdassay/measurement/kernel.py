@@ -14,8 +14,8 @@ import numpy as np
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
-FARTHEST = 400.0  # exponent beyond which powers would overflow
-N_STEPS = 60
+FARTHEST_EXPONENT = 400.0  # exponent beyond which powers would overflow
+MOST_MODE_STEPS = 60  # of Newton's method, for one object
 
 
 @_jit
@@ -43,7 +43,7 @@ def find_mode(pull, score, step, ease, theta, centre, precision, low, high, p): 
     ``pull`` is exp(offset) of each rating; ``precision`` is that of a normal distribution around ``centre``, zero for none.
     """
     information = 1.0
-    for _ in range(N_STEPS):
+    for _ in range(MOST_MODE_STEPS):
         slope = -precision * (theta - centre)
         information = precision
         strength = math.exp(theta)
@@ -96,7 +96,133 @@ def node_shares(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
+def number_parameters(first, last, code, step, slot, n_extra, place):  # type: ignore[no-untyped-def]
+    """Return the parameters that ratings ``first`` to ``last`` touch, and fill ``place`` with where each stands among them.
+
+    ``place`` (n_parameters,) is -1 throughout before; the last ``n_extra`` parameters, those of the population, come last.
+    """
+    n_parameters, count = len(place), 0
+    mine = np.empty((last - first) * (code.shape[1] + slot.shape[1]) + n_extra, np.int64)
+    for n in range(first, last):
+        for f in range(code.shape[1]):
+            c = code[n, f]
+            if place[c] < 0:
+                place[c], mine[count] = count, c
+                count += 1
+        for k in range(slot.shape[1]):
+            c = slot[step[n], k]
+            if c >= 0 and place[c] < 0:
+                place[c], mine[count] = count, c
+                count += 1
+    for c in range(n_parameters - n_extra, n_parameters):
+        place[c], mine[count] = count, c
+        count += 1
+    return mine[:count]
+
+
+@_jit
+def add_rating(  # type: ignore[no-untyped-def]
+    x, codes, sign, slots, ease, pull, strength, share, place, low, high, p, named, with_mean, both, slopes, link, whole, dense
+):  # fmt: skip
+    """Add a rating's slopes at every node, and its information averaged over the nodes.
+
+    ``named``, ``with_mean`` and ``both`` are scratch: the chances of the scores, averaged; these times the distance from the
+    mean; and the products of two chances.
+    """
+    n_scores, n_others = len(p), len(codes)
+    spread = 0.0  # the variance, averaged over the nodes
+    named[:], with_mean[:], both[:] = 0.0, 0.0, 0.0
+    for q in range(len(share)):
+        w = share[q]
+        mean, variance = chances(min(max(pull * strength[q], low), high), ease, p)
+        spread += w * variance
+        for f in range(n_others):
+            slopes[place[codes[f]], q] += sign[f] * (x - mean)
+        for k in range(n_scores):
+            if slots[k] < 0:
+                continue
+            slopes[place[slots[k]], q] += p[k] - (1.0 if x == k else 0.0)
+            wp = w * p[k]
+            named[k] += wp
+            with_mean[k] -= wp * (k - mean)
+            for m in range(k + 1):
+                both[k, m] += wp * p[m]
+    for f in range(n_others):
+        a = place[codes[f]]
+        link[a] += sign[f] * spread
+        if not dense:
+            whole[a, 0] += spread
+            continue
+        for g in range(n_others):
+            whole[a, place[codes[g]]] += sign[f] * sign[g] * spread
+    for k in range(n_scores):
+        if slots[k] < 0:
+            continue
+        a = place[slots[k]]
+        link[a] += with_mean[k]
+        if not dense:
+            whole[a, 0] += named[k] - both[k, k]
+            continue
+        for f in range(n_others):
+            b = place[codes[f]]
+            whole[a, b] += sign[f] * with_mean[k]
+            whole[b, a] += sign[f] * with_mean[k]
+        whole[a, a] += named[k] - both[k, k]
+        for m in range(k):
+            if slots[m] >= 0:
+                b = place[slots[m]]
+                whole[a, b] -= both[k, m]
+                whole[b, a] -= both[k, m]
+
+
+@_jit
+def add_population(mode, width, node, centre, precision, share, slopes, whole, dense):  # type: ignore[no-untyped-def]
+    """Add the slopes and the information by the population's centre and log spread, the last two parameters."""
+    b = len(slopes) - 1
+    a = b - 1
+    for q in range(len(share)):
+        off = mode + width * node[q] - centre
+        away, w = off * precision, share[q]
+        slopes[a, q] += away
+        slopes[b, q] += off * away - 1.0
+        whole[a, a if dense else 0] += w * precision
+        whole[b, b if dense else 0] += w * 2 * off * away
+        if dense:
+            whole[a, b] += w * 2 * away
+            whole[b, a] += w * 2 * away
+
+
+@_jit
+def add_object(mine, share, slopes, link, information, whole, joint, dense, gradient, matrix):  # type: ignore[no-untyped-def]
+    """Add an object's mean slopes to the gradient and its information, less what its own unknown measure takes away."""
+    n_nodes = len(share)
+    for a in range(len(mine)):
+        mean = 0.0
+        for q in range(n_nodes):
+            mean += share[q] * slopes[a, q]
+        gradient[mine[a]] += mean
+        for q in range(n_nodes):
+            slopes[a, q] = math.sqrt(share[q]) * (slopes[a, q] - mean)
+    for a in range(len(mine)):
+        for b in range(a + 1 if dense else 1):
+            other = b if dense else a
+            lost = 0.0
+            if joint:
+                lost = link[a] * link[other] / information
+            else:
+                for q in range(n_nodes):
+                    lost += slopes[a, q] * slopes[other, q]
+            if not dense:
+                matrix[mine[a], 0] += whole[a, 0] - lost
+                continue
+            part = whole[a, b] - lost
+            matrix[mine[a], mine[b]] += part
+            if a != b:
+                matrix[mine[b], mine[a]] += part
+
+
+@_jit
+def pass_over(  # type: ignore[no-untyped-def]
     begin, end, starts, code, sign, score, step, beta, ease, log_ease, slot, theta, centre, spread, node, weight, dense,
     gradient, matrix, error,
 ):  # fmt: skip
@@ -111,47 +237,25 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
     dense : whether ``matrix`` is (n_parameters, n_parameters) or (n_parameters, 1), the diagonal
     error : (n_objects, 2), mean and variance of each measure given the ratings
     """
-    n_parameters, n_scores, n_others = len(gradient), ease.shape[1], code.shape[1]
+    n_scores, n_others = ease.shape[1], code.shape[1]
     joint = spread == 0.0
     n_nodes = 1 if joint else len(node)
     precision = 0.0 if joint else 1.0 / (spread * spread)
-    place = np.full(n_parameters, -1, np.int64)
+    place = np.full(len(gradient), -1, np.int64)
     p, strength = np.empty(n_scores), np.empty(n_nodes)
     named, with_mean, both = np.empty(n_scores), np.empty(n_scores), np.empty((n_scores, n_scores))
-    high = math.exp(FARTHEST / max(n_scores - 1, 1))
+    high = math.exp(FARTHEST_EXPONENT / max(n_scores - 1, 1))
     low = 1.0 / high
     value = 0.0
     for i in range(begin, end):
         first, last = starts[i], starts[i + 1]
-        count = 0  # parameters that this object's ratings touch
-        for n in range(first, last):
-            for f in range(n_others):
-                if place[code[n, f]] < 0:
-                    place[code[n, f]] = count
-                    count += 1
-            for k in range(n_scores):
-                c = slot[step[n], k]
-                if c >= 0 and place[c] < 0:
-                    place[c] = count
-                    count += 1
-        if not joint:
-            place[n_parameters - 2], place[n_parameters - 1] = count, count + 1
-            count += 2
-        mine = np.empty(count, np.int64)
+        mine = number_parameters(first, last, code, step, slot, 0 if joint else 2, place)
         offset, pull = np.empty(last - first), np.empty(last - first)
         for n in range(first, last):
             total = 0.0
             for f in range(n_others):
-                mine[place[code[n, f]]] = code[n, f]
                 total += sign[f] * beta[code[n, f]]
-            offset[n - first] = total
-            pull[n - first] = math.exp(total)
-            for k in range(n_scores):
-                c = slot[step[n], k]
-                if c >= 0:
-                    mine[place[c]] = c
-        if not joint:
-            mine[count - 2], mine[count - 1] = n_parameters - 2, n_parameters - 1
+            offset[n - first], pull[n - first] = total, math.exp(total)
         mode, information = find_mode(
             pull, score[first:last], step[first:last], ease, theta[i], centre, precision, low, high, p
         )
@@ -162,103 +266,27 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
             pull, offset, score[first:last], step[first:last], ease, log_ease, mode, width, centre, precision, node, weight,
             joint, low, high, share,
         )  # fmt: skip
-        size = count if dense else 1
-        slopes = np.zeros((count, n_nodes))  # by each parameter, at each node
-        whole = np.zeros((count, size))
-        link = np.zeros(count)  # information shared with the object's own measure, for profiling
         middle, square = 0.0, 0.0
         for q in range(n_nodes):
             t = mode if joint else mode + width * node[q]
             strength[q] = math.exp(t)
             middle += share[q] * t
             square += share[q] * t * t
-        for n in range(last - first):
-            s, x = step[first + n], score[first + n]
-            spread_here = 0.0  # the variance, averaged over the nodes; likewise the chances, and their products
-            named[:], with_mean[:], both[:] = 0.0, 0.0, 0.0
-            for q in range(n_nodes):
-                w = share[q]
-                mean, variance = chances(min(max(pull[n] * strength[q], low), high), ease[s], p)
-                spread_here += w * variance
-                for f in range(n_others):
-                    slopes[place[code[first + n, f]], q] += sign[f] * (x - mean)
-                for k in range(n_scores):
-                    if slot[s, k] < 0:
-                        continue
-                    slopes[place[slot[s, k]], q] += p[k] - (1.0 if x == k else 0.0)
-                    wp = w * p[k]
-                    named[k] += wp
-                    with_mean[k] -= wp * (k - mean)
-                    for m in range(k + 1):
-                        both[k, m] += wp * p[m]
-            for f in range(n_others):
-                a = place[code[first + n, f]]
-                link[a] += sign[f] * spread_here
-                if not dense:
-                    whole[a, 0] += spread_here
-                    continue
-                for g in range(n_others):
-                    whole[a, place[code[first + n, g]]] += sign[f] * sign[g] * spread_here
-            for k in range(n_scores):
-                if slot[s, k] < 0:
-                    continue
-                a = place[slot[s, k]]
-                link[a] += with_mean[k]
-                if not dense:
-                    whole[a, 0] += named[k] - both[k, k]
-                    continue
-                for f in range(n_others):
-                    b = place[code[first + n, f]]
-                    whole[a, b] += sign[f] * with_mean[k]
-                    whole[b, a] += sign[f] * with_mean[k]
-                whole[a, a] += named[k] - both[k, k]
-                for m in range(k):
-                    if slot[s, m] >= 0:
-                        b = place[slot[s, m]]
-                        whole[a, b] -= both[k, m]
-                        whole[b, a] -= both[k, m]
-        if not joint:
-            a, b = count - 2, count - 1
-            for q in range(n_nodes):
-                off = mode + width * node[q] - centre
-                away = off * precision
-                slopes[a, q] += away
-                slopes[b, q] += off * away - 1.0
-                w = share[q]
-                whole[a, a if dense else 0] += w * precision
-                whole[b, b if dense else 0] += w * 2 * off * away
-                if dense:
-                    whole[a, b] += w * 2 * away
-                    whole[b, a] += w * 2 * away
+        slopes = np.zeros((len(mine), n_nodes))  # by each parameter, at each node
+        whole = np.zeros((len(mine), len(mine) if dense else 1))
+        link = np.zeros(len(mine))  # information shared with the object's own measure, for profiling
+        for n in range(first, last):
+            add_rating(
+                score[n], code[n], sign, slot[step[n]], ease[step[n]], pull[n - first], strength, share, place, low, high, p,
+                named, with_mean, both, slopes, link, whole, dense,
+            )  # fmt: skip
         if joint:
             error[i, 0], error[i, 1] = mode, 1.0 / max(information, 1e-300)
         else:
+            add_population(mode, width, node, centre, precision, share, slopes, whole, dense)
             error[i, 0], error[i, 1] = middle, square - middle * middle
-        for a in range(count):
-            centre_slope = 0.0
-            for q in range(n_nodes):
-                centre_slope += share[q] * slopes[a, q]
-            gradient[mine[a]] += centre_slope
-            for q in range(n_nodes):
-                slopes[a, q] = math.sqrt(share[q]) * (slopes[a, q] - centre_slope)
-        for a in range(count):
-            for b in range(a + 1 if dense else 1):
-                other = b if dense else a
-                lost = 0.0  # what the object's own measure, being unknown, takes away
-                if joint:
-                    lost = link[a] * link[other] / information
-                else:
-                    for q in range(n_nodes):
-                        lost += slopes[a, q] * slopes[other, q]
-                if not dense:
-                    matrix[mine[a], 0] += whole[a, 0] - lost
-                    continue
-                part = whole[a, b] - lost
-                matrix[mine[a], mine[b]] += part
-                if a != b:
-                    matrix[mine[b], mine[a]] += part
-        for a in range(count):
-            place[mine[a]] = -1
+        add_object(mine, share, slopes, link, information, whole, joint, dense, gradient, matrix)
+        place[mine] = -1
     return value
 
 
@@ -266,7 +294,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
 def describe(starts, offset, score, step, ease, theta, mean, variance, fourth, p_own):  # type: ignore[no-untyped-def]
     """Fill each rating's expected score, variance, fourth central moment and probability, all (n_ratings,)."""
     p = np.empty(ease.shape[1])
-    edge = FARTHEST / max(len(p) - 1, 1)
+    edge = FARTHEST_EXPONENT / max(len(p) - 1, 1)
     for i in range(len(starts) - 1):
         for n in range(starts[i], starts[i + 1]):
             m, v = chances(math.exp(min(max(theta[i] + offset[n], -edge), edge)), ease[step[n]], p)
@@ -281,7 +309,7 @@ def describe(starts, offset, score, step, ease, theta, mean, variance, fourth, p
 def likeliest(starts, offset, score, step, ease, theta, information):  # type: ignore[no-untyped-def]
     """Fill each object's most likely measure, no population supposed, and the information there; both (n_objects,)."""
     p = np.empty(ease.shape[1])
-    high = math.exp(FARTHEST / max(len(p) - 1, 1))
+    high = math.exp(FARTHEST_EXPONENT / max(len(p) - 1, 1))
     for i in range(len(starts) - 1):
         part = slice(starts[i], starts[i + 1])
         theta[i], information[i] = find_mode(

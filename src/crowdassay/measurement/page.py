@@ -17,7 +17,7 @@ from crowdassay.measurement.tables import (
     CATEGORIES,
     FACETS,
     FACETS_SHOWN,
-    MEASURES,
+    MEASURES_TABLE,
     THRESHOLDS,
     categories_table,
     facets_table,
@@ -62,7 +62,7 @@ class DepartureTest:
     shown: tuple[str, ...]
 
 
-TESTS = (
+DEPARTURES = (
     DepartureTest(
         BIASES,
         "Do {0} and {1} interact?",
@@ -106,7 +106,7 @@ class FacetsView:
         """All tables that were asked for, by the names of their files."""
         model = self.model
         tables = {
-            MEASURES.name: measures_table(model),
+            MEASURES_TABLE.name: measures_table(model),
             FACETS.name: facets_table(model),
             CATEGORIES.name: categories_table(model),
             THRESHOLDS.name: thresholds_table(model),
@@ -152,7 +152,7 @@ class FacetsView:
         for row in self.tables[FACETS.name].to_pylist():
             for name in FACET_FIGURES:
                 figures[f"{row['facet']}.{name}"] = None if undefined(row[name]) else float(row[name])
-        for row in self.tables[MEASURES.name].to_pylist():
+        for row in self.tables[MEASURES_TABLE.name].to_pylist():
             worst = max(row["infit"], row["outfit"])  # not a number for extreme elements, which is above nothing
             place = f"{row['facet']}.misfits"
             figures[place] = (figures.get(place) or 0.0) + float(worst > MISFIT)
@@ -218,7 +218,7 @@ class FacetsView:
             sections,
             model.notes_,
             [dict(zip(("title", "value", "text"), card, strict=True)) for card in cards],
-            {"map": self.chart(), "fit": fit_chart(self.tables[MEASURES.name], rater)},
+            {"map": self.chart(), "fit": fit_chart(self.tables[MEASURES_TABLE.name], rater)},
         )
 
     def _ends(self, facet: int, count: int, *, measured: bool = False) -> tuple[list[dict[str, Any]], int]:
@@ -227,7 +227,7 @@ class FacetsView:
         With ``measured``, elements without a measure are left out; otherwise they come last.
         """
         name = self.ratings.facets[facet]
-        rows = [row for row in self.tables[MEASURES.name].to_pylist() if row["facet"] == name]
+        rows = [row for row in self.tables[MEASURES_TABLE.name].to_pylist() if row["facet"] == name]
         rows = [row for row in rows if not (measured and undefined(row["measure"]))]
         rows = sorted(rows, key=lambda row: -(-1e9 if undefined(row["measure"]) else row["measure"]))
         ends = rows if len(rows) <= 2 * count else [*rows[:count], *rows[-count:]]
@@ -236,15 +236,15 @@ class FacetsView:
     def _facet_section(self, facet: int) -> Section:
         """Return the section on one facet; a star marks measures of extreme elements."""
         rows, between = self._ends(facet, ENDS_ON_PAGE)
-        number = MEASURES.column("measure")
+        number = MEASURES_TABLE.column("measure")
         for row in rows:
             row["measure"] = number.cell(row) + (" *" if row["extreme"] else "")
         return table_section(
             f"facet-{facet}",
             f"{self.ratings.facets[facet]}: higher is rated {'higher' if facet in self.model._positive else 'lower'}",
-            MEASURES,
+            MEASURES_TABLE,
             rows,
-            ("element", "ratings", "mean_rating", MEASURES.column("measure", format="figure"), "standard_error",
+            ("element", "ratings", "mean_rating", MEASURES_TABLE.column("measure", format="figure"), "standard_error",
              "fair_average", "infit", "outfit"),
             note=f"{between:,} elements between these are in the table measures." if between else "",
         )  # fmt: skip
@@ -264,7 +264,7 @@ class FacetsView:
     def _test_sections(self) -> list[Section]:
         """Return sections on interactions, groups and drift: the most telling rows of each."""
         ratings, sections = self.ratings, []
-        biases, groups, drifts = TESTS
+        biases, groups, drifts = DEPARTURES
         cases: list[tuple[str, DepartureTest, tuple[str, ...], pa.Table]] = [
             (f"bias-{n}", biases, pair, table) for n, (pair, table) in enumerate(self.biases.items())
         ]
@@ -307,7 +307,7 @@ class FacetsView:
         if model.steps is None:
             shown = ("score", "ratings", "average_logit", "outfit", Column("below", "threshold below", "figure"))
             print_table(console, CATEGORIES, self._scale(), shown, title="Scale")
-        for test in TESTS:
+        for test in DEPARTURES:
             if test.table.name in self.tables:
                 self._show_test(console, test)
 
@@ -317,9 +317,17 @@ class FacetsView:
         rows, between = self._ends(place, ENDS_PRINTED, measured=True)
         print_table(
             console,
-            MEASURES,
+            MEASURES_TABLE,
             rows,
-            (MEASURES.column("element", title=rater), "ratings", "mean_rating", "measure", "standard_error", "infit", "outfit"),
+            (
+                MEASURES_TABLE.column("element", title=rater),
+                "ratings",
+                "mean_rating",
+                "measure",
+                "standard_error",
+                "infit",
+                "outfit",
+            ),
             title=f"{rater}. {'Highest' if place in self.model._positive else 'Most severe'} first",
         )
         if between:

@@ -18,7 +18,7 @@ from crowdassay.labels.labels import Labels
 from crowdassay.labels.truth import match_truth
 from crowdassay.labels.values import listed
 from crowdassay.measurement.design import Design
-from crowdassay.measurement.fit import NARROWEST, FacetsFit, NormalPrior, fit_facets
+from crowdassay.measurement.fit import NARROWEST_SPREAD, FacetsFit, NormalPrior, fit_facets
 from crowdassay.measurement.responses import Responses, grade_responses, mark_responses, read_responses
 from crowdassay.results.parameters import check_types
 from crowdassay.results.result import Result
@@ -26,32 +26,32 @@ from crowdassay.tables import Column, TableOf
 
 MAX_STEPS, SMALL_STEP = 200, 1e-7  # of Newton's method; logits at which it stops
 ABILITIES_IN_CARD = 10
-ERROR = Column("standard_error", "error", "number", "of the figure before it, in logits")
-ABILITIES = TableOf(
+ERROR_COLUMN = Column("standard_error", "error", "number", "of the figure before it, in logits")
+ABILITIES_TABLE = TableOf(
     "abilities",
     (
         Column("worker", format="name"),
         Column("n_responses", "responses", "count"),
         Column("ability", format="number", about="logits; 0 is the average worker"),
-        ERROR,
+        ERROR_COLUMN,
     ),
 )
-DIFFICULTIES = TableOf(
+DIFFICULTIES_TABLE = TableOf(
     "difficulties",
     (
         Column("item", format="name"),
         Column("n_responses", "responses", "count"),
         Column("difficulty", format="number", about="the ability at which the item is answered half right"),
-        ERROR,
+        ERROR_COLUMN,
     ),
 )
-STEPS = TableOf(
+STEPS_TABLE = TableOf(
     "steps",
     (
         Column("item", about="where each item has steps of its own"),
         Column("step", format="count"),
         Column("threshold", format="number", about="where the step to this score is as likely as not"),
-        ERROR,
+        ERROR_COLUMN,
     ),
 )
 
@@ -144,8 +144,8 @@ class PartialCredit(FittableStudy):
     def _fit_responses(self, responses: Responses) -> Self:
         check_types(self)
         for name, value in (("prior", self.prior), ("spread", self.spread)):
-            if value is not None and not NARROWEST <= value < np.inf:
-                raise ParameterError(f"{name} must be None or a number of at least {NARROWEST}, not {value!r}.")
+            if value is not None and not NARROWEST_SPREAD <= value < np.inf:
+                raise ParameterError(f"{name} must be None or a number of at least {NARROWEST_SPREAD}, not {value!r}.")
         responses = self._prepare(responses)
         for edge, word in ((responses.low, "lowest"), (responses.high, "highest")):
             if np.all(responses.score == edge[responses.item]):
@@ -180,7 +180,7 @@ class PartialCredit(FittableStudy):
         mean, variance = self._fit.moments.T
         count = np.bincount(data.worker, minlength=len(data.workers))
         error = np.sqrt(np.maximum(variance, 0.0))
-        return ABILITIES.fill(worker=data.workers, n_responses=count, ability=mean, standard_error=error)
+        return ABILITIES_TABLE.fill(worker=data.workers, n_responses=count, ability=mean, standard_error=error)
 
     @property
     def difficulties_(self) -> Any:
@@ -190,7 +190,7 @@ class PartialCredit(FittableStudy):
         count = np.bincount(data.item, minlength=size)
         value, error = self._read(sparse.eye_array(size, len(self._fit.parameters), format="csr"))
         return to_frame(
-            DIFFICULTIES.fill(item=data.items, n_responses=count, difficulty=value, standard_error=error), data.frame
+            DIFFICULTIES_TABLE.fill(item=data.items, n_responses=count, difficulty=value, standard_error=error), data.frame
         )
 
     @property
@@ -202,7 +202,7 @@ class PartialCredit(FittableStudy):
         if self.own_steps:
             item, step = np.nonzero(data.possible_steps())
             names = {"item": data.items.take(pa.array(item)), "step": step + 1}
-        return to_frame(STEPS.fill(**names, threshold=value, standard_error=error), data.frame)
+        return to_frame(STEPS_TABLE.fill(**names, threshold=value, standard_error=error), data.frame)
 
     def _read(self, rows: sparse.csr_array) -> tuple[FloatArray, FloatArray]:
         """Return linear functions of the parameters and their standard errors."""
@@ -218,7 +218,7 @@ class PartialCredit(FittableStudy):
         return responses
 
     def _card(self) -> str:
-        return ABILITIES.html(self._abilities().slice(0, ABILITIES_IN_CARD), title="Abilities")
+        return ABILITIES_TABLE.html(self._abilities().slice(0, ABILITIES_IN_CARD), title="Abilities")
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)

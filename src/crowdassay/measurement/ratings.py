@@ -17,7 +17,7 @@ from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.values import listed, shown
 from crowdassay.results.saved.study import check_codes, check_texts
 
-MOST_SCORES = 100  # different scores
+LARGEST_SCALE = 100  # different scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +134,9 @@ def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bo
     values, score = np.unique(raw[kept], return_inverse=True)
     if len(values) < 2:
         raise DataError(f"Every rating is {values[0]:g}; there is nothing to compare.")
-    if len(values) > MOST_SCORES:
+    if len(values) > LARGEST_SCALE:
         raise DataError(
-            f"The ratings take {len(values):,} different values, and a rating scale has at most {MOST_SCORES}; "
+            f"The ratings take {len(values):,} different values, and a rating scale has at most {LARGEST_SCALE}; "
             "round them, or name the right column with --score-column."
         )
     codes, names = zip(*(_used(codes[kept], names) for codes, names in coded), strict=True)

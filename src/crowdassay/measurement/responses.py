@@ -73,7 +73,7 @@ class Responses:
         return np.asarray((step > self.low[:, None]) & (step <= self.high[:, None]))
 
     def on_one_scale(self) -> Responses:
-        """Let every item give scores up to the highest there is."""
+        """Return the same responses with every item able to give scores up to the highest there is."""
         return replace(self, high=np.full_like(self.high, self.n_steps))
 
 

@@ -24,7 +24,7 @@ RATINGS_AT_A_TIME = 200_000  # ratings at a time
 FEW_RATINGS = 10  # ratings below which a score is called rare
 FEW_FOR_JOINT = 30  # ratings of an object below which joint estimates lie too far apart
 
-MEASURES = TableOf(
+MEASURES_TABLE = TableOf(
     "measures",
     (
         Column("facet", format="name"),
@@ -104,7 +104,7 @@ def measures_table(model: ManyFacet) -> pa.Table:
             place = model._design.others.index(f)
             subset = part[model._design.first[place] : model._design.first[place + 1]]
         tables.append(
-            MEASURES.fill(
+            MEASURES_TABLE.fill(
                 facet=[ratings.facets[f]] * size,
                 element=names,
                 ratings=count,

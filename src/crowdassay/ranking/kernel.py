@@ -10,10 +10,12 @@ import math
 import numba as nb
 import numpy as np
 
+from crowdassay.ranking.pairs import LEFT, RIGHT, TIED
+
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 DAVIDSON, RAO_KUPPER = 0, 1
-LEFT, RIGHT, TIE = 0, 1, 2
+MOST_EFFECT_STEPS = 25
 LEAST_PART = 0.1  # of the expected curvature that the observed one must have to be used
 LARGEST_STEP_ON_THE_WAY = 0.5  # steps of the effects up to which one is taken on the way
 
@@ -34,7 +36,7 @@ def log_chance(outcome, eta, kappa, nu, ties, out):  # type: ignore[no-untyped-d
         t /= total
         mean = 0.5 * (a - b)  # of the statistic +1/2, -1/2, 0
         x = 0.5 if outcome == LEFT else (-0.5 if outcome == RIGHT else 0.0)
-        y = 1.0 if outcome == TIE else 0.0
+        y = 1.0 if outcome == TIED else 0.0
         out[0] = x * eta + y * kappa - 0.5 * abs(eta) - math.log(total)
         out[1], out[2] = x - mean, y - t
         out[3] = -(0.25 * (a + b) - mean * mean)
@@ -42,7 +44,7 @@ def log_chance(outcome, eta, kappa, nu, ties, out):  # type: ignore[no-untyped-d
         out[5] = -t * (1.0 - t)
         return
     c = nu
-    if outcome != TIE:
+    if outcome != TIED:
         side = 1.0 if outcome == LEFT else -1.0
         z = side * eta - c
         p = 1.0 / (1.0 + math.exp(-z)) if z > -500 else 0.0
@@ -119,6 +121,83 @@ def add_square(left, right, a, out, c, style, n, n_items, meat):  # type: ignore
 
 
 @_jit
+def find_effects(  # type: ignore[no-untyped-def]
+    first, last, left, right, outcome, weight, style, point, n_items, rho, bias, precision, ties, near, out
+):  # fmt: skip
+    """Return the likeliest log reliability and bias of a worker by damped Newton steps; ``near`` says that one will do."""
+    n_styles, centre = style.shape[1], precision[2]
+    now = rows_of_worker(first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out)
+    for _ in range(MOST_EFFECT_STEPS):
+        fit = now[0] - 0.5 * (precision[0] * (rho - centre) ** 2 + precision[1] * bias * bias)
+        g0, g1 = now[1] - precision[0] * (rho - centre), now[2] - precision[1] * bias
+        h00, h01, h11 = now[3] + precision[0], now[4], now[5] + precision[1]
+        if (h00 - now[1]) * h11 - h01 * h01 > LEAST_PART * h00 * h11:  # else the expected curvature will do
+            h00 -= now[1]
+        det = h00 * h11 - h01 * h01
+        s0, s1 = (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
+        s0, s1 = min(max(s0, -1.0), 1.0), min(max(s1, -2.0), 2.0)
+        moved = max(abs(s0), abs(s1))
+        if moved < 1e-7:
+            break
+        if near and moved < LARGEST_STEP_ON_THE_WAY:
+            return rho + s0, bias + s1
+        for _ in range(20):
+            now = rows_of_worker(
+                first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho + s0, bias + s1, ties, out
+            )
+            ahead = now[0] - 0.5 * (precision[0] * (rho + s0 - centre) ** 2 + precision[1] * (bias + s1) ** 2)
+            if ahead >= fit - 1e-10 * (1 + abs(fit)):
+                break
+            s0 *= 0.5
+            s1 *= 0.5
+        rho, bias = rho + s0, bias + s1
+        if max(abs(s0), abs(s1)) < 1e-3:  # the next step will be of its square
+            break
+    return rho, bias
+
+
+@_jit
+def number_items(first, last, left, right, n_items, n_parameters, place):  # type: ignore[no-untyped-def]
+    """Return the parameters that a worker's comparisons touch, and fill ``place`` with where each item stands among them.
+
+    ``place`` (n_parameters,) is -1 throughout before; position bias, ties and styles come after the items.
+    """
+    most, count = min(2 * (last - first), n_items), 0
+    mine = np.empty(most + n_parameters - n_items, np.int64)
+    if last - first >= n_items:  # who has compared so much has met nearly all
+        for item in range(n_items):
+            place[item], mine[item] = item, item
+        count = n_items
+    else:
+        for n in range(first, last):
+            for item in (left[n], right[n]):
+                if place[item] < 0:
+                    place[item], mine[count] = count, item
+                    count += 1
+    for c in range(n_items, n_parameters):
+        mine[count] = c
+        count += 1
+    return mine[:count]
+
+
+@_jit
+def profile_out(  # type: ignore[no-untyped-def]
+    mine, link, r00, r01, r11, left_over0, left_over1, dense, gradient, matrix
+):  # fmt: skip
+    """Take off what a worker's own effects, being unknown, take away: from the gradient and from the information."""
+    det = r00 * r11 - r01 * r01
+    for j in range(len(mine)):
+        u0 = (r11 * link[j, 0] - r01 * link[j, 1]) / det
+        u1 = (r00 * link[j, 1] - r01 * link[j, 0]) / det
+        gradient[mine[j]] -= u0 * left_over0 + u1 * left_over1
+        if dense:
+            for i in range(len(mine)):
+                matrix[mine[j], mine[i]] -= u0 * link[i, 0] + u1 * link[i, 1]
+        else:
+            matrix[mine[j], 0] -= u0 * link[j, 0] + u1 * link[j, 1]
+
+
+@_jit
 def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
     begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, precision, free, ties, dense,
     gradient, matrix, spread, clusters, meat, near,
@@ -148,63 +227,16 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
             continue
         rho, bias = effects[w, 0], effects[w, 1]
         if free[w]:
-            now = rows_of_worker(
-                first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out
+            rho, bias = find_effects(
+                first, last, left, right, outcome, weight, style, point, n_items, rho, bias, precision, ties, near, out
             )
-            for _ in range(25):
-                fit = now[0] - 0.5 * (precision[0] * (rho - centre) ** 2 + precision[1] * bias * bias)
-                g0, g1 = now[1] - precision[0] * (rho - centre), now[2] - precision[1] * bias
-                h00, h01, h11 = now[3] + precision[0], now[4], now[5] + precision[1]
-                if (h00 - now[1]) * h11 - h01 * h01 > LEAST_PART * h00 * h11:  # else the expected curvature will do
-                    h00 -= now[1]
-                det = h00 * h11 - h01 * h01
-                s0, s1 = (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
-                s0, s1 = min(max(s0, -1.0), 1.0), min(max(s1, -2.0), 2.0)
-                moved = max(abs(s0), abs(s1))
-                if moved < 1e-7:
-                    break
-                if near and moved < LARGEST_STEP_ON_THE_WAY:
-                    rho, bias = rho + s0, bias + s1
-                    break
-                for _ in range(20):
-                    now = rows_of_worker(
-                        first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho + s0, bias + s1,
-                        ties, out,
-                    )  # fmt: skip
-                    ahead = now[0] - 0.5 * (precision[0] * (rho + s0 - centre) ** 2 + precision[1] * (bias + s1) ** 2)
-                    if ahead >= fit - 1e-10 * (1 + abs(fit)):
-                        break
-                    s0 *= 0.5
-                    s1 *= 0.5
-                rho, bias = rho + s0, bias + s1
-                if max(abs(s0), abs(s1)) < 1e-3:  # the next step will be of its square
-                    break
             effects[w, 0], effects[w, 1] = rho, bias
             value -= 0.5 * (precision[0] * (rho - centre) ** 2 + precision[1] * bias * bias)
         a = math.exp(rho)
-        count = 0
-        if last - first >= n_items:  # who has compared so much has met nearly all
-            for m in range(n_items):
-                place[m] = m
-            count = n_items
-        else:
-            for n in range(first, last):
-                for item in (left[n], right[n]):
-                    if place[item] < 0:
-                        place[item] = count
-                        count += 1
-        position, tie, styled = count, count + 1, count + 2
-        count += n_parameters - n_items
-        mine = np.empty(count, np.int64)
-        for m in range(n_styles + 2):
-            mine[position + m] = n_items + m
-        if last - first >= n_items:
-            for m in range(n_items):
-                mine[m] = m
-        else:
-            for n in range(first, last):
-                mine[place[left[n]]] = left[n]
-                mine[place[right[n]]] = right[n]
+        mine = number_items(first, last, left, right, n_items, n_parameters, place)
+        count = len(mine)
+        position = count - (n_parameters - n_items)
+        tie, styled = position + 1, position + 2
         score, own, knot = np.zeros(count), np.zeros(count), np.zeros(count)
         link = np.zeros((count, 2))
         r00, r01, r11 = 0.0, 0.0, 0.0
@@ -297,22 +329,11 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
             det = r00 * r11 - r01 * r01
             spread[w, 0], spread[w, 1], spread[w, 2] = r11 / det, r00 / det, math.log(det)
             s0, s1 = (r11 * left_over0 - r01 * left_over1) / det, (r00 * left_over1 - r01 * left_over0) / det
-            if (
-                max(abs(s0), abs(s1)) < LARGEST_STEP_ON_THE_WAY
-            ):  # one more step for the next time, which has then nothing left to do
+            if max(abs(s0), abs(s1)) < LARGEST_STEP_ON_THE_WAY:  # one more step: the next time has then nothing left to do
                 effects[w, 0], effects[w, 1] = rho + s0, bias + s1
                 value += 0.5 * (left_over0 * s0 + left_over1 * s1)
-            for j in range(count):
-                u0 = (r11 * link[j, 0] - r01 * link[j, 1]) / det
-                u1 = (r00 * link[j, 1] - r01 * link[j, 0]) / det
-                gradient[mine[j]] -= u0 * left_over0 + u1 * left_over1
-                if dense:
-                    for i in range(count):
-                        matrix[mine[j], mine[i]] -= u0 * link[i, 0] + u1 * link[i, 1]
-                else:
-                    matrix[mine[j], 0] -= u0 * link[j, 0] + u1 * link[j, 1]
-        for j in range(count):
-            place[mine[j]] = -1
+            profile_out(mine, link, r00, r01, r11, left_over0, left_over1, dense, gradient, matrix)
+        place[mine] = -1
     if dense:
         for one in range(n_items):
             for two in range(n_items):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.ranking.pairs import LEFT, RIGHT, TIE, Pairs
+from crowdassay.ranking.pairs import LEFT, RIGHT, TIED, Pairs
 from crowdassay.threads import available_cores
 
 BLOCK_PAIRS = 65_536  # comparisons by nobody in particular that are gone over together
@@ -51,10 +51,10 @@ def make_rows(pairs: Pairs, *, ties: str, by_worker: bool, weight: FloatArray | 
     left, right, outcome, style = pairs.left, pairs.right, pairs.outcome, pairs.style
     worker = pairs.worker if by_worker else np.full(pairs.n_pairs, -1, np.int64)
     count: Any = np.ones(pairs.n_pairs) if weight is None else weight
-    if ties == "half" and (outcome == TIE).any():
-        tied = np.flatnonzero(outcome == TIE)
-        first = np.where(outcome == TIE, LEFT, outcome)
-        half = np.where(outcome == TIE, 0.5, 1.0) * count
+    if ties == "half" and (outcome == TIED).any():
+        tied = np.flatnonzero(outcome == TIED)
+        first = np.where(outcome == TIED, LEFT, outcome)
+        half = np.where(outcome == TIED, 0.5, 1.0) * count
         left, right, worker = (np.concatenate([part, part[tied]]) for part in (left, right, worker))
         style = np.concatenate([style, style[tied]])
         outcome = np.concatenate([first, np.full(len(tied), RIGHT)])
@@ -135,7 +135,7 @@ class PairsLikelihood:
         self.effects = np.zeros((len(rows.starts) - 1, 2)) if effects is None else effects
         self.spread = np.zeros((len(self.effects), 3))
         self.centre = 0.0  # of the population of log reliability; see `recentre`
-        has_ties = bool((rows.outcome == TIE).any())
+        has_ties = bool((rows.outcome == TIED).any())
         self.locked = np.zeros(self.size, bool)
         self.locked[rows.n_items] = not position
         self.locked[rows.n_items + 1] = not has_ties
@@ -149,7 +149,7 @@ class PairsLikelihood:
     def initial_point(self) -> FloatArray:
         """Return a point to begin with."""
         point = np.zeros(self.size)
-        tied = float(self.rows.weight[self.rows.outcome == TIE].sum() / self.rows.weight.sum())
+        tied = float(self.rows.weight[self.rows.outcome == TIED].sum() / self.rows.weight.sum())
         point[self.rows.n_items + 1] = (
             NO_TIES if tied == 0 else np.log(tied / max(1 - tied, 1e-3) * 2) if self.ties == 0 else -1.0
         )

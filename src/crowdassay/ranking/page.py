@@ -33,9 +33,9 @@ from crowdassay.version import VERSION
 if TYPE_CHECKING:
     from rich.console import Console
 
-MOST_RANKED, MOST_CELLS, MOST_NUMBERED = 80, 40, 20  # items in charts: of the ranking, of the matrix, with numbers in it
+RANKED_SHOWN, MATRIX_SHOWN, MATRIX_NUMBERED = 80, 40, 20  # items in charts: of the ranking, of the matrix, with numbers in it
 MOST_IN_WINS = 1000  # items up to which the table of wins is written
-WORKERS_ON_PAGE, WORKERS_PRINTED, ITEMS_PRINTED = 15, 5, 30
+WORKERS_RANKED_SHOWN, WORKERS_PRINTED, ITEMS_PRINTED = 15, 5, 30
 NEXT_SHOWN = ("left", "right", "order_may_be_wrong")
 RANKING_FIGURES = ("rank", "best_rank", "worst_rank", "score", "low", "high", "win_rate")
 
@@ -155,7 +155,7 @@ class RankingView:
         tables, workers = self.tables, self.least_reliable
         sections = [
             table_section(
-                "ranking", "Ranking", RANKING, self.ranking.slice(0, MOST_RANKED), RANKING_SHOWN,
+                "ranking", "Ranking", RANKING, self.ranking.slice(0, RANKED_SHOWN), RANKING_SHOWN,
                 text="Scores are logits: 1 more wins 73% of decided comparisons. Items that share a letter cannot be told "
                 "apart.",
             ),
@@ -168,10 +168,10 @@ class RankingView:
         ]  # fmt: skip
         if len(workers):
             shown = ("worker", "comparisons", "reliability", "left_bias", "left_bias_error", "agreement")
-            more = len(workers) - WORKERS_ON_PAGE
+            more = len(workers) - WORKERS_RANKED_SHOWN
             sections.append(
                 table_section(
-                    "workers", "Workers", RANKED_WORKERS, workers.slice(0, WORKERS_ON_PAGE), shown,
+                    "workers", "Workers", RANKED_WORKERS, workers.slice(0, WORKERS_RANKED_SHOWN), shown,
                     text="Reliability 1 is average, 0 answers at random; bias is in logits for the left side. The least "
                     "reliable first.",
                     note=f"{more:,} more are in the table workers." if more > 0 else "",
@@ -225,8 +225,8 @@ class RankingView:
 
 def interval_chart(table: pa.Table, confidence: float, title: str = "Ranking") -> Chart:
     """Return scores with their intervals, best first."""
-    rows = table.slice(0, MOST_RANKED).to_pylist()
-    note = "" if table.num_rows <= MOST_RANKED else f"The best {MOST_RANKED} of {table.num_rows:,} are shown."
+    rows = table.slice(0, RANKED_SHOWN).to_pylist()
+    note = "" if table.num_rows <= RANKED_SHOWN else f"The best {RANKED_SHOWN} of {table.num_rows:,} are shown."
     names = [f"{row['rank']}  {short(row['item'], 28)}" for row in rows]
     records = [
         {
@@ -274,8 +274,8 @@ def interval_chart(table: pa.Table, confidence: float, title: str = "Ranking") -
 
 def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
     """Return the chance that each beats each other, best first."""
-    beats = model.win_matrix()[:MOST_CELLS, :MOST_CELLS]
-    names = [short(name, 16) for name in table["item"].to_pylist()[:MOST_CELLS]]
+    beats = model.win_matrix()[:MATRIX_SHOWN, :MATRIX_SHOWN]
+    names = [short(name, 16) for name in table["item"].to_pylist()[:MATRIX_SHOWN]]
     records = [
         {"row": i, "column": j, "one": names[i], "other": names[j], "chance": round(float(beats[i, j]), 4)}
         for i in range(len(names))
@@ -303,7 +303,7 @@ def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
         },
     }
     layers = [cells]
-    if len(names) <= MOST_NUMBERED:
+    if len(names) <= MATRIX_NUMBERED:
         text = {"field": "chance", "type": "quantitative", "format": ".0%"}
         layers.append(
             {
@@ -311,7 +311,7 @@ def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
                 "encoding": {"x": x, "y": y, "text": text, "tooltip": hover},
             }
         )
-    note = "" if table.num_rows <= MOST_CELLS else f"The best {MOST_CELLS} of {table.num_rows:,} are shown."
+    note = "" if table.num_rows <= MATRIX_SHOWN else f"The best {MATRIX_SHOWN} of {table.num_rows:,} are shown."
     return Chart(
         _chart("Who beats whom", "Heat map: chance that the row beats the column", records, size, size, layer=layers), note
     )

@@ -20,21 +20,21 @@ from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.values import as_text, counted, mapping, shown
 from crowdassay.results.saved.study import check_codes, check_texts
 
-LEFT, RIGHT, TIE, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
+LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
 SIDE_WORDS = {
     "left": LEFT, "a": LEFT, "modela": LEFT, "first": LEFT, "1": LEFT, "leftwins": LEFT, "awins": LEFT, "modelawins": LEFT,
     "right": RIGHT, "b": RIGHT, "modelb": RIGHT, "second": RIGHT, "2": RIGHT, "rightwins": RIGHT, "bwins": RIGHT,
     "modelbwins": RIGHT,
 }  # fmt: skip
 TIE_WORDS = {
-    "tie": TIE, "ties": TIE, "draw": TIE, "equal": TIE, "same": TIE, "bothgood": TIE, "tiebothgood": TIE,
+    "tie": TIED, "ties": TIED, "draw": TIED, "equal": TIED, "same": TIED, "bothgood": TIED, "tiebothgood": TIED,
     "bothbad": BOTH_BAD, "tiebothbad": BOTH_BAD, "neither": BOTH_BAD,
 }  # fmt: skip
 WINNER_READINGS = ("auto", "side", "name")
 
 # A column named like a model is no judge's here: it may be one of the two that are compared.
 VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=())
-COMPARED = (ROLES["left"], ROLES["right"], ROLES["winner"], VOTER, Role("group", "--group", required=False))
+PAIR_ROLES = (ROLES["left"], ROLES["right"], ROLES["winner"], VOTER, Role("group", "--group", required=False))
 AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
 BEFORE = (("left_", "right_"), ("a_", "b_"))
 
@@ -87,7 +87,7 @@ class Pairs:
     @property
     def n_ties(self) -> int:
         """Comparisons that neither won."""
-        return int((self.outcome == TIE).sum())
+        return int((self.outcome == TIED).sum())
 
     def check(self) -> None:
         """Raise ValueError where codes name nothing, as in a file that another hand has made."""
@@ -171,7 +171,7 @@ def _read_with_style(data: Any, given: dict[str, str | None], style: Sequence[st
             break
         else:
             raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
-    return read_columns(data, [*COMPARED, *_style_roles(sides)], given | sides, "comparisons")
+    return read_columns(data, [*PAIR_ROLES, *_style_roles(sides)], given | sides, "comparisons")
 
 
 def _style_roles(names: Iterable[str]) -> list[Role]:
@@ -212,7 +212,7 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
         kept &= ~bad
     elif bad.any():
         notes.append(f"In {int(bad.sum()):,} comparisons both were bad; they count as ties.")
-        outcome = np.where(bad, TIE, outcome)
+        outcome = np.where(bad, TIED, outcome)
     if not kept.any():
         why = ", ".join(f"{reason} ({counted(count, 'row')})" for reason, count in dropped.items())
         raise DataError(f"No comparison is left; nothing can be ranked. Left out: {why}.")

@@ -85,7 +85,7 @@ def update_variances(
 def recentre(
     problem: PairsLikelihood, point: FloatArray, gradient: FloatArray, matrix: FloatArray, variances: dict[str, float]
 ) -> tuple[float, float]:
-    r"""Give workers a mean log reliability of zero, and the scores the scale that goes with it; all arrays change in place.
+    r"""Shift the workers' mean log reliability to zero, and scale the scores accordingly; all arrays change in place.
 
     Reliabilities twice as high and scores half as large predict the same, so that a scale must be chosen: the average worker
     has reliability 1. Left to the populations it would be found in hundreds of steps, and wrongly, since the likeliest scores

@@ -16,7 +16,7 @@ from crowdassay.notes import Note, kind_of
 from crowdassay.ranking.design import find_parts
 from crowdassay.ranking.intervals import ENOUGH_WORKERS, MOST_ITEMS_COMPARED, better, groups_alike, rank_ranges
 from crowdassay.ranking.likelihood import MOST_PAIR_PARAMETERS
-from crowdassay.ranking.pairs import LEFT, RIGHT, TIE
+from crowdassay.ranking.pairs import LEFT, RIGHT, TIED
 from crowdassay.tables import Column, TableOf
 
 if TYPE_CHECKING:
@@ -96,10 +96,10 @@ def ranking_table(model: BradleyTerry) -> pa.Table:
         best, worst = rank_ranges(above)
         group = groups_alike(score, above)
     left, right = (
-        [np.bincount(side[pairs.outcome == outcome], minlength=n) for outcome in (LEFT, RIGHT, TIE)]
+        [np.bincount(side[pairs.outcome == outcome], minlength=n) for outcome in (LEFT, RIGHT, TIED)]
         for side in (pairs.left, pairs.right)
     )
-    wins, losses, ties = left[LEFT] + right[RIGHT], left[RIGHT] + right[LEFT], left[TIE] + right[TIE]
+    wins, losses, ties = left[LEFT] + right[RIGHT], left[RIGHT] + right[LEFT], left[TIED] + right[TIED]
     table = RANKING.fill(
         item=pairs.items, rank=rank, best_rank=best, worst_rank=worst, score=score, standard_error=error, low=score - reach,
         high=score + reach, group=group, win_rate=model._beats(score), comparisons=wins + losses + ties, wins=wins,
@@ -130,7 +130,7 @@ def workers_table(model: BradleyTerry) -> pa.Table:
 def agreement(model: BradleyTerry) -> FloatArray:
     """Return the share of each worker's choices that went to the higher score, ties left out; shape (n_workers,)."""
     pairs = model._fitted()
-    rows = (pairs.worker >= 0) & (pairs.outcome != TIE)
+    rows = (pairs.worker >= 0) & (pairs.outcome != TIED)
     gap = model.scores_[pairs.left[rows]] - model.scores_[pairs.right[rows]]
     right = np.where(pairs.outcome[rows] == LEFT, gap > 0, gap < 0).astype(float)
     size = len(pairs.workers)

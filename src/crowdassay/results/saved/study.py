@@ -16,7 +16,7 @@ from crowdassay.results.parameters import check_types
 from crowdassay.results.saved.folder import FORMAT, FORMAT_VERSION, ODD, STUDY_PARTS, read_part, rebuild, write_model
 
 DTYPES = {"float": np.float64, "FloatArray": np.float64, "IntArray": np.int64, "BoolArray": np.bool_}
-NAMES = ("pa.Array", "[pa.Array, ...]")  # annotations of names, and of several lists of names
+NAME_KINDS = ("pa.Array", "[pa.Array, ...]")  # annotations of names, and of several lists of names
 PLAIN_KINDS = {"int": int, "bool": bool, "str": str, "None": type(None)}
 
 
@@ -103,7 +103,7 @@ def unpack(kind: type[Any], plain: dict[str, Any], table: pa.Table) -> Any:
         elif "names" in how:
             several = (_values(table[f"{name} {n}"]) for n in range(how["names"] or 0))
             values[name] = _values(table[name]) if how["names"] is None else tuple(several)
-            if not kinds[0].endswith(NAMES[how["names"] is not None]):
+            if not kinds[0].endswith(NAME_KINDS[how["names"] is not None]):
                 raise TypeError("names where there are none")
         else:
             value = tuple(how["value"]) if isinstance(how["value"], list) else how["value"]
@@ -122,7 +122,7 @@ def _values(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _is(value: Any, kind: str) -> bool:
-    """Tell whether a plain value is what the annotation of its field says."""
+    """Return whether a plain value is what the annotation of its field says."""
     if kind.startswith("dict[str, "):
         numbers = int if kind.endswith("int]") else int | float if kind.endswith("float]") else str
         return isinstance(value, dict) and all(isinstance(one, numbers) for one in value.values())
