@@ -7,7 +7,7 @@ import pytest
 from crowdassay import ManyFacet, read_labels
 from crowdassay.cli.main import COMMANDS, cli
 from crowdassay.errors import FLAGS, RENAMED, VALUES, ColumnError, in_python
-from crowdassay.read_options import OPTIONS
+from crowdassay.read_options import READING_OPTIONS
 
 
 def test_the_command_line_and_python_have_their_own_names(run, tmp_path):
@@ -29,7 +29,7 @@ def test_every_option_that_is_renamed_exists_on_both_sides():
     assert {*FLAGS, *VALUES} <= options
     of_reading = {name for read in (read_labels, ManyFacet.fit) for name in inspect.signature(read).parameters}
     names = {RENAMED.get(name, name).replace("-", "_") for name in (*FLAGS, *VALUES)}
-    assert set(OPTIONS) <= names
+    assert set(READING_OPTIONS) <= names
     assert {name.replace("_", "-") for name in names - of_reading} <= options  # those of methods and of other commands
 
 

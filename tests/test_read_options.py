@@ -13,7 +13,7 @@ from crowdassay.cli.options import HEADINGS, read_options
 from crowdassay.cli.update import update
 from crowdassay.errors import ParameterError, in_python
 from crowdassay.estimators.votes import MajorityVote
-from crowdassay.read_options import FLAGS, OPTIONS, PLACES, ReadOptions, flag
+from crowdassay.read_options import PLACES, READING_FLAGS, READING_OPTIONS, ReadOptions, flag
 
 THREE = (["a", "a", "b"], ["u", "v", "u"], ["x", "y", "x"])
 
@@ -22,7 +22,7 @@ THREE = (["a", "a", "b"], ["u", "v", "u"], ["x", "y", "x"])
 def test_every_command_has_every_option_under_a_heading(command):
     found = {parameter.name: parameter for parameter in command.params}
     placed = {name for names in HEADINGS.values() for name in names}
-    for name, option in OPTIONS.items():
+    for name, option in READING_OPTIONS.items():
         if command is update and name == "classes":
             assert name not in found  # the model's own
             continue
@@ -34,12 +34,14 @@ def test_every_command_has_every_option_under_a_heading(command):
 def test_python_has_the_same_names_and_messages_use_them():
     for function in (read_labels, as_labels):
         parameters = inspect.signature(function).parameters
-        assert {name: parameters[name].default for name in OPTIONS} == {name: one.default for name, one in OPTIONS.items()}
-        for name in OPTIONS:
+        assert {name: parameters[name].default for name in READING_OPTIONS} == {
+            name: one.default for name, one in READING_OPTIONS.items()
+        }
+        for name in READING_OPTIONS:
             assert f"\n    {name} : " in function.__doc__
-    for name in OPTIONS:
+    for name in READING_OPTIONS:
         assert f"`{name}" in in_python(f"say {flag(name)}.")
-    assert all(f"`{name}=True`" in in_python(f"say {flag(name)}.") for name in FLAGS)
+    assert all(f"`{name}=True`" in in_python(f"say {flag(name)}.") for name in READING_FLAGS)
 
 
 def test_the_command_lines_defaults_ask_for_nothing():
@@ -51,8 +53,8 @@ def test_the_command_lines_defaults_ask_for_nothing():
 def test_what_a_place_cannot_heed_it_refuses_in_words():
     for place in PLACES:
         assert ReadOptions().refusal(place) is None
-        for name, option in OPTIONS.items():
-            value = True if name in FLAGS else option.metadata.get("choices", ("x",))[0]
+        for name, option in READING_OPTIONS.items():
+            value = True if name in READING_FLAGS else option.metadata.get("choices", ("x",))[0]
             asked = ReadOptions.of({name: value})
             reason = option.metadata["without"].get(place)
             if asked.set() and reason:

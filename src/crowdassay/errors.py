@@ -6,12 +6,11 @@ import re
 import sys
 import warnings
 
-from crowdassay.read_options import FLAGS as READING_FLAGS
-from crowdassay.read_options import OPTIONS, flag
+from crowdassay.read_options import READING_FLAGS, READING_OPTIONS, flag
 
 FLAGS = tuple(flag(name).removeprefix("--") for name in READING_FLAGS)
 VALUES = (
-    *(flag(name).removeprefix("--") for name in OPTIONS if name not in READING_FLAGS),
+    *(flag(name).removeprefix("--") for name in READING_OPTIONS if name not in READING_FLAGS),
     "order", "gamma", "gammas", "max-iter", "score-column", "left-column", "right-column", "winner-column", "winners", "facets",
     "estimation", "style", "group", "time", "prior",
 )  # fmt: skip

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-HEADING = "Reading LABELS"
-TOOLS = "reads plain tables; turn an export into one first: crowdassay convert"
-MEMORY = "needs all labels in memory; leave it out, or take --engine local"
-ORDER = "is not for --engine spark, whose labels have no order; do that in Spark first"
-FILE = "goes with files, and these labels are in memory already"
+READING_HEADING = "Reading LABELS"
+PLAIN_TABLES_ONLY = "reads plain tables; turn an export into one first: crowdassay convert"
+MEMORY_ONLY = "needs all labels in memory; leave it out, or take --engine local"
+UNORDERED = "is not for --engine spark, whose labels have no order; do that in Spark first"
+FILES_ONLY = "goes with files, and these labels are in memory already"
 REPEAT_POLICIES = ("keep", "first", "last", "error")  # which labels to keep when a worker labelled an item again
 # Where labels may be read to, and what is refused there.
 PLACES = {"files": "The files engine", "spark": "The Spark engine", "frame": "A frame"}
@@ -32,8 +32,9 @@ def _option(default: Any, help: str, *, without: Mapping[str, str] | None = None
     return field(default=default, metadata={"help": help, "without": dict(without or {}), **more})
 
 
-EXPORTS = {"files": TOOLS, "spark": TOOLS, "frame": FILE}
-HELD = {"files": MEMORY, "spark": MEMORY}
+EXPORTS = {"files": PLAIN_TABLES_ONLY, "spark": PLAIN_TABLES_ONLY, "frame": FILES_ONLY}
+HELD = {"files": MEMORY_ONLY, "spark": MEMORY_ONLY}
+IN_MEMORY_FILES = {**HELD, "frame": FILES_ONLY}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,18 +53,20 @@ class ReadOptions:
         without={**HELD, "frame": ""},
     )  # fmt: skip
     worker_from_filename: bool = _option(
-        False, "Every worker has a file, named after the worker.", without={"files": MEMORY, "spark": MEMORY, "frame": FILE}
+        False,
+        "Every worker has a file, named after the worker.",
+        without=IN_MEMORY_FILES,
     )
     no_header: bool = _option(
         False, "The first line holds labels, not names of columns: a row per item, a column per worker.",
-        without={"files": MEMORY, "spark": MEMORY, "frame": FILE},
+        without=IN_MEMORY_FILES,
     )  # fmt: skip
     classes: tuple[Any, ...] | None = _option(
         None, "All classes in order, separated by commas; otherwise numeric or alphabetical order.",
         flags=("--classes", "--order"), commas=True,
     )  # fmt: skip
     missing: tuple[str, ...] = _option(
-        (), "A label that stands for none given, such as -1; may be given again.", several=True, without={"spark": ORDER}
+        (), "A label that stands for none given, such as -1; may be given again.", several=True, without={"spark": UNORDERED}
     )
     options: str | None = _option(
         None, "Where several choices are allowed: 'each' asks yes or no of each option, 'set' takes the set as a class.",
@@ -75,10 +78,10 @@ class ReadOptions:
     )  # fmt: skip
     repeats: str = _option(
         "keep", "What to do when a worker judged an item more than once.", choices=REPEAT_POLICIES,
-        without={"spark": ORDER},
+        without={"spark": UNORDERED},
     )  # fmt: skip
     time_column: str | None = _option(
-        None, "Column that says when a label was given; found by name otherwise.", without={"spark": MEMORY}
+        None, "Column that says when a label was given; found by name otherwise.", without={"spark": MEMORY_ONLY}
     )
     duration_column: str | None = _option(None, "Column that says how many seconds a label took.", without=HELD)
     text_column: str | None = _option(
@@ -89,9 +92,9 @@ class ReadOptions:
     predictions: bool = _option(False, "Take model predictions in an export as workers.", without=EXPORTS)
     use_gold: bool = _option(False, "Keep the classes that an export itself knows.", without=EXPORTS, heading="Known classes")
     allow_drops: bool = _option(False, "Go on even if more than half of the judgements, or whole items, are left out.")
-    skip_bad: bool = _option(False, "Leave out lines of a JSONL file that are not valid JSON.", without={**HELD, "frame": FILE})
-    pseudonymise: bool = _option(False, "Replace worker ids by salted ones.", without={"spark": ORDER})
-    salt: str | None = _option(None, "--pseudonymise: the same salt gives the same ids again.", without={"spark": ORDER})
+    skip_bad: bool = _option(False, "Leave out lines of a JSONL file that are not valid JSON.", without=IN_MEMORY_FILES)
+    pseudonymise: bool = _option(False, "Replace worker ids by salted ones.", without={"spark": UNORDERED})
+    salt: str | None = _option(None, "--pseudonymise: the same salt gives the same ids again.", without={"spark": UNORDERED})
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> ReadOptions:
@@ -100,37 +103,37 @@ class ReadOptions:
         >>> ReadOptions.of({"missing": "-1", "classes": ["no", "yes"]}).missing
         ('-1',)
         """
-        strange = [name for name in given if name not in OPTIONS]
+        strange = [name for name in given if name not in READING_OPTIONS]
         if strange:
-            raise TypeError(f"There is no reading option {strange[0]!r}; the options are {', '.join(OPTIONS)}.")
+            raise TypeError(f"There is no reading option {strange[0]!r}; the options are {', '.join(READING_OPTIONS)}.")
         plain = {name: _plain(name, value) for name, value in given.items()}
         return cls(**plain)
 
     @property
     def columns(self) -> dict[str, str | None]:
         """The columns that were named, by role."""
-        return {role: getattr(self, f"{role}_column") for role in COLUMNS}
+        return {role: getattr(self, f"{role}_column") for role in COLUMN_ROLES}
 
     def set(self) -> list[str]:
         """List the options that are not at their defaults."""
-        return [name for name, option in OPTIONS.items() if getattr(self, name) != option.default]
+        return [name for name, option in READING_OPTIONS.items() if getattr(self, name) != option.default]
 
     def refusal(self, place: str) -> str | None:
         """Return a sentence on the first option that cannot be heeded in a place, with the remedy; None if all can."""
         for name in self.set():
-            reason = OPTIONS[name].metadata["without"].get(place)
+            reason = READING_OPTIONS[name].metadata["without"].get(place)
             if name == "format" and self.format in ("plain", "wide" if place == "frame" else "plain"):
                 continue
-            if reason == TOOLS:
-                return f"{flag(name)} is for annotation tools' exports. {PLACES[place]} {TOOLS}."
+            if reason == PLAIN_TABLES_ONLY:
+                return f"{flag(name)} is for annotation tools' exports. {PLACES[place]} {PLAIN_TABLES_ONLY}."
             if reason:
                 return f"{flag(name)} {reason}."
         return None
 
 
-OPTIONS = {option.name: option for option in fields(ReadOptions)}
-COLUMNS = tuple(name.removesuffix("_column") for name in OPTIONS if name.endswith("_column"))
-FLAGS = tuple(name for name, option in OPTIONS.items() if isinstance(option.default, bool))
+READING_OPTIONS = {option.name: option for option in fields(ReadOptions)}
+COLUMN_ROLES = tuple(name.removesuffix("_column") for name in READING_OPTIONS if name.endswith("_column"))
+READING_FLAGS = tuple(name for name, option in READING_OPTIONS.items() if isinstance(option.default, bool))
 
 
 def flag(name: str) -> str:
@@ -139,13 +142,13 @@ def flag(name: str) -> str:
     >>> flag("item_column"), flag("format")
     ('--item-column', '--from')
     """
-    flags: tuple[str, ...] = OPTIONS[name].metadata.get("flags", (f"--{name.replace('_', '-')}",))
+    flags: tuple[str, ...] = READING_OPTIONS[name].metadata.get("flags", (f"--{name.replace('_', '-')}",))
     return flags[0]
 
 
 def under(heading: str) -> tuple[str, ...]:
     """List the options that stand under a heading of the command line's help."""
-    return tuple(name for name, option in OPTIONS.items() if option.metadata.get("heading", HEADING) == heading)
+    return tuple(name for name, option in READING_OPTIONS.items() if option.metadata.get("heading", READING_HEADING) == heading)
 
 
 def takes_reading_options(function: C) -> C:
@@ -154,7 +157,7 @@ def takes_reading_options(function: C) -> C:
     own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     named = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.type)
-        for name, option in OPTIONS.items()
+        for name, option in READING_OPTIONS.items()
     ]
     function.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
     function.__doc__ = (function.__doc__ or "").replace("    {options}\n", documentation())
@@ -164,21 +167,21 @@ def takes_reading_options(function: C) -> C:
 def documentation() -> str:
     """Return what the options mean, as a docstring lists parameters."""
     lines = []
-    for name, option in OPTIONS.items():
-        kind = "bool" if name in FLAGS else "list of str" if _listed(name) else "str"
+    for name, option in READING_OPTIONS.items():
+        kind = "bool" if name in READING_FLAGS else "list of str" if _listed(name) else "str"
         lines += [f"    {name} : {kind}, optional", f"        {option.metadata['help']}"]
     return "\n".join(lines) + "\n"
 
 
 def _listed(name: str) -> bool:
-    return bool(OPTIONS[name].metadata.get("several") or OPTIONS[name].metadata.get("commas"))
+    return bool(READING_OPTIONS[name].metadata.get("several") or READING_OPTIONS[name].metadata.get("commas"))
 
 
 def _plain(name: str, value: Any) -> Any:
     if not _listed(name):
         return value
     if value is None or (value == () and name == "classes"):
-        return OPTIONS[name].default
+        return READING_OPTIONS[name].default
     if isinstance(value, str | int | float) and name != "classes":
         return tuple(part.strip() for part in str(value).split(",")) if name != "missing" else (str(value),)
     if name == "classes" and isinstance(value, str):

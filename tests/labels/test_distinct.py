@@ -37,7 +37,7 @@ def test_numbers_texts_as_arrow_does(texts, cut, kind, few, long):
 @pytest.mark.parametrize("few", [0, 4096])
 def test_slices_threads_and_parts_make_no_difference(monkeypatch, few):
     monkeypatch.setattr(distinct, "ROWS_A_THREAD", 1000)
-    monkeypatch.setattr(distinct, "ROWS_SAMPLED", 1000)
+    monkeypatch.setattr(distinct, "TEXTS_SAMPLED", 1000)
     monkeypatch.setattr(distinct, "FEW_TEXTS", few)
     generator = np.random.default_rng(0)
     words = pa.array([f"item {n}" for n in range(30_000)]).take(pa.array(generator.integers(0, 30_000, 100_000)))

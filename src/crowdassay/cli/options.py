@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.read_options import HEADING, OPTIONS, ReadOptions, flag, under
+from crowdassay.read_options import READING_HEADING, READING_OPTIONS, ReadOptions, flag, under
 
 if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
@@ -30,7 +30,7 @@ HEADINGS = {
         "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
         "next_size", "items_file", "fail_if", "cost", "chart", "next_pairs",
     ),
-    HEADING: (*under(HEADING), "score_column", "left_column", "right_column", "winner_column", "winners"),
+    READING_HEADING: (*under(READING_HEADING), "score_column", "left_column", "right_column", "winner_column", "winners"),
     "Running": ("engine", "memory", "temp_dir", "threads"),
 }  # fmt: skip
 TO_DATABASES = ("aggregate", "update")  # commands whose results may go to a database
@@ -88,20 +88,20 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def column_options(command: Callable[..., Any], without: Sequence[str] = ()) -> Callable[..., Any]:
     """Add the options that say how to read labels, without the argument."""
-    for name in reversed([name for name in OPTIONS if name not in without]):
+    for name in reversed([name for name in READING_OPTIONS if name not in without]):
         command = _click_option(name)(command)
     return command
 
 
 def _click_option(name: str) -> Callable[..., Any]:
-    facts = OPTIONS[name].metadata
+    facts = READING_OPTIONS[name].metadata
     flags = facts.get("flags", (flag(name),))
-    if isinstance(OPTIONS[name].default, bool):
+    if isinstance(READING_OPTIONS[name].default, bool):
         return click.option(*flags, name, is_flag=True, help=facts["help"])
     more: dict[str, Any] = {}
     if choices := facts.get("choices"):
-        more |= {"type": click.Choice(list(choices)), "default": OPTIONS[name].default}
-        more |= {"show_default": OPTIONS[name].default is not None}
+        more |= {"type": click.Choice(list(choices)), "default": READING_OPTIONS[name].default}
+        more |= {"show_default": READING_OPTIONS[name].default is not None}
     if bare := facts.get("bare"):
         more |= {"is_flag": False, "flag_value": bare}
     return click.option(*flags, name, multiple=bool(facts.get("several")), help=facts["help"], **more)
@@ -109,8 +109,8 @@ def _click_option(name: str) -> Callable[..., Any]:
 
 def read_options(options: dict[str, Any]) -> ReadOptions:
     """Return what the command line says of reading."""
-    given = {name: options[name] for name in OPTIONS if name in options}
-    for name, option in OPTIONS.items():
+    given = {name: options[name] for name in READING_OPTIONS if name in options}
+    for name, option in READING_OPTIONS.items():
         if option.metadata.get("commas") and isinstance(given.get(name), str):
             given[name] = [part.strip() for part in given[name].split(",")]
     return ReadOptions.of(given)

@@ -16,7 +16,7 @@ from crowdassay.estimators.base import Estimator, match_workers
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import as_text, listed
 from crowdassay.models.assay.constants import Constants, default_constants
-from crowdassay.read_options import OPTIONS
+from crowdassay.read_options import READING_OPTIONS
 from crowdassay.results.parameters import check_order
 from crowdassay.solvers.assay.gold import contradiction, correct, read_gold, score_workers
 from crowdassay.solvers.assay.members import fit_tables, make_pool
@@ -152,5 +152,5 @@ def aggregate(data: Any, *, gold: Any = None, **options: Any) -> Estimator:
     >>> fitted.labels_["label"].to_pylist()
     ['no', 'yes']
     """
-    reading = {name: options.pop(name) for name in OPTIONS if name in options}
+    reading = {name: options.pop(name) for name in READING_OPTIONS if name in options}
     return Assay(**options).fit(data, gold=gold, **reading)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
@@ -65,6 +66,25 @@ def check_given(role: AnyRole, name: str, names: Sequence[str]) -> None:
         raise ColumnError(f"There is no column {shown(name)} for the {one.name}{option}; the columns are {listed(names)}{hint}")
     if list(names).count(name) > 1:
         raise ColumnError(f"There are several columns named {shown(name)}; rename all but one.")
+
+
+def matching_columns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Return the columns that patterns such as 'rater*' stand for; one that stands for none is refused.
+
+    >>> matching_columns(["item", "rater1", "rater2"], ["rater*"])
+    ['rater1', 'rater2']
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ColumnError(f"No column is named {shown(pattern)}; the columns are {listed(names)}.")
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def not_workers(names: Sequence[str]) -> list[str]:
+    """Note columns of a wide table that were not taken for workers."""
+    if not names:
+        return []
+    return [f"Not taken as workers: the columns {listed(names)}; if they are, name all workers with --worker-columns."]
 
 
 def _take_given(names: Sequence[str], wanted: Sequence[Role], given: Mapping[str, str | None]) -> dict[str, str]:

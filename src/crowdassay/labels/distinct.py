@@ -20,7 +20,7 @@ from crowdassay.labels.text_keys import deal_rows, find_firsts, number_rows, par
 from crowdassay.threads import available_cores, work_on_each
 
 ROWS_A_THREAD = 1 << 17  # rows handed to a thread at a time
-ROWS_SAMPLED = 1 << 14
+TEXTS_SAMPLED = 1 << 14
 FEW_TEXTS = 1 << 14  # different texts up to which a slice keeps a table of its own
 LONG_TEXT = 64  # bytes, on average, from which pyarrow tells few different texts apart more quickly than our hashes
 HASH_PARTS, PARTS_AT_ONCE = 256, 16  # rows are dealt into parts, some of which are handed to a thread at a time
@@ -44,7 +44,7 @@ def number_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
     spans = [slice(int(first), int(last)) for first, last in pairwise(np.cumsum([0, *map(len, slices)]))]
     key = np.array([secrets.randbits(64), secrets.randbits(64)], U)
     with ThreadPoolExecutor(available_cores()) as pool:
-        if pc.count_distinct(column.slice(0, ROWS_SAMPLED)).as_py() <= FEW_TEXTS // 2 and (
+        if pc.count_distinct(column.slice(0, TEXTS_SAMPLED)).as_py() <= FEW_TEXTS // 2 and (
             numbered := _few(pool, slices, spans, key)
         ):
             return numbered
@@ -83,7 +83,7 @@ def _is_long(part: pa.Array) -> bool:
     """Return whether the texts at the beginning of a column are long."""
     if pa.types.is_integer(part.type):
         return False
-    return (pc.mean(pc.binary_length(part.slice(0, ROWS_SAMPLED))).as_py() or 0) >= LONG_TEXT
+    return (pc.mean(pc.binary_length(part.slice(0, TEXTS_SAMPLED))).as_py() or 0) >= LONG_TEXT
 
 
 def _many(

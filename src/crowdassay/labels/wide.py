@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -13,11 +11,11 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import ArrowColumn, without
-from crowdassay.labels.columns import check_given
+from crowdassay.labels.columns import check_given, matching_columns, not_workers
 from crowdassay.labels.formats.matrices import INDEX_NAMES, KNOWN_COLUMN, MOST_HEADLESS_CLASSES, check_abstentions
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
-from crowdassay.labels.values import listed, shown
+from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
 THREE = 3  # full columns may well be item, worker and label
@@ -79,14 +77,15 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Cells, str] | None:
     items, own = _items(narwhal, there, asked)
     rest = [name for name in there if name != own]
     left = [name for name in rest if KNOWN_COLUMN.match(name)] if not asked.worker_columns else []
-    workers = _named(rest, asked.worker_columns) if asked.worker_columns else [name for name in rest if name not in left]
+    workers = (
+        matching_columns(rest, asked.worker_columns) if asked.worker_columns else [name for name in rest if name not in left]
+    )
     if not workers:
         raise ColumnError(f"No column looks like a worker's ({listed(list(there))}); name them with --worker-columns.")
-    note = f"Not taken as workers: the columns {listed(left)}; if they are, name all workers with --worker-columns."
     labels = [_whole(series_column(narwhal.get_column(there[name]))) for name in workers]
     axis = getattr(getattr(nw.to_native(narwhal), "columns", None), "name", None)
     names = {"item": own or "item"} | ({} if axis is None else {"worker": str(axis)})
-    return Cells(items, workers, labels, names, (note,) if left else ()), kind_of_frame(str(narwhal.implementation))
+    return Cells(items, workers, labels, names, tuple(not_workers(left))), kind_of_frame(str(narwhal.implementation))
 
 
 def looks_wide(frame: Any) -> bool:
@@ -123,13 +122,6 @@ def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.
     if index is None:
         return pa.array(range(len(narwhal))), None
     return _whole(sequence_column(list(index), "item")), None if named is None else str(named)
-
-
-def _named(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise ColumnError(f"No column is named {shown(pattern)}; the columns are {listed(names)}.")
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _alike(columns: list[pa.Array]) -> list[pa.Array]:

@@ -6,7 +6,6 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.labels.columns import check_given
+from crowdassay.labels.columns import check_given, matching_columns, not_workers
 from crowdassay.labels.delimited import SAMPLE_BYTES, rows_of
 from crowdassay.labels.formats.parse import as_name
 from crowdassay.labels.formats.record import Import, text_column
@@ -22,7 +21,7 @@ from crowdassay.labels.jsontext import EXACT_DECODER
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES
-from crowdassay.labels.values import listed, number_key, number_of, shown
+from crowdassay.labels.values import listed, number_key, number_of
 from crowdassay.read_options import ReadOptions
 
 ABSTAIN = "-1"
@@ -166,10 +165,8 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, sourc
     index = header.index(item) if item is not None else 0 if header[0].lower() in INDEX_NAMES else None
     columns = {n: [row[n].strip() for row in body] for n in range(len(header))}
     if wanted.worker_columns:
-        chosen = [n for n, name in enumerate(header) if any(fnmatchcase(name, part) for part in wanted.worker_columns)]
-        for part in wanted.worker_columns:
-            if not any(fnmatchcase(name, part) for name in header):
-                raise ColumnError(f"No column is named {shown(part)}; the columns are {listed(header)}.")
+        named = matching_columns(header, wanted.worker_columns)
+        chosen = [n for n, name in enumerate(header) if name in named]
     else:
         chosen = [n for n in columns if n != index]
         numbered = [n for n in chosen if NUMBERED_WORKER.fullmatch(header[n])]
@@ -178,10 +175,7 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, sourc
         left = [header[n] for n in columns if n not in {index, *chosen}]
         if index is None and others and others[0] == 0 and len(set(columns[0])) == len(columns[0]):
             index, left = 0, left[1:]
-        if left:
-            notes.append(
-                f"Not taken as workers: the columns {listed(left)}; if they are, name all workers with --worker-columns."
-            )
+        notes += not_workers(left)
     if not chosen:
         raise ColumnError(f"No column of {source} looks like a worker's ({listed(header)}); name them with --worker-columns.")
     items = None if index is None else [row[index] for row in body]
