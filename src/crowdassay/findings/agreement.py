@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
-from crowdassay.findings.agreement_sums import Judgements, PairSums, positions, sum_lots, sum_pairs, sum_workers
+from crowdassay.findings.agreement_sums import PairSums, positions, sum_lots, sum_pairs, sum_workers
 from crowdassay.findings.agreement_tables import class_table, overall_table, pair_table, worker_table
 from crowdassay.findings.coefficients import AgreementSums, class_coefficients, fleiss, krippendorff, raw_agreement
 from crowdassay.findings.resampling import deal_lots, percentile, resample
@@ -112,12 +112,11 @@ def agreement(
         raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
     labels = as_labels(data, **reading)
     generator = np.random.default_rng(seed)
-    judgements = Judgements.of(labels)
-    x = positions(judgements, level)
+    x = positions(labels, level)
     cells = 6 * labels.n_classes + (labels.n_classes**2 if level == "ordinal" else 0)
-    lot, n_lots = deal_lots(labels, judgements.weight, cells, generator)
-    lots, apart = sum_lots(judgements, level, x, lot, n_lots)
-    pairs = sum_pairs(judgements, generator)
+    lot, n_lots = deal_lots(labels, cells, generator)
+    lots, apart = sum_lots(labels, level, x, lot, n_lots)
+    pairs = sum_pairs(labels, generator)
     slope = np.column_stack([np.bincount(lot, column, n_lots) for column in pairs.slope.T])
     ranked = [] if lots.full is None else [lots.full.reshape(n_lots, -1)]
     flat: FloatArray = np.column_stack([slope, lots.spread, lots.classes.reshape(n_lots, -1), *ranked]).astype(np.float64)
@@ -127,10 +126,10 @@ def agreement(
     limits = {name: percentile(np.concatenate([part[name] for part in drawn]), confidence) if drawn else None for name in value}
     sums = _unpack(total, labels.n_classes)[1]
     only = AgreementSums(sums.classes[0], sums.spread[0], None)
-    compared = judgements.workers_each[judgements.workers_each > 1]
+    compared = labels.workers_each[labels.workers_each > 1]
     counts = {
         "labels": labels.n_labels,
-        "judgements": int(judgements.workers_each.sum()),
+        "judgements": int(labels.workers_each.sum()),
         "items": labels.n_items,
         "workers": labels.n_workers,
         "items_compared": len(compared),
@@ -144,7 +143,7 @@ def agreement(
     tables = {
         "overall": overall_table(value, limits, counts),
         "classes": class_table(labels, value, limits, only),
-        "workers": worker_table(judgements, sum_workers(judgements, only, level, x, apart), confidence),
+        "workers": worker_table(labels, sum_workers(labels, only, level, x, apart), confidence),
         "pairs": pair_table(labels, pairs),
     }
     return Agreement(level, resamples, seed, confidence, counts, tables, labels)

@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.kernels.columns import MARGIN
-from crowdassay.findings.agreement_sums import LEAST_SHARED, Judgements, PairSums
-from crowdassay.findings.coefficients import AgreementSums, ratio
+from crowdassay.findings.agreement_sums import LEAST_SHARED, PairSums
+from crowdassay.findings.coefficients import MARGIN, AgreementSums, ratio
 from crowdassay.labels.labels import Labels
 from crowdassay.statistics import wilson
 
@@ -69,9 +68,8 @@ def class_table(labels: Labels, value: Any, limits: Any, total: AgreementSums) -
     return pa.table({**columns, "undefined": pa.array(reason, pa.string())})
 
 
-def worker_table(judgements: Judgements, sums: FloatArray, confidence: float) -> pa.Table:
+def worker_table(labels: Labels, sums: FloatArray, confidence: float) -> pa.Table:
     """Tabulate each worker against the others on the same items, from what `sum_workers` found (n_workers, 5)."""
-    labels = judgements.labels
     items, pairs, agreed, chance, without = sums.T
     low, high = wilson(agreed, items, confidence)
     kappa = 1.0 - ratio(1.0 - agreed, 1.0 - chance)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.kernels.columns import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
 
+PAIRS_SAME, PAIRS, COINCIDENT, MARGIN, SHARE_SAME, SHARE = range(6)  # rows of `AgreementSums.classes`
 ROUNDING = 1e-9  # relative; a smaller denominator is rounding
 
 
@@ -19,7 +19,8 @@ class AgreementSums:
     Attributes
     ----------
     classes : ndarray of shape (..., 6, n_classes)
-        See `crowdassay.engines.kernels.agreement.add_items`.
+        By class: agreeing pairs of judgements and pairs; the same over m - 1 (Krippendorff's coincidences and margins); the
+        same over m (m - 1) (Fleiss' shares), m being the workers of an item.
     spread : ndarray of shape (...)
         Coincidences times squared distance of positions.
     full : ndarray of shape (..., n_classes, n_classes) or None

@@ -6,8 +6,9 @@ of runs. Arrays of a chunk have the classes first, and its labels side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,15 +75,10 @@ class Others:
 
     def chunks(self, first: int, last: int) -> Iterator[Chunk]:
         """Yield the labels that count of items [first, last), a chunk at a time."""
-        starts = self.labels.starts
-        size = min(max(CELLS_IN_CACHE // self.labels.n_classes**2, FEWEST_IN_CHUNK), MOST_IN_CHUNK)
-        while first < last:
-            stop = int(np.searchsorted(starts, starts[first] + size, "right")) - 1
-            stop = min(max(stop, first + 1), last)
-            chunk = self._chunk(first, stop)
+        for begin, end in item_ranges(self.labels, first, last):
+            chunk = self._chunk(begin, end)
             if len(chunk.rows):
                 yield chunk
-            first = stop
 
     def _chunk(self, first: int, last: int) -> Chunk:
         labels, n_classes = self.labels, self.labels.n_classes
@@ -90,7 +86,7 @@ class Others:
         worker, answer = labels.worker[begin:end].astype(np.int64), labels.label[begin:end].astype(np.int64)
         item = labels.label_item[begin:end] - first
         rows = np.flatnonzero(self.counted[begin:end])
-        rows = rows[_order(worker[rows] * n_classes + answer[rows], labels.n_workers * n_classes)]
+        rows = rows[order_of(worker[rows] * n_classes + answer[rows], labels.n_workers * n_classes)]
         pair = _repeated_pairs(item * labels.n_workers + worker, labels.repeat_weight[begin:end])
         q = self._leave_out(item, worker, answer, rows, pair, last - first)
         item, worker, answer = item[rows] + first, worker[rows], answer[rows]
@@ -116,14 +112,24 @@ class Others:
             said = np.eye(n_classes).take(answer, axis=1)
         else:
             said = self.log_p.take(worker * n_classes + answer, axis=1)
-            q = (_add_by(item, said, n_items) + np.asarray(self.log_prior)[:, None]).take(item[rows], axis=1)
+            q = (add_by(item, said, n_items) + np.asarray(self.log_prior)[:, None]).take(item[rows], axis=1)
         if pair is not None:  # all that a worker has said of the item is left out
-            said = _add_by(pair, said).take(pair, axis=1)
+            said = add_by(pair, said).take(pair, axis=1)
         q -= said.take(rows, axis=1)
         return q if self.log_p is None else np.asarray(np.exp(q - q.max(axis=0)))
 
 
-def _add_by(group: IntArray, rows: FloatArray, size: int = 0) -> FloatArray:
+def item_ranges(labels: Labels, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Cut items [first, last) into ranges whose labels, with a table of classes for each, fit into the cache."""
+    size = min(max(CELLS_IN_CACHE // labels.n_classes**2, FEWEST_IN_CHUNK), MOST_IN_CHUNK)
+    while first < last:
+        stop = int(np.searchsorted(labels.starts, labels.starts[first] + size, "right")) - 1
+        stop = min(max(stop, first + 1), last)
+        yield first, stop
+        first = stop
+
+
+def add_by(group: IntArray, rows: FloatArray, size: int = 0) -> FloatArray:
     """Add up every row (n_rows, n) by group (n,): (n_rows, n_groups)."""
     return np.array([np.bincount(group, row, size) for row in rows], np.float64)
 
@@ -133,7 +139,7 @@ def _repeated_pairs(pair: IntArray, weight: FloatArray) -> IntArray | None:
     return None if weight.min(initial=1.0) == 1.0 else np.unique(pair, return_inverse=True)[1]
 
 
-def _order(keys: IntArray, size: int) -> IntArray:
+def order_of(keys: NDArray[np.integer[Any]], size: int) -> IntArray:
     """Return the order of keys below ``size``."""
     return np.argsort(keys.astype(np.uint16), kind="stable") if size <= SHORT_KEYS else np.argsort(keys, kind="stable")
 
@@ -159,7 +165,7 @@ def add_agreement(chunk: Chunk, habit: FloatArray, crowd: FloatArray, sums: Floa
     by_habit, answer, squares = habit.take(chunk.worker, axis=1), crowd.T @ q, q * q
     guess, usual = np.einsum("kn,kn->n", by_habit, q), np.einsum("kn,kn->n", answer, q)
     halfway = np.einsum("kn,kn->n", by_habit + answer, squares) / 2 - ((guess + usual) / 2) ** 2
-    _add_runs(sums, chunk.worker, runs, [chunk.agreed, guess, usual, guess**2, halfway, *q, *squares])
+    add_runs(sums, chunk.worker, runs, [chunk.agreed, guess, usual, guess**2, halfway, *q, *squares])
 
 
 def add_behaviour(
@@ -180,9 +186,9 @@ def add_behaviour(
     chance = (share * usual + (1.0 - share) * habit.take(worker, axis=1)) * q
     mean = chance.sum(axis=0)
     at_par = [np.ones(len(mean)), 1.0 - chunk.agreed, 1.0 - mean, np.einsum("kn,kn->n", chance, q) - mean**2]
-    _add_runs(sums, worker, runs, [*at_par, np.diag(crowd) @ q])
+    add_runs(sums, worker, runs, [*at_par, np.diag(crowd) @ q])
     known = np.flatnonzero(gold[chunk.item] >= 0)
-    _add_runs(sums[KNOWN:], worker[known], runs_of(worker[known]), [column[known] for column in at_par])
+    add_runs(sums[KNOWN:], worker[known], runs_of(worker[known]), [column[known] for column in at_par])
     here, fine = worker[runs], runs_of(worker * len(q) + answer)
     answers[SEEN, worker[fine], answer[fine]] += np.diff(np.append(fine, len(worker)))
     answers[EXPECTED, here] += np.add.reduceat(usual, runs, axis=1).T
@@ -230,7 +236,7 @@ def _columns(table: FloatArray, some: IntArray | slice) -> FloatArray:
     return table[:, some] if isinstance(some, slice) else table.take(some, axis=1)
 
 
-def _add_runs(sums: FloatArray, worker: IntArray, runs: IntArray, columns: list[FloatArray]) -> None:
+def add_runs(sums: FloatArray, worker: IntArray, runs: IntArray, columns: Sequence[FloatArray] | FloatArray) -> None:
     """Add the sums of columns over every worker's run to rows of ``sums``."""
     if len(runs):
         here = worker[runs]

@@ -15,17 +15,16 @@ LEAST_SHARE_WITH_VALUE = 0.9  # of the resamples must have a value, or there is 
 WEIGHTS_AT_A_TIME = 1 << 21  # weights drawn at a time
 
 
-def deal_lots(labels: Labels, weight: FloatArray, cells: int, generator: np.random.Generator) -> tuple[IntArray, int]:
+def deal_lots(labels: Labels, cells: int, generator: np.random.Generator) -> tuple[IntArray, int]:
     """Deal items at random into lots that are resampled as one; return each item's lot and the number of lots.
 
     Up to 10 000 items each is a lot of its own, which is the plain bootstrap. Beyond, the variance between lots of equal
     size still is an unbiased estimate, from 9999 differences. Fewer lots where each holds many ``cells``. Items are dealt in
-    the order of a hash of their labels, with the ``weight`` (n_labels,) of each, so that the order of rows does not matter.
+    the order of a hash of their labels, each with its weight, so that the order of rows does not matter.
     """
     words = np.random.default_rng(0).integers(1 << 62, size=labels.n_classes, dtype=np.uint64)
-    full = np.concatenate(
-        [np.zeros(1, np.uint64), np.cumsum(words[labels.label] * np.rint(1 / weight).astype(np.uint64), dtype=np.uint64)]
-    )
+    times = np.rint(1 / labels.repeat_weight).astype(np.uint64)
+    full = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[labels.label] * times, dtype=np.uint64)])
     sums = full[labels.starts[1:]] - full[labels.starts[:-1]]  # modulo 2^64, the same for the same labels
     n_lots = min(labels.n_items, max(LEAST_LOTS, min(MOST_LOTS, 4_000_000 // cells)))
     lot = np.empty(labels.n_items, np.int64)

@@ -2,16 +2,14 @@
 
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.kernels import small, small_agreement, small_items
+from crowdassay.engines.kernels import small, small_items
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.findings import agreement as metrics
 from support.problems import random_labels
 
 
@@ -57,20 +55,6 @@ def test_items_with_effects(labels, precision, monkeypatch):
         found.append([*(getattr(sums, field.name) for field in fields(sums)), effects])
     for compiled, in_numpy in zip(*found, strict=True):
         np.testing.assert_allclose(in_numpy, compiled, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_agreement(labels, level, monkeypatch):
-    labels, found = replace(labels, classes=pa.array([str(k * k) for k in range(labels.n_classes)])), []
-    for few in (False, True):
-        monkeypatch.setattr(small_agreement, "is_few", lambda _, few=few: few)
-        found.append(metrics.agreement(labels, level, resamples=20).tables)
-    for name, compiled in found[0].items():
-        for column, other in zip(compiled.columns, found[1][name].columns, strict=True):
-            if pa.types.is_floating(column.type):
-                np.testing.assert_allclose(column.to_numpy(), other.to_numpy(), rtol=1e-9, atol=1e-12)
-            else:
-                assert column.to_pylist() == other.to_pylist()
 
 
 def test_it_loads_no_compiler():

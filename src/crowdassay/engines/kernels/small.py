@@ -18,7 +18,6 @@ from crowdassay.labels.votes import tally
 Codes = NDArray[np.integer[Any]]
 
 FEW_LABELS = 20_000  # up to here a pass takes milliseconds in NumPy, and compiling takes seconds
-FEW_MEETINGS = 500_000  # pairs of labels on an item up to which all of them are listed
 
 
 def add_items(values: FloatArray, starts: IntArray) -> FloatArray:
@@ -77,12 +76,3 @@ def add_groups(values: FloatArray, group: Codes, size: int) -> FloatArray:
     """
     order = np.argsort(group, kind="stable")
     return add_items(values[order], np.append(0, np.cumsum(np.bincount(group, minlength=size))))
-
-
-def meetings(starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the labels of every pair on the same item, the earlier and the later."""
-    sizes = np.diff(starts)
-    after = np.repeat(starts[1:], sizes) - np.arange(starts[-1]) - 1  # labels of the same item that follow each label
-    one = np.repeat(np.arange(starts[-1]), after)
-    first = np.cumsum(after) - after
-    return one, np.arange(len(one)) - first[one] + one + 1

@@ -1,35 +1,13 @@
-"""The passes over labels that agreement is made of, compiled: by item, by worker, by pair of workers."""
+"""The passes behind agreement as plain loops over labels: slow, and easy to check by eye.
 
-from __future__ import annotations
+The sums of `crowdassay.findings.agreement_sums` are compared with these.
+"""
 
-import numba as nb
 import numpy as np
 
-from crowdassay.engines.kernels.columns import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
-
-_jit = nb.njit(cache=True, nogil=True, error_model="numpy")
-
-FEW_CLASSES = 32  # up to which clearing whole rows is quicker than a pass over the labels
+from crowdassay.findings.coefficients import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
 
 
-@_jit
-def share_out(starts, workers, n_workers):
-    """Return each label's weight, 1 / (labels of that worker on that item), and the number of workers of each item."""
-    weight, raters = np.empty(len(workers)), np.zeros(len(starts) - 1, np.int64)
-    seen = np.zeros(n_workers, np.int64)
-    for j in range(len(raters)):
-        for n in range(starts[j], starts[j + 1]):
-            if seen[workers[n]] == 0:
-                raters[j] += 1
-            seen[workers[n]] += 1
-        for n in range(starts[j], starts[j + 1]):
-            weight[n] = 1.0 / seen[workers[n]]
-        for n in range(starts[j], starts[j + 1]):
-            seen[workers[n]] = 0
-    return weight, raters
-
-
-@_jit
 def count_classes(starts, labels, weight, n_classes):
     """Return the classes of each item and their weights, those of item j in ``first[j]:first[j + 1]``."""
     first = np.zeros(len(starts), np.int64)
@@ -49,22 +27,6 @@ def count_classes(starts, labels, weight, n_classes):
     return first, classes[:size].copy(), votes[:size].copy()
 
 
-@_jit
-def order_by_worker(workers, n_workers):
-    """Return where each worker's labels start and the labels in worker order, items in order within."""
-    first = np.zeros(n_workers + 1, np.int64)
-    for n in range(len(workers)):
-        first[workers[n] + 1] += 1
-    for i in range(n_workers):
-        first[i + 1] += first[i]
-    place, order = first[:-1].copy(), np.empty(len(workers), np.int64)
-    for n in range(len(workers)):
-        order[place[workers[n]]] = n
-        place[workers[n]] += 1
-    return first, order
-
-
-@_jit
 def add_items(starts, workers, labels, weight, raters, first, classes, votes, lot, x, nominal, sums, spread, full, apart):
     """Add each item's pairs of judgements by different workers to its lot.
 
@@ -116,7 +78,6 @@ def add_items(starts, workers, labels, weight, raters, first, classes, votes, lo
         apart[j] = m * (m - 1) - same if nominal else distance
 
 
-@_jit
 def compare_workers(
     starts, workers, labels, weight, raters, first, classes, votes, apart, x, nominal, margin, observed, low, out
 ):
@@ -178,7 +139,6 @@ def compare_workers(
         out[i, 4] = 1.0 - left[i] * (n_left - 1.0) / expected if defined else np.nan
 
 
-@_jit
 def _is_first(workers, weight, start, n):
     """Whether a label is the first of its worker on an item whose labels begin at ``start``."""
     if weight[n] < 1.0:
@@ -188,7 +148,6 @@ def _is_first(workers, weight, start, n):
     return True
 
 
-@_jit
 def _keep(rows, key, record):
     """Insert a record into rows sorted by falling key, then by falling shared items; the last row falls out."""
     place = len(rows)
@@ -202,7 +161,6 @@ def _keep(rows, key, record):
     rows[place, 1:] = record
 
 
-@_jit
 def _meet(i, starts, workers, labels, weight, by_worker, order, item, slot, mates, shared, agreed, mine, theirs):
     """Add up what worker i and each later worker said on the same items; return the number of those workers."""
     size = 0
@@ -226,7 +184,6 @@ def _meet(i, starts, workers, labels, weight, by_worker, order, item, slot, mate
     return size
 
 
-@_jit
 def _part(i, starts, workers, labels, weight, by_worker, order, item, slot, shared, agreed, kappa, chance, mine, theirs, slope):
     """Add the derivatives by the items' weights."""
     for p in range(by_worker[i], by_worker[i + 1]):
@@ -242,7 +199,6 @@ def _part(i, starts, workers, labels, weight, by_worker, order, item, slot, shar
             slope[item[n], 1] += both * (kappa[s] + ((same - rate) * free - (1.0 - rate) * more) / (free * free))
 
 
-@_jit
 def _clear(i, starts, workers, labels, by_worker, order, item, slot, mine, theirs):
     """Clear what `_meet` touched and nothing else: classes may be many."""
     for p in range(by_worker[i], by_worker[i + 1]):
@@ -253,7 +209,6 @@ def _clear(i, starts, workers, labels, by_worker, order, item, slot, mine, their
                 theirs[slot[workers[o]], labels[o]] = 0.0
 
 
-@_jit
 def compare_pairs(starts, workers, labels, weight, by_worker, order, item, n_classes, least, slots, numbers, slope, high, low):
     """Add Cohen's kappa of every two workers who share at least ``least`` items.
 
@@ -305,7 +260,7 @@ def compare_pairs(starts, workers, labels, weight, by_worker, order, item, n_cla
             theirs,
             slope,
         )
-        if n_classes <= FEW_CLASSES:
+        if n_classes <= 32:
             mine[:size], theirs[:size] = 0.0, 0.0
         else:
             _clear(i, starts, workers, labels, by_worker, order, item, slot, mine, theirs)
