@@ -14,12 +14,13 @@ from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError
 from crowdassay.labels.archive import members
 from crowdassay.labels.cells import float_text
 from crowdassay.labels.delimited import LISTED_LINES
+from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.jsontext import good_lines
 from crowdassay.labels.probe import Probe, probe, probe_members
-from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, SUPPORTED, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
+from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import open_source
 from crowdassay.labels.values import as_text, shown_file
@@ -78,7 +79,7 @@ def _probes(
                 paths.append(path)
                 continue
             for file in sorted(path.glob("*.ann"))[:1]:  # brat's, beside the texts
-                _refuse_other(file)
+                refuse_other(file)
         for file in _files(path, only=len(given) == 1):
             if any(file == other for other in paths):
                 continue
@@ -120,9 +121,8 @@ def _folder(path: Path, name: str | None) -> Probe | None:
 def _probe_file(path: Path, name: str | None) -> list[Probe]:
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
-    if kind_of(path) not in (*SUPPORTED, *EXPORT_SUFFIXES):
-        _refuse_other(path)
     if kind_of(path) not in EXPORT_SUFFIXES:
+        refuse_other(path)
         check_file(path)
     file = probe(path)
     if (
@@ -132,13 +132,6 @@ def _probe_file(path: Path, name: str | None) -> list[Probe]:
     ):
         return probe_members(file)
     return [file]
-
-
-def _refuse_other(path: Path) -> None:
-    """Refuse by name what a known tool writes and nobody here reads."""
-    from crowdassay.labels.formats.foreign import refuse_other  # noqa: PLC0415 - seldom needed
-
-    refuse_other(path)
 
 
 def _told(options: ReadOptions) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from crowdassay.errors import DataError
-from crowdassay.labels.formats.forms import is_survey
-from crowdassay.labels.formats.matrices import is_map
+from crowdassay.labels.formats.marks import Mark
+from crowdassay.labels.formats.parse import is_map
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import kind_of, opened
 from crowdassay.labels.roles import ROLES
@@ -17,11 +17,35 @@ from crowdassay.labels.values import mapping, shown, shown_file
 PLAIN_TABLE = "a table with one row per judgement: item, worker, label"
 XML_BYTES = 1 << 12  # bytes of other files that are looked at
 MARKS_PARTS = "it marks parts of texts or pictures, which are no classes"
+FOR_TAGS = f"{MARKS_PARTS}. For image tags, write {PLAIN_TABLE}, from each annotator's own job"
+FOR_DOCUMENTS = f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
+QUALTRICS_JSON = "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {PLAIN_TABLE}"
+SURVEY_MARKS = (Mark("ResponseId", "StartDate"), Mark("Response ID", "Start Date"))
+FOREIGN_TABLES = (
+    (
+        SURVEY_MARKS, "a survey of Qualtrics, with a row per person and a column per question",
+        "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
+    ),
+    ((Mark(start="#FORMAT=WebAnno"),), "a WebAnno TSV of INCEpTION or WebAnno", FOR_DOCUMENTS),
+)  # fmt: skip
+FOREIGN_RECORDS = (
+    ((Mark("images", "annotations", "categories"),), "a COCO file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"),
+    (
+        (Mark("categories", "items", "info"), Mark("version", "tags", "shapes", "tracks")), "an export of CVAT", FOR_TAGS,
+    ),
+    (
+        (Mark("%TYPES"), Mark("%FEATURE_STRUCTURES"), Mark("%VIEWS")), "an export of INCEpTION (UIMA CAS)", FOR_DOCUMENTS,
+    ),
+    ((Mark("responseId", "values"),), *QUALTRICS_JSON),
+)  # fmt: skip
 
 
 def refuse_foreign(probe: Probe) -> None:
     """Raise `DataError` if a file is one that a known tool writes and that we do not read."""
-    tool = _table(probe) if probe.header else _records(probe)
+    known = FOREIGN_TABLES if probe.header else FOREIGN_RECORDS
+    tool = next(((what, remedy) for marks, what, remedy in known if any(mark.fits(probe) for mark in marks)), None)
+    if tool is None and not probe.header:
+        tool = QUALTRICS_JSON if _holds_responses(probe) else _unnamed(probe.first)
     if tool is not None:
         raise DataError(f"{probe.shown} is {tool[0]}; {tool[1]}.")
 
@@ -30,19 +54,6 @@ def refuse_other(path: Path) -> None:
     """Raise `DataError` if a file's extension is one that a known tool uses and that we do not read."""
     if tool := _other(path):
         raise DataError(f"{shown_file(path.name)} is {tool[0]}; {tool[1]}.")
-
-
-def _records(probe: Probe) -> tuple[str, str] | None:
-    keys = probe.keys
-    if {"images", "annotations", "categories"} <= keys:
-        return "a COCO file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"
-    if {"categories", "items", "info"} <= keys or {"version", "tags", "shapes", "tracks"} <= keys:
-        return "an export of CVAT", f"{MARKS_PARTS}. For image tags, write {PLAIN_TABLE}, from each annotator's own job"
-    if {"%TYPES", "%FEATURE_STRUCTURES"} & keys or {"%VIEWS"} & keys:
-        return "an export of INCEpTION (UIMA CAS)", f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
-    if ("responseId" in keys and "values" in keys) or ("responses" in keys and _holds_responses(probe)):
-        return "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {PLAIN_TABLE}"
-    return _unnamed(probe.first)
 
 
 def _unnamed(first: Any) -> tuple[str, str] | None:
@@ -95,17 +106,6 @@ def _holds_responses(probe: Probe) -> bool:
     return isinstance(responses, list) and bool(responses) and "responseId" in mapping(responses[0])
 
 
-def _table(probe: Probe) -> tuple[str, str] | None:
-    if is_survey(probe):
-        return (
-            "a survey of Qualtrics, with a row per person and a column per question",
-            "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
-        )
-    if probe.header and probe.header[0].startswith("#FORMAT=WebAnno"):
-        return "a WebAnno TSV of INCEpTION or WebAnno", f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
-    return None
-
-
 def _other(path: Path) -> tuple[str, str] | None:
     suffix = kind_of(path)
     if suffix == ".ann":
@@ -115,7 +115,7 @@ def _other(path: Path) -> tuple[str, str] | None:
     with opened(path) as stream:
         start = stream.read(XML_BYTES).decode("utf-8", errors="replace")
     if re.search(r"<annotations>\s*<version>", start):
-        return "an export of CVAT", f"{MARKS_PARTS}. For image tags, write {PLAIN_TABLE}, from each annotator's own job"
+        return "an export of CVAT", FOR_TAGS
     if "http://www.omg.org/XMI" in start:
-        return "an export of INCEpTION (UIMA XMI)", f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
+        return "an export of INCEpTION (UIMA XMI)", FOR_DOCUMENTS
     return "an XML file", f"give {PLAIN_TABLE}, as CSV, JSON or Parquet"

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
+from crowdassay.labels.formats.foreign import SURVEY_MARKS
 from crowdassay.labels.formats.matrices import ROWS_SAMPLED, Wide, as_import, cells_of, is_nothing
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.probe import Probe
@@ -29,7 +30,7 @@ def recognise(probe: Probe) -> bool:
     """Return whether every row is another person's, and all other columns are answered in the same few words."""
     if probe.kind != "delimited" or len(probe.header) < 3 or any(ROLES[role].best(probe.header) for role in ("item", "label")):
         return False
-    if is_survey(probe):
+    if any(mark.fits(probe) for mark in SURVEY_MARKS):  # which asks all sorts of things: only the user knows what is an item
         return False
     rows = cells_of(probe, limit=ROWS_SAMPLED)
     if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows):
@@ -43,11 +44,6 @@ def recognise(probe: Probe) -> bool:
     columns = [[row[n].strip() for row in rows[1:]] for n in asked]
     given = [cell for column in columns for cell in column if not is_nothing(cell)]
     return len(asked) > 1 and len(set(given)) <= len(given) / 2 and len(_alike(columns)) == 1
-
-
-def is_survey(probe: Probe) -> bool:
-    """Return whether Qualtrics wrote it, whose surveys ask all sorts of things: only the user knows which columns are items."""
-    return probe.has("ResponseId", "StartDate") or probe.has("Response ID", "Start Date")
 
 
 def read(probe: Probe, wanted: ReadOptions) -> Import:

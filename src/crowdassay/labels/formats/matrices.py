@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.columns import check_given, matching_columns, not_workers
 from crowdassay.labels.delimited import SAMPLE_BYTES, rows_of
-from crowdassay.labels.formats.parse import as_name
+from crowdassay.labels.formats.parse import as_name, is_map
 from crowdassay.labels.formats.record import Import, text_column
 from crowdassay.labels.jsontext import EXACT_DECODER
 from crowdassay.labels.probe import Probe
@@ -279,20 +279,6 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
     if not names:
         raise DataError(f"No labels found: {probe.shown} holds no objects with names and labels.")
     return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
-
-
-def is_map(value: Any) -> bool:
-    """Return whether a JSON value is an object of objects that hold nothing but values.
-
-    >>> is_map({"i1": {"ann": "a"}}), is_map({"i1": {"votes": []}}), is_map([])
-    (True, False, False)
-    """
-    return (
-        isinstance(value, dict)
-        and bool(value)
-        and all(isinstance(row, dict) and row for row in value.values())
-        and not any(isinstance(cell, list | dict) for row in value.values() for cell in row.values())
-    )
 
 
 def is_nothing(cell: str) -> bool:

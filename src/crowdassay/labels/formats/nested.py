@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.formats.matrices import NUMBERED_WORKER, is_map
-from crowdassay.labels.formats.parse import as_list, objects
+from crowdassay.labels.formats.matrices import NUMBERED_WORKER
+from crowdassay.labels.formats.parse import as_list, is_map, objects
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name

@@ -54,6 +54,20 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
+def is_map(value: Any) -> bool:
+    """Return whether a JSON value is an object of objects that hold nothing but values.
+
+    >>> is_map({"i1": {"ann": "a"}}), is_map({"i1": {"votes": []}}), is_map([])
+    (True, False, False)
+    """
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(isinstance(row, dict) and row for row in value.values())
+        and not any(isinstance(cell, list | dict) for row in value.values() for cell in row.values())
+    )
+
+
 def first_of(record: Mapping[str, Any], names: Sequence[str], *, blank: bool = True) -> Any:
     """Return the first of some fields that is there, as tools spell names differently from version to version.
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import PurePosixPath
 from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.formats.foreign import refuse_foreign
+from crowdassay.labels.formats.marks import Mark
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.values import no_such
 from crowdassay.read_options import ReadOptions
 
@@ -24,71 +24,6 @@ PLAIN_FORMAT = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
 HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "pairs")  # tables that are nothing without their columns
-
-
-def _is_list(probe: Probe) -> bool:
-    return isinstance(probe.first, list)
-
-
-def _holds_more(probe: Probe) -> bool:
-    """Return whether an object holds lists or objects, or a key in the plural where a worker's name would be."""
-    if not isinstance(probe.first, dict):
-        return False
-    plurals = (plain_name(key).removesuffix("s") for key in probe.keys if plain_name(key).endswith("s"))
-    return any(isinstance(value, list | dict) for value in probe.first.values()) or any(map(ROLES["worker"].is_named, plurals))
-
-
-def _is_numbered(probe: Probe) -> bool:
-    """Return whether columns have numbers, as those of several workers have."""
-    return sum(any(map(str.isdigit, name)) for name in probe.header) > 1
-
-
-def _is_unnamed(probe: Probe) -> bool:
-    """Return whether a table lacks a column named after items, workers or labels."""
-    named = (any(map(ROLES[role].is_named, probe.header)) for role in ITEM_WORKER_LABEL)
-    return len(probe.header) > 1 and not all(named)
-
-
-SHAPES: dict[str, Callable[[Probe], bool]] = {
-    "list": _is_list, "nested": _holds_more, "numbered": _is_numbered, "unnamed": _is_unnamed,
-}  # fmt: skip
-
-
-class Mark:
-    """What all files of a format show, or all of one kind of them.
-
-    Parameters
-    ----------
-    *keys : str
-        Columns or JSON keys that are there, all of them.
-    start, end : str, optional
-        How some column or key begins, or ends.
-    member : str, optional
-        A file or folder in a zip or folder.
-    shape : str, optional
-        A key of `SHAPES`, where no name tells.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> table = Probe(Path("pool.tsv"), "delimited", ["INPUT:image", "OUTPUT:result", "ASSIGNMENT:worker_id"])
-    >>> Mark("ASSIGNMENT:worker_id", start="OUTPUT:").fits(table), Mark("hit").fits(table)
-    (True, False)
-    """
-
-    def __init__(self, *keys: str, start: str = "", end: str = "", member: str = "", shape: str | None = None) -> None:
-        self.keys, self.start, self.end, self.member, self.shape = frozenset(keys), start, end, member, shape
-
-    def fits(self, probe: Probe) -> bool:
-        """Return whether a file has this mark."""
-        names = probe.keys
-        return (
-            self.keys <= names
-            and (not self.start or any(name.startswith(self.start) for name in names))
-            and (not self.end or any(name.endswith(self.end) for name in names))
-            and (not self.member or any(self.member in PurePosixPath(name).parts for name in probe.names))
-            and (self.shape is None or SHAPES[self.shape](probe))
-        )
 
 
 @dataclass(frozen=True)
@@ -240,10 +175,6 @@ EXPORT_FORMATS = {
     ),
 }  # fmt: skip
 ALIASES = {"cleanlab": "wide", "mace": "wide"}
-# What tools write that is known and not read.
-FOREIGN = (
-    Mark("ResponseId", "StartDate"), Mark("Response ID", "Start Date"), Mark(start="#FORMAT=WebAnno"), Mark(shape="nested"),
-)  # fmt: skip
 
 
 def recognise(probe: Probe) -> str:
@@ -251,10 +182,7 @@ def recognise(probe: Probe) -> str:
     for name, form in EXPORT_FORMATS.items():
         if form.fits(probe):
             return name
-    if any(mark.fits(probe) for mark in FOREIGN):
-        from crowdassay.labels.formats.foreign import refuse_foreign  # noqa: PLC0415 - seldom needed
-
-        refuse_foreign(probe)
+    refuse_foreign(probe)
     return PLAIN_FORMAT
 
 
