@@ -19,7 +19,7 @@ from crowdassay.service.store.records import WorkerRow
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
 
-NAMES_DECODED_AT_A_TIME = 2000  #: longer, and requests would have to wait
+NAMES_DECODED_AT_A_TIME = 2000  # with more, requests would have to wait
 FACTS_FILE, STANDINGS_FILE, PLANNING_FILE = "facts.json", "standings.npy", "planning.npz"
 
 
