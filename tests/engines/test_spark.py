@@ -239,7 +239,7 @@ def test_a_frame_handed_to_an_estimator(sessions):
         method = DawidSkene(smoothing=0.1, max_iter=4)
         local = DawidSkene(smoothing=0.1, max_iter=4).fit(table, gold={"d": "yes"})
         method.fit(frame, gold={"d": "yes"})
-        assert method.result_.labels.report.dropped == local.result_.labels.report.dropped
+        assert method.result_.facts.report.dropped == local.result_.labels.report.dropped
         assert method.classes_ == ["no", "yes"]
         assert method.objective_ == pytest.approx(local.objective_, rel=1e-9)
         for name in ("labels_", "posterior_", "items_", "workers_"):

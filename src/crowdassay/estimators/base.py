@@ -120,7 +120,7 @@ class Estimator(Fittable, ABC):
             if place is not data:
                 place.close()
             raise
-        self._reading: dict[str, Any] = self.result_.labels.report.again(reading)
+        self._reading: dict[str, Any] = self.result_.facts.report.again(reading)
         return self
 
     def needs_memory(self) -> str | None:
@@ -183,7 +183,7 @@ class Estimator(Fittable, ABC):
 
     def _stranger(self) -> FloatArray:
         """Return the table (n_classes, n_classes) of a worker never seen; by default what they say counts for nothing."""
-        n_classes = self._fitted().labels.n_classes
+        n_classes = self._fitted().facts.n_classes
         return np.full((n_classes, n_classes), -np.log(n_classes))
 
     def _expander(self, labels: Labels) -> Callable[[FloatArray], FloatArray] | None:
@@ -233,9 +233,9 @@ class Estimator(Fittable, ABC):
     def _predicted(self, data: Any) -> Result:
         """Return what the workers as fitted make of new labels, which are read as those of the fit were."""
         result = self._fitted()
-        if is_spark(data) or not isinstance(result.labels, Labels) or result.place.writes:
+        if is_spark(data) or not result.place.in_memory or result.place.writes:
             raise ParameterError("Elsewhere than in memory only the items of the fit are labelled; fit old and new together.")
-        reading = {**self._read_alike(), "classes": result.labels.class_names}
+        reading = {**self._read_alike(), "classes": result.facts.class_names}
         labels = data if isinstance(data, Labels) else as_labels(data, **reading)
         match_classes(result.labels, labels)
         posterior = self._predict_proba(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
@@ -278,7 +278,7 @@ class Estimator(Fittable, ABC):
     @property
     def classes_(self) -> list[Any]:
         """The classes in order."""
-        return self._fitted().labels.classes.to_pylist()
+        return self._fitted().facts.classes.to_pylist()
 
     @property
     def confusion_(self) -> FloatArray:
@@ -325,7 +325,7 @@ class Estimator(Fittable, ABC):
 
 def decide(fitted: Result, labels: Labels, posterior: FloatArray) -> Result:
     """Return a result that holds new items' probabilities and nothing about workers."""
-    return dataclasses.replace(fitted, labels=labels, posterior=posterior, winners=find_winners(posterior), held=None)
+    return dataclasses.replace(fitted, labels=labels, posterior=posterior, winners=find_winners(posterior), fitted_place=None)
 
 
 def match_workers(fitted: Labels, new: Labels) -> np.ndarray:

@@ -187,7 +187,7 @@ class MinimaxEntropy(Estimator):
             self, labels, match_truth(labels, validation)[0], announce if progress else None
         )
         result = fit(chosen, place, progress=progress, announce=announce, fallbacks=False)
-        self.result_ = replace(result, selection=selection, notes=result.notes + notes)
+        self.result_ = result.changed(selection=selection, notes=result.notes + notes)
         return self
 
     def refit(self, data: Any, previous: Result | None) -> Self:

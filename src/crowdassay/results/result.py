@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,20 +20,22 @@ from crowdassay.findings.items import ItemInsight
 from crowdassay.findings.money import Money, count_money
 from crowdassay.findings.passes import PredictBlock, TwoPasses
 from crowdassay.findings.scores import score
+from crowdassay.labels.facts import Facts
 from crowdassay.labels.record import Record
 
 if TYPE_CHECKING:
     from crowdassay.results.report.gallery import Gallery
 
-TABLES = ("labels", "posterior", "items")  # those of the items
+TABLES_OF_ITEMS = ("labels", "posterior", "items")
+OF_EVERY_ITEM = {"labels": "Labels", "posterior": "Probabilities", "winners": "Classes"}  # what only memory holds
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """Where the labels of a result are, and what the fit makes of a block of them."""
+class FittedPlace:
+    """Where the labels of a result are, what the fit says of a block of them, and what was found in two passes over all."""
 
     place: Place
-    judge: PredictBlock | None = None
+    predict: PredictBlock | None = None
     found: TwoPasses | None = None
 
 
@@ -41,9 +43,9 @@ class Held:
 class Result(Record):
     """The outcome of one fit.
 
-    The attributes are those of `Record`. Where the labels are in memory, so is what the fit says of every item. Elsewhere
-    arrays of the size of the items stay with the labels: ``labels`` are then `crowdassay.labels.facts.Facts`, and `blocks` and
-    the tables give what is said of the items.
+    The attributes are those of `Record`. ``facts`` (`crowdassay.labels.facts.Facts`) has the workers, the classes and the
+    counts, wherever the labels are. Where they are not in memory, ``labels``, ``posterior`` and ``winners`` stay with them, and
+    asking for these is an error; `blocks` and the tables give what is said of the items.
 
     Examples
     --------
@@ -53,17 +55,47 @@ class Result(Record):
     ([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [False, False, True])
     """
 
-    held: Held | None = None
+    fitted_place: FittedPlace | None = None
+
+    @classmethod
+    def elsewhere(cls, fitted_place: FittedPlace, **values: Any) -> Result:
+        """Return the result of labels that are not in memory; ``values`` are the attributes that have not the items' size."""
+        result = object.__new__(cls)  # without the arrays that the usual way asks for
+        vars(result).update(values, fitted_place=fitted_place)
+        return result
+
+    def changed(self, **values: Any) -> Result:
+        """Return the same result with some attributes changed, wherever its labels are."""
+        names = {field.name for field in fields(self)}
+        result = object.__new__(type(self))
+        vars(result).update({name: value for name, value in vars(self).items() if name in names}, **values)
+        return result
+
+    if not TYPE_CHECKING:  # a type checker knows the attributes
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse what has the size of the items and is not in memory."""
+            if name not in OF_EVERY_ITEM or "fitted_place" not in vars(self):
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            raise ParameterError(
+                f"{OF_EVERY_ITEM[name]} of every item stay in {self.place.engine_name}, with the labels: ask for result.facts, "
+                "the tables, or result.blocks()."
+            )
 
     @cached_property
     def place(self) -> Place:
         """Where the labels are."""
-        return MemoryPlace(self.labels) if self.held is None else self.held.place
+        return MemoryPlace(self.labels) if self.fitted_place is None else self.fitted_place.place
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the labels without looking at single items: workers, classes, counts, and how they were read."""
+        return self.place.facts
 
     @cached_property
     def insight(self) -> Insight:
         """What the result says of workers and items, and how surely."""
-        return describe(self.place, self._judge, self, None if self.held is None else self.held.found)
+        return describe(self.place, self._predict, self, None if self.fitted_place is None else self.fitted_place.found)
 
     @property
     def chart(self) -> Gallery:
@@ -111,7 +143,7 @@ class Result(Record):
         if self.place.in_memory:
             yield self.insight
             return
-        yield from self.place.blocks(self._look)
+        yield from self.place.blocks(self._describe_items)
 
     def labels_table(self) -> Any:
         """Tabulate item, label, probability, tied."""
@@ -150,11 +182,11 @@ class Result(Record):
         own_names : bool
             Whether items, workers and labels are called as in the caller's own frame.
         """
-        names = self.labels.report.own_names if own_names else {}
-        if name in TABLES and not self.place.in_memory:
+        names = self.facts.report.own_names if own_names else {}
+        if name in TABLES_OF_ITEMS and not self.place.in_memory:
             frame = self._table(name)
             return frame.withColumnsRenamed(renamed(frame.columns, names)) if hasattr(frame, "withColumnsRenamed") else frame
-        table = self._table(name) if name in TABLES else getattr(self, f"{name}_table")()
+        table = self._table(name) if name in TABLES_OF_ITEMS else getattr(self, f"{name}_table")()
         new = renamed(table.column_names, names)
         return self.place.frame(table.rename_columns([new.get(column, column) for column in table.column_names]))
 
@@ -165,16 +197,17 @@ class Result(Record):
     def _table(self, name: str) -> Any:
         if self.place.in_memory:
             return item_table(self.insight, name) if name == "items" else ITEM_TABLES[name](self)
-        return self.place.table(Tabulate(self._look, name))
+        return self.place.table(TabulateItems(self._describe_items, name))
 
     @property
-    def _look(self) -> Look:
+    def _describe_items(self) -> DescribeItems:
         insight = self.insight
-        return Look(self._judge, insight.connection, insight.mean_difficulty)
+        return DescribeItems(self._predict, insight.connection, insight.mean_difficulty)
 
     @property
-    def _judge(self) -> PredictBlock:
-        return Known(self) if self.held is None or self.held.judge is None else self.held.judge
+    def _predict(self) -> PredictBlock:
+        elsewhere = None if self.fitted_place is None else self.fitted_place.predict
+        return InMemoryPosterior(self) if elsewhere is None else elsewhere
 
     def __repr__(self) -> str:
         state = "" if self.objective is None else f", {'converged' if self.converged else 'not converged'}"
@@ -183,7 +216,7 @@ class Result(Record):
             if self.place.in_memory
             else f", held in {self.place.engine_name}"
         )
-        return f"Result({self.method}, {self.labels.n_items:,} items{sure}{state})"
+        return f"Result({self.method}, {self.facts.n_items:,} items{sure}{state})"
 
     def _repr_html_(self) -> str:
         from crowdassay.results.report.notebook import result_html  # noqa: PLC0415  charts load when one is drawn
@@ -192,8 +225,8 @@ class Result(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What a fit makes of the one block that is in memory: known already."""
+class InMemoryPosterior:
+    """What a fit says of the one block that is in memory, where it has been computed already."""
 
     record: Record
 
@@ -203,28 +236,28 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class DescribeItems:
     """What is to be said of the items of a block, as a task that can travel."""
 
-    judge: PredictBlock
+    predict: PredictBlock
     connection: ConnectedGroups
     mean_difficulty: float
 
     def __call__(self, block: Block) -> ItemInsight:
-        """Judge the block."""
-        return ItemInsight(self.judge(block)[0], self.connection, self.mean_difficulty)
+        """Predict the block and describe its items."""
+        return ItemInsight(self.predict(block)[0], self.connection, self.mean_difficulty)
 
 
 @dataclass(frozen=True, eq=False)
-class Tabulate:
+class TabulateItems:
     """A table of the items of a block, as a task that can travel."""
 
-    look: Look
+    describe: DescribeItems
     name: str
 
     def __call__(self, block: Block) -> pa.Table:
-        """Judge the block and make its table."""
-        return item_table(self.look(block), self.name)
+        """Describe the items of the block and make their table."""
+        return item_table(self.describe(block), self.name)
 
 
 ITEM_TABLES = {"labels": Record.labels_table, "posterior": Record.posterior_table}
@@ -244,25 +277,3 @@ def renamed(columns: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
     taken = {column.casefold() for column in columns}
     new = {role: name for role, name in names.items() if role in columns and name.casefold() not in taken - {role.casefold()}}
     return {role: name for role, name in new.items() if role != name}
-
-
-class Away:
-    """Stands for an array of the size of the items that stays where the labels are."""
-
-    def __init__(self, name: str, place: str) -> None:
-        self._words = f"{name} of every item stay in {place}, with the labels: ask for the tables, or result.blocks()."
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise ParameterError(self._words)
-
-    __array__ = __getitem__ = __len__ = __iter__ = _refuse
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        self._refuse()
-
-
-def away(name: str, place: str) -> FloatArray:
-    """Return what stands for an array that is not here."""
-    return Away(name, place)  # type: ignore[return-value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,11 +17,12 @@ from crowdassay.engines.sweeps import BlockEngine
 from crowdassay.errors import ParameterError
 from crowdassay.findings.passes import MajorityCheck, two_passes
 from crowdassay.labels.facts import Facts
+from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import SETTLED, Record
 from crowdassay.models.structures import Basis
 from crowdassay.results.checks import find_trouble, notes_on
 from crowdassay.results.limits import ONE_CLASS, check_memory
-from crowdassay.results.result import Held, Result, away
+from crowdassay.results.result import FittedPlace, Result
 from crowdassay.solvers.posteriors import ByVotes
 from crowdassay.solvers.solution import Announce, ItemPosterior, Predict, Progress, Solution
 from crowdassay.statistics import log_softmax
@@ -113,7 +114,7 @@ def fit(
             tried = other
             result, plain = _run(tried, place, progress, announce, None, gathered=gathered)
     notes += [*result.notes, *method.notes_on(place.facts), *notes_on(plain, result, place.facts)]
-    return replace(result, notes=tuple(notes), seconds=time.perf_counter() - started)
+    return result.changed(notes=tuple(notes), seconds=time.perf_counter() - started)
 
 
 def _run(
@@ -141,49 +142,56 @@ def _run(
 def _decide(name: str, solution: Solution, place: Place, engine: Any) -> tuple[Result, MajorityCheck]:
     """Predict all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
     if place.in_memory:
-        result = make_result(name, solution, engine.labels, solution.predict(engine), Held(place))
+        result = make_result(name, solution, engine.labels, solution.predict(engine), FittedPlace(place))
         return result, MajorityCheck.of(result)
     facts = place.facts
     weak_items = solution.model is not None and solution.model.has_weak_items(facts.longest)
     by_block = PredictBlock(solution.predict, solution.method or name, _item_basis(solution), weak_items, solution.settled)
     found = two_passes(place, by_block)
-    nothing = [away(words, place.engine_name) for words in ("Probabilities", "Labels")]
-    expected = found.second.expected
-    assert expected is not None
-    predicted = ItemPosterior(nothing[0], nothing[1], expected)  # type: ignore[arg-type]
-    return make_result(name, solution, facts, predicted, Held(place, by_block, found)), found.second.majorities
+    assert found.second.expected is not None
+    workers = _worker_values(name, solution, found.second.expected)
+    return Result.elsewhere(FittedPlace(place, by_block, found), **workers), found.second.majorities
 
 
-def make_result(name: str, solution: Solution, labels: Any, predicted: ItemPosterior, held: Held | None = None) -> Result:
-    """Return the result of a solution and what it says of the items: the one place where results are made."""
-    confusion, accuracy = describe_workers(solution, predicted.expected)
-    item = _item_basis(solution)
+def make_result(
+    name: str, solution: Solution, labels: Labels, predicted: ItemPosterior, fitted_place: FittedPlace | None = None
+) -> Result:
+    """Return the result of a solution and what it says of the items, which are in memory."""
     return Result(
-        labels,
-        solution.method or name,
-        dict(solution.settings),
-        predicted.posterior,
-        predicted.winners,
-        confusion,
-        accuracy,
-        log_prior=solution.log_prior,
-        sigma=solution.sigma,
+        labels=labels,
+        posterior=predicted.posterior,
+        winners=predicted.winners,
         phi=predicted.phi,
-        expand=item.tables if item else None,
         pairs=predicted.pairs,
         difficulty=predicted.difficulty,
-        objective=solution.objective,
-        history=solution.history,
-        n_iter=solution.n_iter,
-        converged=solution.converged,
-        known=solution.known,
-        gold_warning=solution.gold_warning,
-        settled=solution.settled,
-        spread=solution.spread,
-        notes=solution.notes,
-        selection=solution.selection,
-        held=held,
+        fitted_place=fitted_place,
+        **_worker_values(name, solution, predicted.expected),
     )
+
+
+def _worker_values(name: str, solution: Solution, expected: FloatArray) -> dict[str, Any]:
+    """Return the attributes of a result that have not the size of the items."""
+    confusion, accuracy = describe_workers(solution, expected)
+    item = _item_basis(solution)
+    return {
+        "method": solution.method or name,
+        "parameters": dict(solution.settings),
+        "confusion": confusion,
+        "accuracy": accuracy,
+        "log_prior": solution.log_prior,
+        "sigma": solution.sigma,
+        "expand": item.tables if item else None,
+        "objective": solution.objective,
+        "history": solution.history,
+        "n_iter": solution.n_iter,
+        "converged": solution.converged,
+        "known": solution.known,
+        "gold_warning": solution.gold_warning,
+        "settled": solution.settled,
+        "spread": solution.spread,
+        "notes": solution.notes,
+        "selection": solution.selection,
+    }
 
 
 def _item_basis(solution: Solution) -> Basis | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from crowdassay.labels.folder import RESULT_FILES, SUMMARY, replacing_folder
 from crowdassay.labels.write import table_files, write_json
-from crowdassay.results.result import TABLES, Result, item_table
+from crowdassay.results.result import TABLES_OF_ITEMS, Result, item_table
 
 
 def write_result(result: Result, summary: dict[str, Any], folder: str | Path, form: str, *, raw: bool = False) -> None:
@@ -21,16 +21,16 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
     if result.place.writes:
         from crowdassay.engines.spark.write import write_tables  # noqa: PLC0415  seldom needed
 
-        frames = {name: result.frame(name, own_names=False) for name in TABLES}
+        frames = {name: result.frame(name, own_names=False) for name in TABLES_OF_ITEMS}
         frames["workers"] = result.place.frame(result.insight.workers_table(cells=True))
         if cells is not None:
             frames["confusion"] = result.place.frame(cells)
         write_tables(frames, summary, str(folder), form, raw=raw)
         return
     with replacing_folder(Path(folder), RESULT_FILES, SUMMARY) as fresh:
-        with table_files(fresh, (*TABLES, "workers", "confusion"), form, raw=raw) as streams:
+        with table_files(fresh, (*TABLES_OF_ITEMS, "workers", "confusion"), form, raw=raw) as streams:
             for block in result.blocks():
-                for name in TABLES:
+                for name in TABLES_OF_ITEMS:
                     streams[name].write(item_table(block, name))
                 if not result.place.in_memory:
                     pa.default_memory_pool().release_unused()  # else Arrow keeps as much again

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -69,7 +68,7 @@ def select(
     truth = None if validation is None else match_truth(labels, validation)[0]
     scores = _score(candidates, names, labels, truth, folds, seed, reading, threads, announce)
     fitted = candidates[scores.best].fit(labels)
-    fitted.result_ = replace(fitted.result_, selection=_table(scores, names[scores.best]))
+    fitted.result_ = fitted.result_.changed(selection=_table(scores, names[scores.best]))
     return fitted
 
 

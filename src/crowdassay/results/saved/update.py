@@ -90,7 +90,7 @@ def update(estimator: Any, data: Any, *, repeats: str = "keep") -> Update:
             else _patched(fitted.difficulty, touched, difficulty, labels.n_items)
         ),
         pairs=None,
-        held=None,
+        fitted_place=None,
         objective=None,  # it was that of the labels the workers were fitted to
     )
     estimator.result_ = result
