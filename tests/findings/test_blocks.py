@@ -78,11 +78,14 @@ def test_what_stays_elsewhere_is_said(tmp_path):
         lambda: result.code,
         lambda: np.asarray(result.posterior),
         lambda: len(result.winners),
+        lambda: result.labels,
         lambda: result.chart.calibration(np.zeros(labels.n_items, int)),
     ):
-        with pytest.raises(ParameterError, match=r"of every item stay in files|not in memory"):
+        with pytest.raises(ParameterError, match=r"^The (labels|\w+ of every item) stay in files; ask for |not in memory"):
             ask()
-    assert result.labels.n_items == labels.n_items
+    assert result.facts.n_items == labels.n_items
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        result.nonsense  # noqa: B018
     assert "held in files" in repr(result)
     assert f"{labels.n_items:,} items" in result._repr_html_()
 

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from crowdassay.results.report.gallery import Gallery
 
 TABLES_OF_ITEMS = ("labels", "posterior", "items")
-OF_EVERY_ITEM = {"labels": "Labels", "posterior": "Probabilities", "winners": "Classes"}  # what only memory holds
+OF_EVERY_ITEM = {  # what a result has only where the labels are in memory
+    "labels": "The labels",
+    "posterior": "The probabilities of every item",
+    "winners": "The classes of every item",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +82,7 @@ class Result(Record):
             if name not in OF_EVERY_ITEM or "fitted_place" not in vars(self):
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
             raise ParameterError(
-                f"{OF_EVERY_ITEM[name]} of every item stay in {self.place.engine_name}, with the labels: ask for result.facts, "
-                "the tables, or result.blocks()."
+                f"{OF_EVERY_ITEM[name]} stay in {self.place.engine_name}; ask for result.facts, the tables, or result.blocks()."
             )
 
     @cached_property

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from crowdassay.engines.blocks import Block
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import ImportReport
 
 BLOCK_SCHEMA = (
     "block bigint, n_items bigint, n_labels bigint, n_gold bigint, longest bigint, "
@@ -62,7 +63,7 @@ class ReadBlock:
 def unchecked_labels(columns: dict[str, Any]) -> Labels:
     """Return labels whose codes need not be checked again, which would take as long as many a sweep."""
     labels = Labels.__new__(Labels)
-    vars(labels).update(columns)
+    vars(labels).update({"report": ImportReport(), **columns})  # of all fields without a default on the class
     return labels
 
 
