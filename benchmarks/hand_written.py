@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from crowdassay import simulate
 from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.labels.long import count_votes, sort_by_item
+from crowdassay.labels.many_labels import count_votes, sort_by_item
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal
 from crowdassay.solvers.ascent import WorkerProblem
@@ -36,11 +36,11 @@ def main() -> None:
     item, worker = generator.integers(n_items, size=LABELS), generator.integers(5000, size=LABELS).astype(np.int32)
     label = generator.integers(4, size=LABELS).astype(np.int16)
     print(f"{LABELS:,} labels of {n_items:,} items")
-    tell("sort by item, ours (data/long)", lambda: sort_by_item(item, n_items, worker, label))
+    tell("sort by item, ours (labels/many_labels)", lambda: sort_by_item(item, n_items, worker, label))
     tell("sort by item, NumPy's stable argsort", lambda: by_argsort(item, n_items, worker, label))
     tell("sort by item, SciPy's rows to columns", lambda: by_scipy(item, n_items, worker, label))
     starts, _, sorted_label = sort_by_item(item, n_items, worker, label)
-    tell("count votes, ours (data/long)", lambda: count_votes(starts, sorted_label, 4))
+    tell("count votes, ours (labels/many_labels)", lambda: count_votes(starts, sorted_label, 4))
     tell("count votes, NumPy's bincount", lambda: by_bincount(starts, sorted_label, 4))
     climbs()
     fresh("special functions of 50 workers, ours (special)", "from crowdassay.special import betaincinv, gammainc, ndtr")

@@ -19,9 +19,9 @@ from crowdassay.labels.files import read_labels
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.ingest import spool_files
 from crowdassay.labels.ingest_rows import as_parquet
-from crowdassay.labels.named import encode_names
 from crowdassay.labels.raw import find_inputs
 from crowdassay.labels.source import open_source
+from crowdassay.labels.study_columns import encode_names
 from crowdassay.labels.workspace import workspace
 from crowdassay.labels.write import csv_lines
 from crowdassay.read_options import ReadOptions

@@ -93,7 +93,7 @@ def read_costs(path: Path | None) -> dict[str, float] | None:
     """Return the cost of a verdict by each judge, and by people, from a file with columns judge and cost."""
     if path is None:
         return None
-    from crowdassay.labels.named import encode_names, encode_numbers, read_columns
+    from crowdassay.labels.study_columns import encode_names, encode_numbers, read_columns
 
     columns = read_columns(path, ("judge", "cost"), {}, "costs")
     codes, judges = encode_names(columns.table["judge"], "judge")

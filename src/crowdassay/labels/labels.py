@@ -244,7 +244,7 @@ class Labels(Vocabularies):
     def votes(self) -> NDArray[np.integer[Any]]:
         """Count the labels of every item and class, shape (n_items, n_classes)."""
         if self.n_labels >= COMPILED_LABELS:
-            from crowdassay.labels.long import count_votes  # noqa: PLC0415 - numba is slow to load
+            from crowdassay.labels.many_labels import count_votes  # noqa: PLC0415 - numba is slow to load
 
             return count_votes(self.starts, self.label, self.n_classes)
         cells = np.repeat(np.arange(self.n_items) * self.n_classes, np.diff(self.starts))
@@ -271,7 +271,7 @@ def _item_major(
 ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
     """Sort by item, keeping the order within each: turning rows with one entry each into columns is a counting sort."""
     if len(item) >= COMPILED_LABELS:
-        from crowdassay.labels.long import sort_by_item  # noqa: PLC0415 - numba is slow to load
+        from crowdassay.labels.many_labels import sort_by_item  # noqa: PLC0415 - numba is slow to load
 
         return sort_by_item(item, n_items, worker, label)
     if len(item) <= SORTED_LABELS:

@@ -12,8 +12,8 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.extras import read_times
-from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns, take
 from crowdassay.labels.roles import ROLES, Role
+from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows, read_columns, take
 from crowdassay.labels.values import listed, shown
 from crowdassay.results.saved.study import check_codes, check_texts
 

@@ -15,8 +15,8 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.coding import code_column
-from crowdassay.labels.named import Columns, encode_names, encode_numbers, kept_rows, read_columns
 from crowdassay.labels.roles import ROLES, Role, plain_name
+from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows, read_columns
 from crowdassay.labels.values import as_text, counted, mapping, shown
 from crowdassay.results.saved.study import check_codes, check_texts
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from crowdassay.labels import long
-from crowdassay.labels.long import count_votes, sort_by_item
+from crowdassay.labels.many_labels import count_votes, sort_by_item
 
 
 @pytest.mark.parametrize(("n_labels", "n_items"), [(1, 1), (10, 3), (5, 4000), (30_000, 257), (30_000, 256), (30_000, 7000)])

@@ -1,4 +1,4 @@
-"""Read columns that a command names or looks for itself: facets of ratings, sides of pairs."""
+"""Read the columns of what is no set of labels: ratings, comparisons and prices."""
 
 from __future__ import annotations
 
