@@ -1,4 +1,4 @@
-"""Where labels are held: in memory, in files, on a graphics card or in Spark. All else is the same."""
+"""Where labels are held: in memory, in files, on a GPU or in Spark. All else is the same."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import click
 from crowdassay.cli.options import read, read_options
 
 if TYPE_CHECKING:
-    from crowdassay.engines.base import Place
+    from crowdassay.engines.base import Announce, Place
 
-OPTIONS = (
+ENGINE_OPTIONS = (
     click.option(
         "--engine",
         type=click.Choice(["auto", "local", "files", "gpu", "spark"]),
@@ -32,15 +32,13 @@ IN_MEMORY = {"save_model": None, "validation": None}
 MEMORY_SHARE = 0.5  # of the free memory that is used where none is given
 PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
 PER_WORKER = 1_700  # bytes that what is said of workers takes, for each of them, wherever the labels are
-BYTES_LOOKED_AT = 1 << 20
+PROBED_BYTES = 1 << 20
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".results", ".json", ".jsonl", ".ndjson")
-
-Announce = Callable[[str], None]
 
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say where a fit runs."""
-    for option in reversed(OPTIONS):
+    for option in reversed(ENGINE_OPTIONS):
         command = option(command)
     return command
 
@@ -171,7 +169,7 @@ def text_files(names: tuple[str, ...]) -> list[Path]:
 
 
 def own_frame(spark: Any, paths: list[Path]) -> Any:
-    """Let Spark read Parquet that our own reader made of text; where Spark is elsewhere, it is sent there."""
+    """Return a Spark frame of Parquet that our own reader made of text; where Spark is elsewhere, the files are sent there."""
     import pyarrow.parquet as pq
 
     from crowdassay.engines.spark.session import is_local
@@ -222,7 +220,7 @@ def memory_of(options: dict[str, Any]) -> int:
 
 
 def too_large(labels: tuple[str, ...], options: dict[str, Any], estimator: Any) -> bool:
-    """Tell whether labels will not fit into memory while the method could do without; say so where it could not."""
+    """Return whether labels will not fit into memory and the method can do without; warn where it cannot."""
     from crowdassay.errors import CrowdassayError
     from crowdassay.labels.raw import find_inputs
     from crowdassay.memory import available_memory, parse_size, shown_size
@@ -261,6 +259,6 @@ def memory_needed(path: Path) -> float:
             return 0.0  # whoever reads it says that it is damaged
         return rows * (PER_ROW + 20 * PER_BYTE)  # ids of ordinary length
     with opened(path) as stream:
-        start = stream.read(BYTES_LOOKED_AT)
+        start = stream.read(PROBED_BYTES)
     packed = 5 if is_gzipped(path) else 1  # ids pack well
     return size * packed * (PER_BYTE + PER_ROW * start.count(b"\n") / max(len(start), 1))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ QUICK_CELLS = 10**6  # labels times squared classes: a pass over fewer takes no 
 Announce = Callable[[str], None]
 
 
+@runtime_checkable
 class Place(Protocol):
     """Labels held somewhere.
 
@@ -90,7 +91,7 @@ class Place(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the labels."""
+        """Release what holds the labels."""
         ...
 
 

@@ -59,7 +59,7 @@ def place_labels(
         )
         warn_of(held.report)
         return SparkPlace(held)
-    if hasattr(data, "facts") and hasattr(data, "reduce"):
+    if isinstance(data, Place):
         if gold is not None:
             raise ParameterError("Give the gold where the labels are read: a place has its own.")
         if asked.set():

@@ -51,7 +51,7 @@ class Model:
     population: bool = False
 
     def has_weak_items(self, longest: int) -> bool:
-        """Tell whether items of at most ``longest`` labels have so strong a penalty that their own tables stay small."""
+        """Return whether items of at most ``longest`` labels have so strong a penalty that their own tables stay small."""
         return self.item is not None and longest <= min(0.5 * self.beta, LONGEST_WEAK_ITEM) and self.item.free
 
     def penalise(self, coordinates: FloatArray) -> tuple[float, FloatArray]:

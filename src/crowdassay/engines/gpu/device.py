@@ -25,7 +25,7 @@ def simulated() -> bool:
 
 
 def missing() -> str | None:
-    """Say in a sentence why there is no card to compute on, or nothing if there is one."""
+    """Return a sentence on why there is no GPU to compute on, or None if there is one."""
     if simulated():
         return None
     try:

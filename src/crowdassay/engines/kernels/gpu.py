@@ -24,7 +24,7 @@ import numpy as np
 from numba import cuda, float32, float64
 
 from crowdassay.engines.gpu.device import CLAMP, row_length
-from crowdassay.engines.kernels.gpu_item import FINE, HALF, LITTLE, ONE, ZERO, function, kernel, make_loader, make_weigh, pack
+from crowdassay.engines.kernels.gpu_item import FINELY, HALF, LITTLE, ONE, ZERO, function, kernel, make_loader, make_weigh, pack
 
 NO_SINGLE_WEIGHT = np.float32(1e-6)  # classes whose weight is below this add nothing to a sum of floats
 MAX_THREADS = 256  # in a block
@@ -126,7 +126,7 @@ def make_counter(n_classes: int, team: bool, pooled: bool = False) -> Any:
                 for c in range(K):
                     weight, cell = weights[c], c
                     if weight < LITTLE:  # where the smaller half of the sums is in finer units
-                        weight, cell = weight * FINE, len(sums) // 2 + c
+                        weight, cell = weight * FINELY, len(sums) // 2 + c
                     share = np.int64(weight * scale + HALF)
                     if share != 0:
                         for at in range(lane, length, lanes):

@@ -14,7 +14,7 @@ from crowdassay.engines.kernels.columns import GIVEN_WEIGHTS, VOTE_WEIGHTS
 
 ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
 HIGH = np.int64(1 << 32)
-LITTLE, FINE = np.float32(1 / FINER), np.float32(FINER)  # weights below are added up in finer units
+LITTLE, FINELY = np.float32(1 / FINER), np.float32(FINER)  # weights below are added up in finer units
 
 if not config.ENABLE_CUDASIM and not hasattr(np, "row_stack"):
     setattr(np, "row_stack", np.vstack)  # noqa: B010  NumPy 2.5 dropped the name, and numba-cuda 0.30 stops without it

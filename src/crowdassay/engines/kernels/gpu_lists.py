@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, int64
 
-from crowdassay.engines.kernels.gpu_item import FINE, HALF, LITTLE, kernel, make_loader
+from crowdassay.engines.kernels.gpu_item import FINELY, HALF, LITTLE, kernel, make_loader
 
 
 @kernel
@@ -60,7 +60,7 @@ def make_collector(n_classes: int) -> Any:
                 load_row(rows, np.int64(listed[at]), row, 0, 1)
                 for c in range(K):
                     if row[c] < LITTLE:
-                        fine[c] += np.int64(row[c] * FINE * scale + HALF)
+                        fine[c] += np.int64(row[c] * FINELY * scale + HALF)
                     else:
                         coarse[c] += np.int64(row[c] * scale + HALF)
             for c in range(K):

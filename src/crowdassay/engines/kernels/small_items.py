@@ -16,7 +16,7 @@ FEW_EFFECT_CELLS = 8 * FEW_LABELS  # labels times classes to the third power: th
 
 
 def is_few(labels: Labels) -> bool:
-    """Tell whether labels are few enough for this pass."""
+    """Return whether labels are few enough for this pass."""
     return labels.n_labels * labels.n_classes**3 <= FEW_EFFECT_CELLS
 
 

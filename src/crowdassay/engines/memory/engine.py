@@ -323,7 +323,7 @@ class LocalEngine(ItemEngine):
 
     @contextmanager
     def _waiting(self, kernel: str) -> Iterator[None]:
-        """Say once that kernels are being compiled if the first use of one does not return at once."""
+        """Announce once that kernels are being compiled if the first use of one does not return at once."""
         if kernel in self._compiled or self.announce is None:
             yield
             self._compiled.add(kernel)

@@ -81,7 +81,7 @@ class MemoryPlace:
         return to_frame(table, self.labels.frame) if self.origin is None else self.origin.frame(table)
 
     def close(self) -> None:
-        """Let go of the labels where they were gathered from."""
+        """Release the labels where they were gathered from."""
         if self.origin is not None:
             self.origin.close()
 

@@ -108,7 +108,7 @@ class SparkPlace:
         return self.session.createDataFrame(table)
 
     def close(self) -> None:
-        """Let Spark forget the labels."""
+        """Remove the labels, and copies of them, from Spark."""
         self.data.close()
 
     @property

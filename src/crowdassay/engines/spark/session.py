@@ -59,17 +59,17 @@ CONNECT_LIMIT = "raise spark.connect.grpc.maxInboundMessageSize on the server, o
 
 
 def is_spark(data: object) -> bool:
-    """Tell whether something is a frame of Spark, classic or Connect, without importing Spark."""
+    """Return whether something is a frame of Spark, classic or Connect, without importing Spark."""
     return any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql") for kind in type(data).__mro__)
 
 
 def is_connect(spark: object) -> bool:
-    """Tell whether a session or a frame is one of Spark Connect."""
+    """Return whether a session or a frame is one of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def is_local(spark: Any) -> bool:
-    """Tell whether a session does all its work on this machine."""
+    """Return whether a session does all its work on this machine."""
     return not is_connect(spark) and str(spark.sparkContext.master).startswith("local")
 
 
@@ -106,7 +106,7 @@ def open_session() -> Any:
 
 
 def check_java() -> None:
-    """Say what to install where a session of our own would find no Java."""
+    """Refuse to start a session of our own where there is no Java, with what to install."""
     if not ("JAVA_HOME" in os.environ or "SPARK_REMOTE" in os.environ or shutil.which("java")):
         raise MissingExtraError(
             "Spark needs Java 17 or 21 and there is none; install one (Debian: apt install openjdk-17-jre-headless) or set "
@@ -124,7 +124,7 @@ def use_this_python(spark: Any) -> None:
 
 
 def name_classes(spark: Any) -> None:
-    """Tell Spark's gateway where the classes of a plain job are, or it looks for them in all jars at every job."""
+    """Import the classes of a plain job into Spark's gateway, which else looks for them in all jars at every job."""
     if not is_connect(spark):
         from py4j.java_gateway import java_import  # type: ignore[import-untyped]  # noqa: PLC0415  comes with Spark
 
@@ -165,8 +165,8 @@ def explain(text: str) -> CrowdassayError:
         if match := re.search(pattern, text):
             return CrowdassayError(sentence.format(*(f"'{part.strip('`')}'" for part in match.groups()), limit=CONNECT_LIMIT))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if re.match(r"[\w.]*(?:Error|Exception): ", line)] or lines or ["no reason given"]
-    return DataError(f"Spark gave up: {told[0][:300]}")
+    reasons = [line for line in lines if re.match(r"[\w.]*(?:Error|Exception): ", line)] or lines or ["no reason given"]
+    return DataError(f"Spark gave up: {reasons[0][:300]}")
 
 
 def check_driver(n_workers: int, n_classes: int, worker_arrays: float, spark: Any) -> None:

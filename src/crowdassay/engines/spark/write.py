@@ -1,4 +1,4 @@
-"""Let Spark's executors write tables, each a folder of parts as Spark has it, which appear at once."""
+"""Tables that Spark's executors write, each a folder of parts as Spark has it; all appear at once."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def write_tables(frames: dict[str, Any], summary: dict[str, Any], folder: str, f
 
 
 def write_text(spark: Any, lines: list[str], path: str) -> None:
-    """Let Spark write a few lines, as a folder of one part."""
+    """Write a few lines by Spark, as a folder of one part."""
     frame = spark.createDataFrame([(line,) for line in lines], "value string").coalesce(1)
     run(lambda: frame.write.mode("overwrite").text(path))
 
 
 def move(spark: Any, fresh: str, folder: str) -> None:
-    """Let a folder take the place of another; an old result steps aside until the new one is there."""
+    """Replace a folder by another; an old result steps aside until the new one is there."""
     if is_local(spark):
         aside = f"{fresh}.old"
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -91,7 +91,7 @@ def without_formula(name: str) -> str:
 
 
 def without_formulas(frame: Any) -> Any:
-    """Put an apostrophe before names and cells that a spreadsheet would run, as `crowdassay.labels.write` does."""
+    """Write an apostrophe before names and cells that a spreadsheet would run, as `crowdassay.labels.write` does."""
 
     def cell(field: Any) -> str:
         name, shown = quoted(field.name), quoted(without_formula(field.name))
