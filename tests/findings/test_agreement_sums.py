@@ -8,7 +8,7 @@ import pytest
 
 from crowdassay.findings import others, sums
 from crowdassay.findings.agreement_sums import LEAST_SHARED, PAIRS_SHOWN, positions, sum_lots, sum_pairs, sum_workers
-from crowdassay.findings.coefficients import MARGIN, AgreementSums
+from crowdassay.findings.coefficients import MARGINS, AgreementSums
 from support import plain_agreement
 from support.problems import random_labels
 
@@ -55,7 +55,7 @@ def test_sums_by_lot_and_by_worker(labels, level, cut):
     observed = (apart[shared] / (labels.workers_each[shared] - 1)).sum()
     each = np.empty((labels.n_workers, 5))
     plain_agreement.compare_workers(
-        *arrays(labels), *classes, distances, x, nominal, total.classes[MARGIN], observed, 0, each
+        *arrays(labels), *classes, distances, x, nominal, total.classes[MARGINS], observed, 0, each
     )  # fmt: skip
     np.testing.assert_allclose(sum_workers(labels, total, level, x, apart), each, rtol=1e-9, atol=1e-10)
 

@@ -91,7 +91,7 @@ def test_what_stays_elsewhere_is_said(tmp_path):
 
 
 def test_a_sample_is_said_to_be_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("crowdassay.findings.passes.LABELS_SAMPLED", 1200)
+    monkeypatch.setattr("crowdassay.findings.passes.LABELS_FOR_COPIES", 1200)
     labels, _ = story()
     place = spooled(labels, tmp_path)
     result = fit(DawidSkene(smoothing=0.5), place, gather_below=0)

@@ -7,7 +7,7 @@ from crowdassay.findings import others, sums
 from crowdassay.findings.copies import LEAST_COMMON, compare_tables
 from crowdassay.findings.drift import Clock
 from crowdassay.findings.pairs import Meetings
-from crowdassay.findings.workers import PAR, WorkerExpectation
+from crowdassay.findings.workers import TYPICAL_AT_PAR, WorkerExpectation
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import Record
 from support import plain_passes
@@ -89,7 +89,7 @@ def test_behaviour(labels, timed, blocks):
     ]
     plain_passes.add_behaviour(
         labels.starts, labels.worker, labels.label, labels.repeat_weight, labels.gold, chosen, found.log_p, found.log_prior,
-        found.habit.T, found.crowd, PAR, posterior, clock.bins(labels.worker, time), *expected,
+        found.habit.T, found.crowd, TYPICAL_AT_PAR, posterior, clock.bins(labels.worker, time), *expected,
     )  # fmt: skip
     agreed, behaviour = found.compare(record, chosen, clock)
     np.testing.assert_allclose(agreed, found.agreement_sums(labels, chosen))

@@ -5,7 +5,7 @@ The sums of `crowdassay.findings.agreement_sums` are compared with these.
 
 import numpy as np
 
-from crowdassay.findings.coefficients import COINCIDENT, MARGIN, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
+from crowdassay.findings.coefficients import COINCIDENT, MARGINS, PAIRS, PAIRS_SAME, SHARE, SHARE_SAME
 
 
 def count_classes(starts, labels, weight, n_classes):
@@ -67,7 +67,7 @@ def add_items(starts, workers, labels, weight, raters, first, classes, votes, lo
             sums[u, PAIRS_SAME, k] += pairs
             sums[u, PAIRS, k] += v * (m - 1)
             sums[u, COINCIDENT, k] += pairs / (m - 1)
-            sums[u, MARGIN, k] += v
+            sums[u, MARGINS, k] += v
             sums[u, SHARE_SAME, k] += pairs / (m * (m - 1))
             sums[u, SHARE, k] += v / m
             if len(full) > 0:

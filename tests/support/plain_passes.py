@@ -7,21 +7,21 @@ import numpy as np
 
 from crowdassay.findings.others import (
     AGREED,
+    AT_PAR,
     BIN_EXPECTED,
     BIN_LABELS,
     BIN_RIGHT,
     BIN_VARIANCE,
     BIN_WRONG,
-    CHANCE,
+    BY_CHANCE,
     EXPECTED,
     HALFWAY,
-    KNOWN,
+    KNOWN_LABELS,
     KNOWN_PAR,
     KNOWN_VARIANCE,
     KNOWN_WRONG,
     LABELS,
     NEGLIGIBLE,
-    PAR,
     PAR_TYPICAL,
     PAR_VARIANCE,
     SEEN,
@@ -114,7 +114,7 @@ def compare_with_others(
                 first[i, k] += q[k]
                 second[i, k] += q[k] * q[k]
             sums[i, AGREED] += q[labels[n]]
-            sums[i, CHANCE] += guess
+            sums[i, BY_CHANCE] += guess
             sums[i, TYPICAL] += usual
             sums[i, SQUARES] += guess * guess
             sums[i, HALFWAY] += squared / 2.0 - ((guess + usual) / 2.0) ** 2
@@ -167,10 +167,10 @@ def add_behaviour(  # noqa: PLR0915
                 square += chance * q[k] * q[k]
             sums[i, LABELS] += 1.0
             sums[i, WRONG] += 1.0 - q[x]
-            sums[i, PAR] += 1.0 - mean
+            sums[i, AT_PAR] += 1.0 - mean
             sums[i, PAR_VARIANCE] += square - mean * mean
             if gold[j] >= 0:
-                sums[i, KNOWN] += 1.0
+                sums[i, KNOWN_LABELS] += 1.0
                 sums[i, KNOWN_WRONG] += 1.0 - q[x]
                 sums[i, KNOWN_PAR] += 1.0 - mean
                 sums[i, KNOWN_VARIANCE] += square - mean * mean

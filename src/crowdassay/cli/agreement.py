@@ -12,8 +12,9 @@ from crowdassay.cli.outputs import refuse_inputs
 
 if TYPE_CHECKING:
     from crowdassay.findings.agreement import Agreement
+    from crowdassay.tables import Column
 
-NAMES = {
+MEASURE_TITLES = {
     "agreement": "Raw agreement",
     "alpha": "Krippendorff's alpha",
     "fleiss_kappa": "Fleiss' kappa",
@@ -21,7 +22,7 @@ NAMES = {
 }
 FILES = ("classes.csv", "workers.csv", "pairs.csv", "overall.csv")
 WORKERS_SHOWN = 5
-MOST_CLASSES = 20
+CLASSES_PRINTED = 20
 
 
 @click.command(cls=Grouped)
@@ -69,12 +70,10 @@ def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **option
 
 def show(measured: Agreement, out: Path | None) -> None:
     """Print the tables: the whole of the first two, the ends of the others."""
-    from rich.console import Console
-    from rich.table import Table
+    from crowdassay.findings.agreement_tables import CLASS_AGREEMENT, OVERALL_AGREEMENT, PAIR_AGREEMENT, WORKERS_AGREEMENT
+    from crowdassay.results.show import print_table, terminal
 
-    from crowdassay.text import short as shown
-
-    console, counts = Console(highlight=False, markup=False), measured.counts
+    console, counts = terminal(), measured.counts
     tables = {name: table.to_pylist() for name, table in measured.tables.items() if name != "workers"}
     console.print(
         f"{counts['judgements_compared']:,} judgements of {counts['items_compared']:,} items can be compared with another "
@@ -83,42 +82,30 @@ def show(measured: Agreement, out: Path | None) -> None:
     )
     console.print()
     limits = f"{measured.confidence:.0%} interval"
-    overall = Table("measure", "value", limits, title=f"Overall ({measured.level})", title_justify="left")
-    for row in tables["overall"]:
-        overall.add_row(NAMES[row["measure"]], number(row["value"]), interval(row["low"], row["high"]))
-    console.print(overall)
-    for row in tables["overall"]:
+    overall = [{**row, "measure": MEASURE_TITLES[row["measure"]]} for row in tables["overall"]]
+    columns: list[str | Column] = ["measure", "value", OVERALL_AGREEMENT.column("low", title=limits)]
+    print_table(console, OVERALL_AGREEMENT, overall, columns, title=f"Overall ({measured.level})")
+    for row in overall:
         if row["undefined"]:
-            console.print(f"{NAMES[row['measure']]} is undefined: {row['undefined']}.")
+            console.print(f"{row['measure']} is undefined: {row['undefined']}.")
     console.print(
         f"Cohen's kappa: {counts['worker_pairs']:,} pairs of workers; {counts['worker_pairs_with_few_items']:,} share too few "
         f"items and {counts['worker_pairs_with_one_class']:,} used one class only."
     )
     console.print()
-    classes = Table(
-        "class", "judgements", "agreement", "alpha", limits, "Fleiss' kappa", title="By class", title_justify="left"
-    )
-    for row in tables["classes"][:MOST_CLASSES]:
-        between = interval(row["alpha_low"], row["alpha_high"])
-        values = (number(row["agreement"]), number(row["alpha"]), between, number(row["fleiss_kappa"]))
-        classes.add_row(shown(row["class"]), f"{row['judgements']:,.0f}", *values)
-    console.print(classes)
-    workers = Table(
-        "worker", "items", "agreement", limits, "kappa", "alpha without", title="Workers who agree least", title_justify="left"
-    )
-    for row in least_agreeing(measured):
-        between = interval(row["agreement_low"], row["agreement_high"])
-        values = (number(row["agreement"]), between, number(row["kappa"]), number(row["alpha_without"]))
-        workers.add_row(shown(row["worker"]), f"{row['items']:,}{' (few)' if row['few'] else ''}", *values)
-    console.print(workers)
+    classes = [{**row, "judgements": round(row["judgements"])} for row in tables["classes"][:CLASSES_PRINTED]]
+    between = CLASS_AGREEMENT.column("alpha_low", title=limits)
+    columns = ["class", "judgements", "agreement", "alpha", between, "fleiss_kappa"]
+    print_table(console, CLASS_AGREEMENT, classes, columns, title="By class")
+    workers = [{**row, "items": f"{row['items']:,}{' (few)' if row['few'] else ''}"} for row in least_agreeing(measured)]
+    items, between = WORKERS_AGREEMENT.column("items", format="figure"), WORKERS_AGREEMENT.column("agreement_low", title=limits)
+    columns = ["worker", items, "agreement", between, "kappa", "alpha_without"]
+    print_table(console, WORKERS_AGREEMENT, workers, columns, title="Workers who agree least")
     for end in ("most", "least"):
-        pairs = Table("worker", "other", "items", "agreement", "kappa", title=f"Pairs who agree {end}", title_justify="left")
-        for row in [row for row in tables["pairs"] if row["end"] == end][:WORKERS_SHOWN]:
-            pairs.add_row(
-                shown(row["worker"]), shown(row["other"]), f"{row['items']:,}", number(row["agreement"]), number(row["kappa"])
-            )
-        if pairs.row_count:
-            console.print(pairs)
+        pairs = [row for row in tables["pairs"] if row["end"] == end][:WORKERS_SHOWN]
+        if pairs:
+            columns = ["worker", "other", "items", "agreement", "kappa"]
+            print_table(console, PAIR_AGREEMENT, pairs, columns, title=f"Pairs who agree {end}")
     if out is not None:
         console.print(f"Wrote overall, classes, workers and pairs (.csv) to {out}.")
 
@@ -132,13 +119,3 @@ def least_agreeing(measured: Agreement) -> list[dict[str, Any]]:
     table = (many if many.num_rows else table).filter(pc.is_valid((many if many.num_rows else table)["agreement"]))
     rows: list[dict[str, Any]] = table.sort_by("agreement").slice(0, WORKERS_SHOWN).to_pylist()
     return rows
-
-
-def number(value: float | None) -> str:
-    """Return three digits, or a dash for what is undefined."""
-    return "–" if value is None else f"{value:.3f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Return both limits, or a dash."""
-    return "–" if low is None or high is None else f"{low:.3f} to {high:.3f}"

@@ -11,14 +11,30 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
 from crowdassay.findings.agreement_sums import PairSums, positions, sum_lots, sum_pairs, sum_workers
-from crowdassay.findings.agreement_tables import class_table, overall_table, pair_table, worker_table
-from crowdassay.findings.coefficients import AgreementSums, class_coefficients, fleiss, krippendorff, raw_agreement
-from crowdassay.findings.resampling import deal_lots, percentile, resample
+from crowdassay.findings.agreement_tables import (
+    OVERALL_AGREEMENT,
+    WORKERS_AGREEMENT,
+    class_table,
+    overall_table,
+    pair_table,
+    worker_table,
+)
+from crowdassay.findings.coefficients import (
+    AgreementSums,
+    class_coefficients,
+    deal_lots,
+    fleiss,
+    krippendorff,
+    percentile,
+    raw_agreement,
+    resample,
+)
 from crowdassay.labels.frames import as_labels, to_frame
 from crowdassay.labels.labels import Labels
-from crowdassay.tables import Column, TableOf
+from crowdassay.tables import Column
 
 MOST_RESAMPLES = 1_000_000
+LEAST_AGREEING_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +53,12 @@ class Agreement:
     tables : dict of pyarrow.Table
         ``overall``, ``classes``, ``workers`` and ``pairs``.
     labels : Labels
+
+    Examples
+    --------
+    >>> measured = agreement((list("aabbcc"), list("xyxyxy"), [1, 1, 2, 2, 1, 2]), resamples=0)
+    >>> measured.counts["items_compared"], measured.workers["agreement"].to_pylist()
+    (3, [0.6666666666666666, 0.6666666666666666])
     """
 
     level: str
@@ -103,13 +125,7 @@ def agreement(
     >>> measured.overall["measure"].to_pylist(), round(measured.overall["value"][1].as_py(), 4)
     (['agreement', 'alpha', 'fleiss_kappa', 'cohen_kappa'], 0.4444)
     """
-    for name, number in (("resamples", resamples), ("seed", seed)):
-        if not isinstance(number, int | np.integer) or number < 0:
-            raise ParameterError(f"{name} must be a whole number of at least 0, not {number!r}.")
-    if resamples > MOST_RESAMPLES:
-        raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
-    if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
-        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
+    _check(resamples, seed, confidence)
     labels = as_labels(data, **reading)
     generator = np.random.default_rng(seed)
     x = positions(labels, level)
@@ -126,8 +142,31 @@ def agreement(
     limits = {name: percentile(np.concatenate([part[name] for part in drawn]), confidence) if drawn else None for name in value}
     sums = _unpack(total, labels.n_classes)[1]
     only = AgreementSums(sums.classes[0], sums.spread[0], None)
+    counts = _counts(labels, pairs)
+    tables = {
+        "overall": overall_table(value, limits, counts),
+        "classes": class_table(labels, value, limits, only),
+        "workers": worker_table(labels, sum_workers(labels, only, level, x, apart), confidence),
+        "pairs": pair_table(labels, pairs),
+    }
+    return Agreement(level, resamples, seed, confidence, counts, tables, labels)
+
+
+def _check(resamples: int, seed: int, confidence: float) -> None:
+    """Refuse numbers that make no bootstrap."""
+    for name, number in (("resamples", resamples), ("seed", seed)):
+        if not isinstance(number, int | np.integer) or number < 0:
+            raise ParameterError(f"{name} must be a whole number of at least 0, not {number!r}.")
+    if resamples > MOST_RESAMPLES:
+        raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
+    if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
+        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
+
+
+def _counts(labels: Labels, pairs: PairSums) -> dict[str, int]:
+    """Return what there was to compare."""
     compared = labels.workers_each[labels.workers_each > 1]
-    counts = {
+    return {
         "labels": labels.n_labels,
         "judgements": int(labels.workers_each.sum()),
         "items": labels.n_items,
@@ -140,13 +179,6 @@ def agreement(
         "worker_pairs_with_one_class": pairs.undefined,
         "items_in_worker_pairs": int(pairs.used.sum()),
     }
-    tables = {
-        "overall": overall_table(value, limits, counts),
-        "classes": class_table(labels, value, limits, only),
-        "workers": worker_table(labels, sum_workers(labels, only, level, x, apart), confidence),
-        "pairs": pair_table(labels, pairs),
-    }
-    return Agreement(level, resamples, seed, confidence, counts, tables, labels)
 
 
 def _unpack(flat: FloatArray, n_classes: int) -> tuple[FloatArray, AgreementSums]:
@@ -173,35 +205,16 @@ def _measure(flat: FloatArray, n_classes: int, level: str, x: FloatArray, pairs:
     }
 
 
-OVERALL_AGREEMENT = TableOf(
-    "overall",
-    (
-        Column("measure"),
-        Column("value", format="precise", missing=""),
-        Column("low", "interval", "precise", to="high", missing=""),
-        Column("undefined", "remark", missing=""),
-    ),
-)
-LEAST_AGREEING = TableOf(
-    "workers",
-    (
-        Column("worker", format="name"),
-        Column("items", format="count"),
-        Column("agreement", format="precise"),
-        Column("remark", missing=""),
-    ),
-)
-ROWS_SHOWN = 8
-
-
 def agreement_html(measured: Agreement) -> str:
     """Return the measures with their intervals, and the workers who agree least with the others."""
     measures = [{**row, "measure": row["measure"].replace("_", " ")} for row in measured.tables["overall"].to_pylist()]
     workers = [row for row in measured.tables["workers"].to_pylist() if row["agreement"] is not None]
     least = [
         {**row, "remark": "few items" if row["few"] else None}
-        for row in sorted(workers, key=lambda row: row["agreement"])[:ROWS_SHOWN]
+        for row in sorted(workers, key=lambda row: row["agreement"])[:LEAST_AGREEING_SHOWN]
     ]
-    tables = OVERALL_AGREEMENT.html(measures, title=f"Agreement ({measured.level})")
-    tables += LEAST_AGREEING.html(least, title="Agree least with the others")
+    blank = [OVERALL_AGREEMENT.column(name, missing="") for name in ("value", "low")]
+    tables = OVERALL_AGREEMENT.html(measures, ["measure", *blank, "undefined"], title=f"Agreement ({measured.level})")
+    shown: list[str | Column] = ["worker", "items", "agreement", Column("remark", missing="")]
+    tables += WORKERS_AGREEMENT.html(least, shown, title="Agree least with the others")
     return f"<div style='display:flex;flex-wrap:wrap;gap:2rem'>{tables}</div>"

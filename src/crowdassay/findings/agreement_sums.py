@@ -13,14 +13,14 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.findings.coefficients import MARGIN, AgreementSums, middle_ranks
+from crowdassay.findings.coefficients import MARGINS, AgreementSums, middle_ranks
 from crowdassay.findings.others import add_by, add_runs, item_ranges, order_of, runs_of
 from crowdassay.findings.pairs import Codes, Meetings, number_pairs
 from crowdassay.findings.sums import add_blocks
 from crowdassay.labels.labels import Labels
 
 LEVELS = ("nominal", "ordinal", "interval")
-MOST_RANKED = 300  # classes for which the table of coincidences of every lot is kept
+MOST_RANKED_CLASSES = 300  # classes for which the table of coincidences of every lot is kept
 LEAST_SHARED = 5  # items two workers must share for a kappa of their own
 MOST_KAPPA_MEETINGS = 5_000_000  # pairs of labels on an item; with more, kappas are of a sample of items
 PAIRS_SHOWN = 10
@@ -84,9 +84,9 @@ def positions(labels: Labels, level: str) -> FloatArray:
     if level == "nominal":
         return np.zeros(labels.n_classes)
     if level == "ordinal":
-        if labels.n_classes > MOST_RANKED:
+        if labels.n_classes > MOST_RANKED_CLASSES:
             raise ParameterError(
-                f"The ordinal level takes up to {MOST_RANKED} classes and these labels have {labels.n_classes}; "
+                f"The ordinal level takes up to {MOST_RANKED_CLASSES} classes and these labels have {labels.n_classes}; "
                 "if they are numbers, use the interval level."
             )
         shared = labels.workers_each[labels.label_item] > 1
@@ -163,7 +163,7 @@ def sum_workers(labels: Labels, total: AgreementSums, level: str, x: FloatArray,
     shared = labels.workers_each > 1
     observed = float((apart[shared] / (labels.workers_each[shared] - 1)).sum())
     items, pairs, agreed, change = sums
-    rest = np.maximum(total.classes[MARGIN][:, None] - gone, 0.0)
+    rest = np.maximum(total.classes[MARGINS][:, None] - gone, 0.0)
     left, n_left = observed + change, rest.sum(axis=0)
     apart_left = 2.0 * (n_left * (x**2 @ rest) - (x @ rest) ** 2)
     expected = n_left**2 - (rest**2).sum(axis=0) if nominal else apart_left

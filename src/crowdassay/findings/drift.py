@@ -20,11 +20,11 @@ Codes = NDArray[np.integer[Any]]
 
 PARTS_OF_TIME = 64  # parts of the time that a worker was at work
 MOST_PARTS = 8_000_000  # of all workers together; with more workers each has fewer
-SHORTEST, DOUBLINGS, STEPS = -4, 24, 4  # durations from 1/16 s to 12 days, four steps for each doubling
-N_STEPS = DOUBLINGS * STEPS
+SHORTEST, DOUBLINGS, STEPS_A_DOUBLING = -4, 24, 4  # durations from 1/16 s to 12 days, four steps for each doubling
+DURATION_STEPS = DOUBLINGS * STEPS_A_DOUBLING
 SHARE_ON_EITHER_SIDE = 0.15  # of what is known of a worker must lie on either side of the change
 LEAST_SIDE = 8  # labels, too
-NARROWEST = 0.85  # spread of what workers who do not change show; less is not believed
+NARROWEST_DRIFT = 0.85  # spread of what workers who do not change show; less is not believed
 MANY_WORKERS = 10  # workers from which on what all of them show is taken off
 
 
@@ -65,9 +65,11 @@ class Clock(BlockSums):
         if duration is None:
             return cls(first, last, np.zeros((n_workers, 0), np.int64))
         known = np.isfinite(duration) & (duration > 0)
-        place = np.clip(np.round(STEPS * (np.log2(duration[known]) - SHORTEST)), 0, N_STEPS - 1).astype(np.int64)
-        took = np.bincount(worker[known].astype(np.int64) * N_STEPS + place, minlength=n_workers * N_STEPS)
-        return cls(first, last, took.reshape(n_workers, N_STEPS))
+        place = np.clip(np.round(STEPS_A_DOUBLING * (np.log2(duration[known]) - SHORTEST)), 0, DURATION_STEPS - 1).astype(
+            np.int64
+        )
+        took = np.bincount(worker[known].astype(np.int64) * DURATION_STEPS + place, minlength=n_workers * DURATION_STEPS)
+        return cls(first, last, took.reshape(n_workers, DURATION_STEPS))
 
     @property
     def timed(self) -> bool:
@@ -95,13 +97,13 @@ class Clock(BlockSums):
             return np.full(len(self.first), np.nan)
         total = self.took.sum(axis=1)
         middle = (np.cumsum(self.took, axis=1) >= total[:, None] / 2).argmax(axis=1)
-        return np.where(total > 0, 2.0 ** (middle / STEPS + SHORTEST), np.nan)
+        return np.where(total > 0, 2.0 ** (middle / STEPS_A_DOUBLING + SHORTEST), np.nan)
 
     def under(self, seconds: float) -> tuple[FloatArray, FloatArray]:
         """Return how many labels of each worker took less than that, and how many have a duration; (n_workers,) each."""
         if not self.took.size or not np.isfinite(seconds) or seconds <= 0:
             return np.zeros(len(self.first)), np.zeros(len(self.first))
-        place = int(np.clip(np.floor(STEPS * (np.log2(seconds) - SHORTEST)), 0, N_STEPS))
+        place = int(np.clip(np.floor(STEPS_A_DOUBLING * (np.log2(seconds) - SHORTEST)), 0, DURATION_STEPS))
         return self.took[:, :place].sum(axis=1).astype(float), self.took.sum(axis=1).astype(float)
 
 
@@ -172,4 +174,4 @@ def _beside_others(height: FloatArray, share: FloatArray, fit: BoolArray) -> Flo
     low, median, high = np.quantile(height[some, middle[some]], (0.25, 0.5, 0.75))
     spread = float(high - low) / 1.349
     common = max(float(median) - 2.5 * spread / np.sqrt(some.sum()), 0.0)  # two standard errors of a median are taken off
-    return (height - common) / max(spread, NARROWEST)
+    return (height - common) / max(spread, NARROWEST_DRIFT)

@@ -10,7 +10,7 @@ from crowdassay.special import betaincinv
 from crowdassay.threads import on_all_cores
 
 CONFIDENCE = 0.95
-AT_ONCE = 1 << 16  # items looked at by one thread; so many go through SciPy, see `crowdassay.special`
+INTERVALS_AT_ONCE = 1 << 16  # items looked at by one thread; so many go through SciPy, see `crowdassay.special`
 
 
 def share_interval(share: FloatArray, n: FloatArray, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray]:
@@ -75,10 +75,10 @@ def difficulty_interval(
     low, high = np.empty((2, len(votes)))
 
     def some(first: int) -> None:
-        part = slice(first, first + AT_ONCE)
+        part = slice(first, first + INTERVALS_AT_ONCE)
         low[part], high[part] = _difficulty_limits(votes[part], posterior[part], confidence)
 
-    on_all_cores(some, range(0, len(votes), AT_ONCE))  # most of the time that a table of millions of items takes
+    on_all_cores(some, range(0, len(votes), INTERVALS_AT_ONCE))  # most of the time that a table of millions of items takes
     return low, high
 
 

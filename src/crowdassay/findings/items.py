@@ -19,14 +19,14 @@ from crowdassay.labels.record import Record, confusion_columns
 from crowdassay.planning.gain import Worth, worth_of
 from crowdassay.planning.state import State
 
-DIFFICULTIES = ("ordinary", "hard", "easy", "too few labels")
+DIFFICULTY_NAMES = ("ordinary", "hard", "easy", "too few labels")
 LABELS_TO_JUDGE = 5  # labels from which on something is said of how hard an item is
 UNSETTLED_LOOKED_AT = 200  # unsettled items, the least sure first
 ITEMS_NAMED = 20  # items kept as the hardest, and as the most disputed
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
 
 
-class Standing(IntEnum):
+class ItemStanding(IntEnum):
     """How an item stands: sure enough for the method or not yet, tied, out of reach, or known from the beginning."""
 
     OPEN = 0
@@ -36,7 +36,7 @@ class Standing(IntEnum):
     KNOWN = 4
 
 
-STANDINGS = tuple(standing.name.lower() for standing in Standing)
+STANDINGS = tuple(standing.name.lower() for standing in ItemStanding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class ItemInsight:
         levels[low > self.mean_difficulty] = 1
         levels[high < self.mean_difficulty] = 2
         levels[np.diff(labels.starts) < LABELS_TO_JUDGE] = 3
-        return low, high, _named(levels, DIFFICULTIES)
+        return low, high, _named(levels, DIFFICULTY_NAMES)
 
     def items_table(self) -> pa.Table:
         """Tabulate item, n_labels, probability, standing, entropy, vote_share, difficulty and, with an item block, tau.
@@ -120,11 +120,11 @@ def standing_of(
     [1, 2]
     """
     standing = np.zeros(len(probability), np.int8)
-    standing[probability >= settled] = Standing.SETTLED
-    standing[tied] = Standing.TIED
-    standing[unidentifiable] = Standing.UNIDENTIFIABLE
+    standing[probability >= settled] = ItemStanding.SETTLED
+    standing[tied] = ItemStanding.TIED
+    standing[unidentifiable] = ItemStanding.UNIDENTIFIABLE
     if known is not None:
-        standing[known] = Standing.KNOWN
+        standing[known] = ItemStanding.KNOWN
     return standing
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from crowdassay.arrays import IntArray
 from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.copies import Pair
-from crowdassay.findings.verdicts import KEEP, ORDER, Advice
+from crowdassay.findings.verdicts import ACTION_ORDER, KEEP, Advice
 from crowdassay.findings.worker_tests import Fault
 from crowdassay.labels.values import counted
 from crowdassay.notes import Note, NoteKind
@@ -33,12 +33,12 @@ def write_notes(
     return (
         *_unidentified(connection),
         *_groups(connection),
-        *([CHANCE] if chance else _flagged(n_labels, advice, gold=gold)),
+        *([CHANCE_NOTE] if chance else _flagged(n_labels, advice, gold=gold)),
         *_copies(copies),
     )
 
 
-CHANCE = (
+CHANCE_NOTE = (
     "The labels agree no better than chance: the classes found may mean nothing, or be swapped. Check the question, "
     "or give some items of known class (--gold)."
 )
@@ -75,7 +75,7 @@ def _groups(connection: ConnectedGroups) -> list[str]:
 
 def _flagged(n_labels: IntArray, advice: Advice, *, gold: bool) -> list[str]:
     actions, verdicts = (np.asarray(names, dtype=object) for names in (advice.actions, advice.verdicts))
-    chosen = {action: actions == action for action in ORDER[: ORDER.index(KEEP)]}
+    chosen = {action: actions == action for action in ACTION_ORDER[: ACTION_ORDER.index(KEEP)]}
     parts = [
         f"{action} {counted(int(which.sum()), 'worker')} with {counted(int(n_labels[which].sum()), 'label')}"
         for action, which in chosen.items()

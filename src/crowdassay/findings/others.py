@@ -22,9 +22,9 @@ FEWEST_IN_CHUNK, MOST_IN_CHUNK = 1 << 12, 1 << 16  # labels
 SHORT_KEYS = 1 << 16  # keys below are sorted by their digits, in a tenth of the time
 
 # Rows of the sums of agreement; the sums of the class weights and of their squares follow.
-AGREED, CHANCE, TYPICAL, SQUARES, HALFWAY, WEIGHTS = range(6)
+AGREED, BY_CHANCE, TYPICAL, SQUARES, HALFWAY, WEIGHTS = range(6)
 # Columns of what a worker does beside a worker at par; of a class and an answer; of a part of a worker's time.
-LABELS, WRONG, PAR, PAR_VARIANCE, PAR_TYPICAL, KNOWN, KNOWN_WRONG, KNOWN_PAR, KNOWN_VARIANCE = range(9)
+LABELS, WRONG, AT_PAR, PAR_VARIANCE, PAR_TYPICAL, KNOWN_LABELS, KNOWN_WRONG, KNOWN_PAR, KNOWN_VARIANCE = range(9)
 SEEN, EXPECTED, VARIANCE = range(3)
 BIN_LABELS, BIN_RIGHT, BIN_WRONG, BIN_EXPECTED, BIN_VARIANCE = range(5)
 
@@ -188,7 +188,7 @@ def add_behaviour(
     at_par = [np.ones(len(mean)), 1.0 - chunk.agreed, 1.0 - mean, np.einsum("kn,kn->n", chance, q) - mean**2]
     add_runs(sums, worker, runs, [*at_par, np.diag(crowd) @ q])
     known = np.flatnonzero(gold[chunk.item] >= 0)
-    add_runs(sums[KNOWN:], worker[known], runs_of(worker[known]), [column[known] for column in at_par])
+    add_runs(sums[KNOWN_LABELS:], worker[known], runs_of(worker[known]), [column[known] for column in at_par])
     here, fine = worker[runs], runs_of(worker * len(q) + answer)
     answers[SEEN, worker[fine], answer[fine]] += np.diff(np.append(fine, len(worker)))
     answers[EXPECTED, here] += np.add.reduceat(usual, runs, axis=1).T

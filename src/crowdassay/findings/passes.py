@@ -34,7 +34,7 @@ from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import Record
 
-LABELS_SAMPLED = 1_000_000  # labels, about, of the sample
+LABELS_FOR_COPIES = 1_000_000  # labels, about, of the sample
 CLEAR_DEVIATIONS = 1.645  # standard deviations above chance from which labels, or a worker, have something to say
 
 PredictBlock = Callable[[Block], tuple[Record, FloatArray | None]]
@@ -219,7 +219,7 @@ class TwoPasses:
 def two_passes(place: Place, predict: PredictBlock) -> TwoPasses:
     """Pass over all labels twice."""
     first = place.reduce(first_pass)
-    share = LABELS_SAMPLED / place.facts.n_labels
+    share = LABELS_FOR_COPIES / place.facts.n_labels
     return TwoPasses(first, place.reduce(partial(SecondPass.of, predict, first.answers, share)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from crowdassay.findings.others import KNOWN, KNOWN_WRONG, PAR_TYPICAL, SEEN
+from crowdassay.findings.others import KNOWN_LABELS, KNOWN_WRONG, PAR_TYPICAL, SEEN
 from crowdassay.findings.worker_tests import Fault, MeasuredWorkers
 
 SECONDS, LONG = (9.4e8, 4.2e9), 3 * 86400  # times that are seconds since 1970, and a span that needs no hours
@@ -56,7 +56,7 @@ def _confuses(m: MeasuredWorkers, i: int) -> str:
 
 
 def _fails_gold(m: MeasuredWorkers, i: int) -> str:
-    known, wrong = m.does.sums[i, KNOWN], m.does.sums[i, KNOWN_WRONG]
+    known, wrong = m.does.sums[i, KNOWN_LABELS], m.does.sums[i, KNOWN_WRONG]
     return f"is wrong on {wrong:.0f} of {known:.0f} items whose class is known"
 
 

@@ -8,7 +8,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.special import betainc, gammainc, ndtr
 
 FALSE_DISCOVERIES = 0.1  # of false discoveries among everything that is said against workers
-NO_VARIANCE = 1e-12  # a smaller variance is rounding
+ROUNDED_VARIANCE = 1e-12  # a smaller variance is rounding
 
 
 def upper_tail(
@@ -34,9 +34,9 @@ def upper_tail(
     """
     seen, mean, variance = (np.asarray(array, float) for array in (seen, mean, variance))
     jump = np.clip(1 - 2 * np.asarray(rate, float), 0.05, 1.0)
-    size = np.maximum(variance, NO_VARIANCE) / jump**2
+    size = np.maximum(variance, ROUNDED_VARIANCE) / jump**2
     place = (seen - (1 - jump if whole else 0.0) / 2 - mean) / jump + size
-    return np.where((place <= 0) | (variance <= NO_VARIANCE), 1.0, gammainc(np.maximum(place, NO_VARIANCE), size))
+    return np.where((place <= 0) | (variance <= ROUNDED_VARIANCE), 1.0, gammainc(np.maximum(place, ROUNDED_VARIANCE), size))
 
 
 def sign_tail(below: FloatArray, n: FloatArray) -> FloatArray:

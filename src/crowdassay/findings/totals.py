@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.findings.items import ItemInsight, Standing
+from crowdassay.findings.items import ItemInsight, ItemStanding
 from crowdassay.findings.sums import BlockSums
 from crowdassay.special import expit, logit
 
@@ -83,7 +83,7 @@ class Totals(BlockSums):
             labels=labels.n_labels,
             tied=int(record.tied.sum()),
             known=int((labels.gold >= 0).sum()),
-            settled=int(np.isin(insight.standing, (Standing.SETTLED, Standing.KNOWN)).sum()),
+            settled=int(np.isin(insight.standing, (ItemStanding.SETTLED, ItemStanding.KNOWN)).sum()),
             unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
             probability=float(record.probability.sum()),
             wrong=float(wrong.sum()),

@@ -24,7 +24,7 @@ ACTIONS = {
     Fault.PAR: RETRAIN,
     Fault.WEAK: RETRAIN,
 }
-ORDER = (REMOVE, TALK, RETRAIN, KEEP, UNKNOWN)  # the most urgent first
+ACTION_ORDER = (REMOVE, TALK, RETRAIN, KEEP, UNKNOWN)  # the most urgent first
 INFORMATIVE, UNCLEAR, TOO_FEW, NOT_ESTIMABLE = "informative", "unclear", "too few labels", "not estimable"
 NOTHING_LEFT = (Fault.AGAINST, Fault.ONE_ANSWER, Fault.GUESSES)  # explain these away:
 EXPLAINED = (Fault.CONFUSES, Fault.GOLD, Fault.PAR, Fault.WEAK)
@@ -72,7 +72,7 @@ def decide(faults: Sequence[Fault], innocent: str) -> tuple[str, str, list[Fault
         held = [fault for fault in held if fault is not Fault.GUESSES]  # less than by chance is not by chance
     if not held:
         return innocent, KEEP if innocent in (INFORMATIVE, UNCLEAR) else UNKNOWN, []
-    return str(held[0]), min((ACTIONS[fault] for fault in held), key=ORDER.index), held
+    return str(held[0]), min((ACTIONS[fault] for fault in held), key=ACTION_ORDER.index), held
 
 
 def advise(m: MeasuredWorkers) -> Advice:
@@ -98,6 +98,6 @@ def advise(m: MeasuredWorkers) -> Advice:
 
 def attention(advice: Advice, n_labels: IntArray) -> list[int]:
     """Return the workers that need attention, the most urgent first and, among them, those with most labels."""
-    rank = np.array([ORDER.index(action) for action in advice.actions])
-    flagged = np.flatnonzero(rank < ORDER.index(KEEP))
+    rank = np.array([ACTION_ORDER.index(action) for action in advice.actions])
+    flagged = np.flatnonzero(rank < ACTION_ORDER.index(KEEP))
     return [int(i) for i in flagged[np.lexsort((flagged, -n_labels[flagged], rank[flagged]))]]

@@ -17,12 +17,12 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.findings.copies import Pair
 from crowdassay.findings.drift import Clock, Drift, find_drift
 from crowdassay.findings.others import (
-    KNOWN,
+    AT_PAR,
+    KNOWN_LABELS,
     KNOWN_PAR,
     KNOWN_VARIANCE,
     KNOWN_WRONG,
     LABELS,
-    PAR,
     PAR_TYPICAL,
     PAR_VARIANCE,
     SEEN,
@@ -225,13 +225,13 @@ def _confuses(m: MeasuredWorkers) -> FaultTest:
 
 def _fails_gold(m: MeasuredWorkers) -> FaultTest:
     """More errors on items of known class than at par."""
-    known, wrong, mean, variance = (m.does.sums[:, column] for column in (KNOWN, KNOWN_WRONG, KNOWN_PAR, KNOWN_VARIANCE))
+    known, wrong, mean, variance = (m.does.sums[:, column] for column in (KNOWN_LABELS, KNOWN_WRONG, KNOWN_PAR, KNOWN_VARIANCE))
     return FaultTest(upper_tail(wrong, mean, variance, mean / np.maximum(known, 1)), known >= ANSWERS_TO_JUDGE)
 
 
 def _below_par(m: MeasuredWorkers) -> FaultTest:
     """More errors than at par, and an accuracy that is surely below a typical worker's."""
-    wrong, mean, variance, typical = (m.does.sums[:, column] for column in (WRONG, PAR, PAR_VARIANCE, PAR_TYPICAL))
+    wrong, mean, variance, typical = (m.does.sums[:, column] for column in (WRONG, AT_PAR, PAR_VARIANCE, PAR_TYPICAL))
     return FaultTest(upper_tail(wrong, mean, variance, mean / m.labels), m.judged, m.high < typical / m.labels)
 
 
@@ -240,7 +240,7 @@ def _too_fast(m: MeasuredWorkers) -> FaultTest:
     return FaultTest(sign_tail(*m.clock.under(HURRY * m.usual_seconds)), m.timed & np.isfinite(m.usual_seconds))
 
 
-TESTS: dict[Fault, Callable[[MeasuredWorkers], FaultTest]] = {
+FAULT_TESTS: dict[Fault, Callable[[MeasuredWorkers], FaultTest]] = {
     Fault.AGAINST: _contradicts,
     Fault.ONE_ANSWER: _one_answer,
     Fault.GUESSES: _guesses,
@@ -264,7 +264,7 @@ def discover(m: MeasuredWorkers) -> tuple[FloatArray, BoolArray]:
         p, made, grave = _run_tests(m, chance)
         columns = [discoveries(*test, FALSE_VERDICTS) for test in zip(p.T, made.T, strict=True)]
         return p, np.column_stack(columns) & grave
-    p, made, grave = _run_tests(m, TESTS)
+    p, made, grave = _run_tests(m, FAULT_TESTS)
     found = discoveries(p, made, FALSE_DISCOVERIES) & grave
     # Of those who were found out, whatever by, one test is enough to say that they guess or contradict.
     bad = found[:, [FAULTS.index(fault) for fault in BAD_IN_GENERAL]].any(axis=1)

@@ -13,7 +13,7 @@ from crowdassay.findings.sums import BlockSums, add_blocks
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import Record
 
-PAR = 0.92  # of the answers of a worker at par are a typical worker's; the others are given by habit
+TYPICAL_AT_PAR = 0.92  # of the answers of a worker at par are a typical worker's; the others are given by habit
 BORROWED = 2.0  # labels' worth of the crowd's table in every worker's
 MOST_TABLE_CELLS = 50_000_000  # of the tables of all workers; beyond, workers are compared with vote shares
 
@@ -157,7 +157,7 @@ class WorkerExpectation:
             *sums, paces = behaviour
             for chunk in others.chunks(first, last):
                 add_agreement(chunk, habit, self.crowd, agreed)
-                add_behaviour(chunk, labels.gold, habit, self.crowd, PAR, *sums)
+                add_behaviour(chunk, labels.gold, habit, self.crowd, TYPICAL_AT_PAR, *sums)
                 if len(bins) and others.log_p is not None:
                     add_paces(chunk, others.log_p, record.posterior, bins, paces)
 

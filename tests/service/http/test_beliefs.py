@@ -5,7 +5,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from crowdassay.findings.verdicts import ORDER
+from crowdassay.findings.verdicts import ACTION_ORDER
 from crowdassay.service.http.item_endpoints import ADVICE_ON
 from support.rows import one
 
@@ -26,7 +26,7 @@ def test_a_fit_finds_what_the_library_finds(fitted):
     workers = {row["worker"]: row for row in server.get("/workers")["workers"]}
     assert [workers[str(name)]["verdict"] for name in labels.workers.to_pylist()] == expected.insight.verdicts
     assert all(row["advice"] for row in workers.values())
-    assert tuple(ADVICE_ON) == ORDER
+    assert tuple(ADVICE_ON) == ACTION_ORDER
     seen = server.get("/summary")
     assert seen["items"] == 100
     assert abs(seen["expected_errors"]["value"] - (1 - expected.probability).sum()) < 1e-2

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from crowdassay.findings.items import STANDINGS
-from crowdassay.findings.verdicts import ORDER
+from crowdassay.findings.verdicts import ACTION_ORDER
 from crowdassay.service.store.open import open_store
 from crowdassay.service.store.records import (
     TABLE_OF,
@@ -101,4 +101,4 @@ def test_labels_are_shown_as_they_are_declared():
 
 def test_records_use_the_words_of_the_findings():
     assert fields_of(ItemRow)["standing"][1].values == STANDINGS
-    assert fields_of(WorkerRow)["action"][1].values == ORDER
+    assert fields_of(WorkerRow)["action"][1].values == ACTION_ORDER

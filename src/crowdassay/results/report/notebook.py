@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdassay.errors import CrowdassayError
 from crowdassay.findings.insight import Insight
-from crowdassay.findings.verdicts import ORDER
+from crowdassay.findings.verdicts import ACTION_ORDER
 from crowdassay.labels.values import counted
 from crowdassay.results.report.chart import ACTION_COLOURS, Chart, render_svg
 from crowdassay.results.report.gallery import Gallery
@@ -64,7 +64,7 @@ def _attention(insight: Insight) -> str:
     lines = "".join(
         f"<div><b style='color:{ACTION_COLOURS[insight.actions[i]]}'>{insight.actions[i].capitalize()}</b> "
         f"<bdi>{escape(short(workers[i].as_py()))}</bdi>: {escape(insight.evidence[i])}</div>"
-        for i in sorted(chosen, key=lambda i: ORDER.index(insight.actions[i]))
+        for i in sorted(chosen, key=lambda i: ACTION_ORDER.index(insight.actions[i]))
     )
     more = len(insight.attention) - len(chosen)
     return f"<div>{lines}{f'<div>and {more:,} more.</div>' if more else ''}</div>" if lines else ""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import hardest, hardness
 from crowdassay.findings.reasons import shown_seconds
-from crowdassay.findings.verdicts import ORDER, UNKNOWN
+from crowdassay.findings.verdicts import ACTION_ORDER, UNKNOWN
 from crowdassay.labels.values import counted
 from crowdassay.labels.write import csv_lines
 from crowdassay.results.show import Section, table_section
@@ -68,7 +68,7 @@ def flagged_workers(insight: Insight) -> tuple[Rows, str]:
 
 def all_workers(insight: Insight) -> tuple[Rows, str]:
     """Return a row for every worker, those that need attention first, then by accuracy; and a note on those left out."""
-    rank = np.array([ORDER.index(action) for action in insight.actions])
+    rank = np.array([ACTION_ORDER.index(action) for action in insight.actions])
     shown = np.where(insight.estimable, insight.accuracy, 2.0)
     order = np.lexsort((-insight.n_labels, shown, rank))
     order = order[insight.n_labels[order] > 0]
@@ -94,7 +94,7 @@ def _worker(insight: Insight, i: int) -> dict[str, Any]:
         "seconds": "" if pace is None else shown_seconds(pace),
         "pace": -1 if pace is None else round(pace, 3),
         "action": insight.actions[i],
-        "rank": ORDER.index(insight.actions[i]),
+        "rank": ACTION_ORDER.index(insight.actions[i]),
         "verdict": insight.verdicts[i],
         "reasons": [reason.words for reason in insight.advice.reasons[i]],
         "text": _standing(insight, i),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.findings.items import STANDINGS, Standing
+from crowdassay.findings.items import STANDINGS, ItemStanding
 from crowdassay.models.assay.constants import default_constants
 from crowdassay.service.fits.item_state import ItemState, as_known, from_fit, from_votes
 from crowdassay.service.fits.snapshot import Snapshot
@@ -36,13 +36,13 @@ class RunningTotals:
         self._wrong, self._variance, self._estimated = 0.0, 0.0, 0
         if snapshot is not None:
             self._counts = np.bincount(snapshot.standing, minlength=len(STANDINGS)).tolist()
-            p = snapshot.probability[snapshot.standing != Standing.KNOWN]
+            p = snapshot.probability[snapshot.standing != ItemStanding.KNOWN]
             self._wrong, self._variance, self._estimated = float((1 - p).sum()), float((p * (1 - p)).sum()), len(p)
 
     def put(self, item: str, state: ItemState) -> None:
         """Count an item as it stands now, instead of as before."""
         code = STANDINGS.index(state.standing)
-        new = (code, state.probability if state.n_labels and code != Standing.KNOWN else None)
+        new = (code, state.probability if state.n_labels and code != ItemStanding.KNOWN else None)
         old = self._own.get(item) or self._fitted(item)
         if old is not None:
             self._add(old, -1)
@@ -66,7 +66,7 @@ class RunningTotals:
         if snapshot is None or (place := snapshot.index.get(item)) is None:
             return None
         code = int(snapshot.standing[place])
-        return code, None if code == Standing.KNOWN else float(snapshot.probability[place])
+        return code, None if code == ItemStanding.KNOWN else float(snapshot.probability[place])
 
     def _add(self, one: tuple[int, float | None], sign: int) -> None:
         code, p = one

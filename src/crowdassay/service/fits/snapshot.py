@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crowdassay.findings.items import Standing
+from crowdassay.findings.items import ItemStanding
 from crowdassay.labels.labels import Labels
 from crowdassay.service.store.records import WorkerRow
 
@@ -102,7 +102,7 @@ def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
         probability=result.probability,
         standing=standing,
         n_labels=np.diff(labels.starts),
-        order=order[~np.isin(standing[order], [Standing.SETTLED, Standing.KNOWN])],
+        order=order[~np.isin(standing[order], [ItemStanding.SETTLED, ItemStanding.KNOWN])],
         classes=labels.class_names,
         plan=dict(np.load(io.BytesIO(parts[PLANNING_FILE]))),
         workers={str(name): place for place, name in enumerate(labels.workers.to_pylist())},
