@@ -20,7 +20,7 @@ from scipy.special import logit
 from crowdassay.models.assay.dependence import Dependence
 from crowdassay.planning.gain import error_curve
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST_LABELS, fit_law, limit_of
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, fit_law, limit_of
 from replay import DATASETS, POLICIES, Replay, load
 
 SHIPPED = Path(__file__).parents[1] / "src" / "crowdassay" / "planning" / "population.json"
@@ -38,7 +38,7 @@ def measure(name: str, policy: str, seed: int = 0) -> list[dict[str, Any]]:
         error, labels = job.fit(), int(job.seen.sum())
         found.append((labels, error))
         state = State.of(job.result, law=job.law)
-        if labels / n_items >= FEWEST_LABELS and error * n_items >= FEWEST_ERRORS:
+        if labels / n_items >= FEWEST_LABELS_PER_ITEM and error * n_items >= FEWEST_ERRORS:
             curves = {r: error_curve(state, law=Dependence(r)) for r in OVERLAPS}
             stops.append((labels, error, 1 - float(state.probability.mean()), curves))
         if job.seen.all():

@@ -20,7 +20,7 @@ from scipy.special import logit
 
 from crowdassay.planning.population import Law, population
 from crowdassay.planning.sizing import error_limits, level_of
-from crowdassay.planning.stop import FEWEST_LABELS, GRID_OF_KNOWN, Limit, fit_law, limit_from_items
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, GRID_OF_KNOWN, Limit, fit_law, limit_from_items
 from replay import DATA, Replay, load, ours
 
 KINDS = {
@@ -205,7 +205,7 @@ def main() -> None:
             print(name, len(records), flush=True)
         given.records.write_text(json.dumps(records), encoding="utf-8")
     records = [row for row in records if row["items"] >= LEAST_ITEMS]
-    several = [row for row in records if row["n"] >= FEWEST_LABELS]
+    several = [row for row in records if row["n"] >= FEWEST_LABELS_PER_ITEM]
     law = fit_law(several)
     found = {
         "provenance": {

@@ -12,7 +12,7 @@ from crowdassay.arrays import FloatArray
 FEW_NUMBERS = 20_000.0  # numbers times terms up to which NumPy is done about when SciPy has loaded
 FROM_HERE = 10.0  # where Stirling's series is exact to the last digit
 PRECISION = 2.0**-53
-TINY = 1e-300
+SMALLEST_POSITIVE = 1e-300
 NEWTON_STEPS, MOST_TERMS = 100, 10_000
 SERIES_SHIFT = 8  # places by which an argument is moved to where the series of digamma and trigamma are exact
 
@@ -115,12 +115,12 @@ def betaincinv(a: FloatArray, b: FloatArray, p: float) -> FloatArray:
     for _ in range(NEWTON_STEPS):
         excess = betainc(a, b, x) - p
         low, high = np.where(excess < 0, x, low), np.where(excess > 0, x, high)
-        newton = excess * x * (1 - x) / np.maximum(_beta_front(a, b, x, 1 - x), TINY)
+        newton = excess * x * (1 - x) / np.maximum(_beta_front(a, b, x, 1 - x), SMALLEST_POSITIVE)
         bend = np.minimum(newton * ((a - 1) / x - (b - 1) / (1 - x)), 1.0)
         moved = x - newton / (1 - bend / 2)
         moved = np.where(moved <= low, (x + low) / 2, np.where(moved >= high, (x + high) / 2, moved))
         done = np.abs(moved - x) <= 4 * PRECISION * x
-        x = np.clip(moved, TINY, 1 - PRECISION)
+        x = np.clip(moved, SMALLEST_POSITIVE, 1 - PRECISION)
         if done.all():
             break
     return x
@@ -133,7 +133,7 @@ def _first_guess(a: FloatArray, b: FloatArray, p: float) -> FloatArray:
     whole = left + right
     with np.errstate(over="ignore", invalid="ignore"):
         ends = np.where(p < left / whole, (a * whole * p) ** (1 / a), 1 - (b * whole * (1 - p)) ** (1 / b))
-    return np.clip(np.where((a >= 1) & (b >= 1), share, ends), TINY, 1 - PRECISION)
+    return np.clip(np.where((a >= 1) & (b >= 1), share, ends), SMALLEST_POSITIVE, 1 - PRECISION)
 
 
 def _beta_front(a: FloatArray, b: FloatArray, x: FloatArray, rest: FloatArray) -> FloatArray:
@@ -146,7 +146,7 @@ def _beta_front(a: FloatArray, b: FloatArray, x: FloatArray, rest: FloatArray) -
 def _fraction(above: Callable[[int], FloatArray], below: Callable[[int], FloatArray]) -> FloatArray:
     """Return the continued fraction 1 / (below(0) + above(1) / (below(1) + above(2) / ...)) by Lentz's rule."""
     d = 1.0 / below(0)
-    c, value = np.full_like(d, 1.0 / TINY), d
+    c, value = np.full_like(d, 1.0 / SMALLEST_POSITIVE), d
     for k in range(1, MOST_TERMS):
         up, down = above(k), below(k)
         d, c = 1.0 / _not_zero(down + up * d), _not_zero(down + up / c)
@@ -158,7 +158,7 @@ def _fraction(above: Callable[[int], FloatArray], below: Callable[[int], FloatAr
 
 
 def _not_zero(x: FloatArray) -> FloatArray:
-    return np.where(np.abs(x) < TINY, TINY, x)
+    return np.where(np.abs(x) < SMALLEST_POSITIVE, SMALLEST_POSITIVE, x)
 
 
 def _are_many(a: FloatArray, b: FloatArray) -> bool:
@@ -170,7 +170,7 @@ def _log_share(x: FloatArray, centre: FloatArray) -> FloatArray:
     """Return log(x / centre), exact where they are close."""
     off = (x - centre) / centre
     with np.errstate(divide="ignore"):
-        return np.where(np.abs(off) < 0.5, np.log1p(off), np.log(np.maximum(x, TINY) / centre))
+        return np.where(np.abs(off) < 0.5, np.log1p(off), np.log(np.maximum(x, SMALLEST_POSITIVE) / centre))
 
 
 def _stirling(z: FloatArray) -> FloatArray:

@@ -19,10 +19,10 @@ from crowdassay.results.report.page import asset, check_report, on_page, render
 from crowdassay.results.show import Section, table_section
 from crowdassay.text import short
 
-ROWS_SHOWN = 30
-SHARES = {"format": "share"}  # the page shows whole percents
-JUDGES_SHOWN = (
-    "judge", "items", JUDGES.column("accuracy", **SHARES), JUDGES.column("accuracy_low", **SHARES), "kappa", "bias", "verdict",
+MOST_ROWS_ON_PAGE = 30
+WHOLE_PERCENTS = {"format": "share"}  # the page shows whole percents
+JUDGE_COLUMNS = (
+    "judge", "items", JUDGES.column("accuracy", **WHOLE_PERCENTS), JUDGES.column("accuracy_low", **WHOLE_PERCENTS), "kappa", "bias", "verdict",
 )  # fmt: skip
 GROUPS_SHOWN = ("group", "estimate", "low", GROUPS.column("seen", title="seen by people"))
 JUDGES_NAMED = 8
@@ -70,7 +70,7 @@ def build_judges_report(rated: Rated, facts: dict[str, Any], *, title: str | Non
         judges=_judges(rated),
         sentences=[*about_replacing(rated), *about_order(rated)],
         worth=about_worth(rated),
-        next_items=table_section("items", "", NEXT_FOR_PEOPLE, rated.next_items().slice(0, ROWS_SHOWN)),
+        next_items=table_section("items", "", NEXT_FOR_PEOPLE, rated.next_items().slice(0, MOST_ROWS_ON_PAGE)),
     )
 
 
@@ -96,14 +96,14 @@ def _cards(rated: Rated) -> list[dict[str, str]]:
 
 
 def _judges(rated: Rated) -> Section:
-    order = rated.by_accuracy[:ROWS_SHOWN]
+    order = rated.by_accuracy[:MOST_ROWS_ON_PAGE]
     rows = rated.judges_table().take(order).to_pylist()
     for i, row in zip(order, rows, strict=True):
         row["verdict"] += "; can be dropped without loss" if i in rated.droppable else ""
     tones = [TONES.get(rated.judges[i].verdict, "") for i in order]
-    more = len(rated.judges) - ROWS_SHOWN
+    more = len(rated.judges) - MOST_ROWS_ON_PAGE
     note = f"{more} more are in the JSON." if more > 0 else ""
-    return table_section("judges", "", JUDGES, rows, JUDGES_SHOWN, note=note, tones=tones)
+    return table_section("judges", "", JUDGES, rows, JUDGE_COLUMNS, note=note, tones=tones)
 
 
 def _differences(rated: Rated, facts: dict[str, Any]) -> list[str]:
@@ -114,7 +114,7 @@ def _differences(rated: Rated, facts: dict[str, Any]) -> list[str]:
             ("These verdicts", "those of the other system", facts["against"]["difference"], facts["against"]["pairs"])
         )
     said = []
-    for first, second, difference, pairs in several[:ROWS_SHOWN]:
+    for first, second, difference, pairs in several[:MOST_ROWS_ON_PAGE]:
         if difference:
             one = difference[name]
             points = f"{100 * one['estimate']:+.1f} points ({100 * one['low']:+.1f} to {100 * one['high']:+.1f})"

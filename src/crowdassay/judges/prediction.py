@@ -27,16 +27,16 @@ from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
 from crowdassay.statistics import softmax
 
-SHARED = 0.83  # how far answers to one item share their mistakes
+SHARED_MISTAKES = 0.83  # how far answers to one item share their mistakes
 SHRINK = 5.0  # answers for each class that the table of all judges is worth in a judge's own
 EVEN = 0.5  # answers that each cell of the table of all is given beforehand
 EM_STEPS = 10
-PEOPLE = 0.5  # share of the other items' weight that people's items have together, at least
+LEAST_WEIGHT_OF_PEOPLE = 0.5  # share of the other items' weight that people's items have together, at least
 HEAVIEST = 10.0
 CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered already
 PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
-FLOOR = 1e-6
-NEWTON_STEPS = 25
+LEAST_PANEL_PROBABILITY = 1e-6
+CORRECTION_STEPS = 25
 FOLDS, MANY = (10, 5), 100  # folds below and from this number of labels
 
 
@@ -86,7 +86,7 @@ def verdict_weights(verdicts: Verdicts) -> FloatArray:
     """Return what each verdict counts: m answers of one judge to one item as m / (1 + r (m - 1)) together."""
     cell = verdicts.item * max(len(verdicts.judges), 1) + verdicts.judge
     _, place, times = np.unique(cell, return_inverse=True, return_counts=True)
-    return np.asarray((1 / (1 + SHARED * (times - 1)))[place])
+    return np.asarray((1 / (1 + SHARED_MISTAKES * (times - 1)))[place])
 
 
 def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel:
@@ -110,7 +110,7 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     cell = verdicts.judge * n_answers + verdicts.answer
     prior = (share.sum(axis=0) + 1) / (share.sum() + n_classes)
     loud = np.ones(n_items)
-    loud[known] = min(max(1.0, PEOPLE * (n_items - len(known)) / max(len(known), 1)), HEAVIEST)
+    loud[known] = min(max(1.0, LEAST_WEIGHT_OF_PEOPLE * (n_items - len(known)) / max(len(known), 1)), HEAVIEST)
 
     def tables(belief: FloatArray, only: FloatArray) -> FloatArray:
         counts = np.stack(
@@ -142,7 +142,7 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
         prior = (belief * loud[:, None]).sum(axis=0) + 1
         prior /= prior.sum()
     judges = np.bincount(verdicts.item, weights=weight, minlength=n_items)
-    temper = 1 / (1 + SHARED * np.maximum(judges - 1, 0))
+    temper = 1 / (1 + SHARED_MISTAKES * np.maximum(judges - 1, 0))
     logits = support(table) * temper[:, None] + np.log(prior)
     return Panel.of(verdicts, softmax(logits), np.log(table))
 
@@ -210,7 +210,7 @@ def _panel(verdicts: Verdicts, people: People, used: np.ndarray, panel: FloatArr
 def _corrected(panel: Panel, people: People, used: np.ndarray) -> tuple[FloatArray, FloatArray]:
     """Return corrected probabilities of all items, and the judges' weights."""
     rows = people.item[used]
-    odds = np.log(np.maximum(panel.probability, FLOOR))
+    odds = np.log(np.maximum(panel.probability, LEAST_PANEL_PROBABILITY))
     judges = panel.evidence_of(rows)
     features = np.concatenate([odds[rows][:, :, None], judges], axis=2)
     weight, bias = fit_correction(features, people.share[used])
@@ -245,7 +245,7 @@ def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray,
         return float(log_total.sum() - (share * logits).sum() + (pull * (value - centre) ** 2).sum() / 2)
 
     now = loss(at)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(CORRECTION_STEPS):
         chance = softmax(every @ at)
         mean = np.einsum("nk,nkq->nq", chance, every)
         gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + pull * (at - centre)

@@ -18,7 +18,7 @@ from crowdassay.judges.verdicts import Verdicts
 from crowdassay.labels.frames import to_frame
 from crowdassay.tables import Column, TableOf
 
-KINDS = ("agreed", "in between", "disputed")
+DISAGREEMENTS = ("agreed", "in between", "disputed")
 
 
 JUDGES = TableOf(
@@ -248,7 +248,7 @@ def group_rows(groups: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 def kind_names(count: int) -> list[str]:
     """Name the strata by disagreement, from agreed to disputed."""
-    return list(KINDS) if count > 2 else [KINDS[0], KINDS[2]] if count == 2 else ["all"]
+    return list(DISAGREEMENTS) if count > 2 else [DISAGREEMENTS[0], DISAGREEMENTS[2]] if count == 2 else ["all"]
 
 
 def _order(bias: OrderBias | None) -> dict[str, Any] | None:

@@ -18,13 +18,13 @@ from crowdassay.judges.verdicts import Verdicts
 from crowdassay.labels.values import counted, listed, shown
 
 Rates = list[Interval]
-PARTS = 3
-SMALLEST = 0.05  # share of items that a stratum by disagreement has at least
+STRATA = 3
+SMALLEST_STRATUM = 0.05  # share of items that a stratum by disagreement has at least
 LEAST_IN_EACH_STRATUM = 5  # people's items in each stratum from which strata by disagreement are used
 ALWAYS_STRATIFIED = 60  # people's items from which they are always used
-ODD = 0.01  # p-value from which fewer items look as if they were not drawn at random
+UNLIKELY_DRAW = 0.01  # p-value from which fewer items look as if they were not drawn at random
 MOST_GROUPS = 200
-COMPARED = 6  # groups up to which all are compared with one another; of more, each with the first
+GROUPS_ALL_COMPARED = 6  # groups up to which all are compared with one another; of more, each with the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +162,14 @@ def disputed_strata(verdicts: Verdicts) -> IntArray:
     Items drawn at random within these strata, however many of each, may be put together with any others drawn so.
     """
     value = disagreement(verdicts)
-    cuts = np.unique(np.quantile(value, np.arange(1, PARTS) / PARTS))
+    cuts = np.unique(np.quantile(value, np.arange(1, STRATA) / STRATA))
     stratum = np.searchsorted(cuts, value, side="left")
     _, stratum = np.unique(stratum, return_inverse=True)
     sizes = np.bincount(stratum)
     for h in range(len(sizes) - 1, 0, -1):  # small ones join the next below
-        if (stratum == h).sum() < SMALLEST * len(stratum):
+        if (stratum == h).sum() < SMALLEST_STRATUM * len(stratum):
             stratum[stratum == h] = h - 1
-    if (stratum == 0).sum() < SMALLEST * len(stratum) and stratum.any():
+    if (stratum == 0).sum() < SMALLEST_STRATUM * len(stratum) and stratum.any():
         stratum[stratum == 0] = stratum[stratum > 0].min()
     return np.unique(stratum, return_inverse=True)[1]
 
@@ -188,7 +188,7 @@ def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, IntArra
     if len(sizes) < 2:
         return one, one, ()
     n = len(people.item)
-    odd = float(chisquare(seen, n * sizes / sizes.sum()).pvalue) < ODD if n < verdicts.n_items else False
+    odd = float(chisquare(seen, n * sizes / sizes.sum()).pvalue) < UNLIKELY_DRAW if n < verdicts.n_items else False
     if not odd and (n < ALWAYS_STRATIFIED or seen.min() < LEAST_IN_EACH_STRATUM):
         return one, one, ()
     if seen.min() < 2:
@@ -255,7 +255,9 @@ def rate_groups(
             "n_items": int(among.sum()),
             "n_people_items": seen,
         }
-    chosen = combinations(range(len(groups)), 2) if len(groups) <= COMPARED else ((0, k) for k in range(1, len(groups)))
+    chosen = (
+        combinations(range(len(groups)), 2) if len(groups) <= GROUPS_ALL_COMPARED else ((0, k) for k in range(1, len(groups)))
+    )
     differences = []
     for a, b in chosen:
         pairs = None if pair is None else find_pairs(code == a, code == b, pair)

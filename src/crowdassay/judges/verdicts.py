@@ -16,7 +16,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted, listed, no_such, shown
 
-MOST_CLASSES = 50  # above this, what people wrote is free text
+MOST_TRUE_CLASSES = 50  # above this, what people wrote is free text
 ABSTAINING = frozenset(
     (
         "__invalid__", "abstain",
@@ -25,7 +25,7 @@ ABSTAINING = frozenset(
         "unknown", "unparsable", "unparseable", "unsure",
     )
 )  # fmt: skip
-MOST_SCORES = 12  # different scores kept apart
+MOST_SCORES_APART = 12  # different scores kept apart
 BINS = 10
 MOST_WORDS = 40  # other answers that are no numbers
 
@@ -210,7 +210,7 @@ def find_classes(
     wordy = any(as_number(name) is None for name in used)
     scores = numbers if wordy or len(numbers) > len(used) else []
     added = [name for name in new if name not in scores]
-    if len(added) + len(used) > MOST_CLASSES:
+    if len(added) + len(used) > MOST_TRUE_CLASSES:
         added = []
     classes_used = sorted([*used, *added], key=_natural)
     if added and used:
@@ -232,9 +232,9 @@ def _checked(classes: tuple[str, ...]) -> tuple[str, ...]:
         raise DataError(
             f"There is one class only, {shown(classes[0])}; name all classes with --classes, such as --classes pass,fail."
         )
-    if len(classes) > MOST_CLASSES:
+    if len(classes) > MOST_TRUE_CLASSES:
         raise DataError(
-            f"People gave {len(classes)} different labels, more than {MOST_CLASSES} classes; are they free text? "
+            f"People gave {len(classes)} different labels, more than {MOST_TRUE_CLASSES} classes; are they free text? "
             "Name the classes with --classes."
         )
     return classes
@@ -274,7 +274,7 @@ def name_answers(
     place = {name: number for number, name in enumerate(answers)}
     codes = np.array([place.get(score_names.get(word, word), -1) for word in meaning])
     if others:
-        told = names if len(names) <= MOST_SCORES else [*names[:3], "…"]
+        told = names if len(names) <= MOST_SCORES_APART else [*names[:3], "…"]
         notes.append(
             f"Judges give {counted(len(answers) - len(classes), 'answer')} besides the classes "
             f"({', '.join([*told, *words][:14])}): what each means is learned from people's labels."
@@ -293,7 +293,7 @@ def as_number(word: str) -> float | None:
 
 def _binned(numbers: dict[str, float], said: NDArray[np.str_], notes: list[str]) -> dict[str, str]:
     """Return a name for each score: its own, or that of the tenth of all scores it lies in."""
-    if len(numbers) <= MOST_SCORES:
+    if len(numbers) <= MOST_SCORES_APART:
         return {word: word for word in numbers}
     values = np.array([numbers[word] for word in said if word in numbers])
     edges = np.unique(np.quantile(values, np.arange(1, BINS) / BINS))

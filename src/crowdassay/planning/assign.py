@@ -14,7 +14,7 @@ from crowdassay.planning.prices import EXPERT, Offer
 from crowdassay.planning.state import State
 
 SMALLEST_BATCH = 100  # labels
-AT_ONCE = 64  # workers looked at in a batch, the most informative for their cost
+WORKERS_LOOKED_AT = 64  # workers looked at in a batch, the most informative for their cost
 WIDER = 3  # items looked at for each label of a batch
 TRIAL = 5  # settled items that a worker who has not been seen is asked about
 MOST_TRIALS = 0.2  # of the budget
@@ -256,13 +256,13 @@ def _askable(state: State, offer: Offer, capacity: dict[int, int]) -> tuple[IntA
     """Return the workers to look at and their prices: those with labels left to give, the most informative for their cost."""
     free = np.array([capacity[int(worker)] > 0 for worker in offer.workers], np.bool_)
     who, cost = offer.workers[free], np.maximum(offer.cost[free], 1e-9)
-    if len(who) <= AT_ONCE:
+    if len(who) <= WORKERS_LOOKED_AT:
         return who, cost
     prior = np.exp(state.log_prior)[:, None]
     tables = state.tables[who]
     answers = (prior * tables).sum(axis=1)
     bits = (prior * tables * np.log(np.maximum(tables, 1e-12) / np.maximum(answers[:, None, :], 1e-12))).sum(axis=(1, 2))
-    best = np.argsort(-np.round(bits / cost, 12), kind="stable")[:AT_ONCE]
+    best = np.argsort(-np.round(bits / cost, 12), kind="stable")[:WORKERS_LOOKED_AT]
     return who[best], cost[best]
 
 

@@ -18,8 +18,8 @@ from crowdassay.planning.population import forecast_law
 from crowdassay.planning.state import State
 from crowdassay.special import ndtr
 
-SMALL_PROBABILITY = 1e-12
-MOST_LABELS = 25  # more are not looked ahead: an expert is the better choice
+LEAST_CHANCE = 1e-12
+LABELS_LOOKED_AHEAD = 25  # more are not looked ahead: an expert is the better choice
 ITEMS_SAMPLED = 10_000  # items that a curve is drawn from
 POINTS = 24
 LEAST_SLOPE = 1e-6  # expected fall of the error by a label, below which none is planned
@@ -46,7 +46,7 @@ def fall_of_error(first: FloatArray, second: FloatArray, apart: FloatArray) -> F
     [0.4, 0.17, 0.0]
     """
     odds = np.log(first / second)
-    width = np.sqrt(2 * np.maximum(apart, SMALL_PROBABILITY))
+    width = np.sqrt(2 * np.maximum(apart, LEAST_CHANCE))
     after = first * ndtr((apart + odds) / width) + second * ndtr((apart - odds) / width)
     return np.maximum(after - first, 0.0)
 
@@ -63,7 +63,7 @@ def fall_of_variance(share: FloatArray, apart: FloatArray) -> FloatArray:
     """
     told = np.tanh(apart / 2)
     both = share * (1 - share)
-    return np.asarray(4 * both**2 * told / np.maximum(1 - told * (2 * share - 1) ** 2, SMALL_PROBABILITY))
+    return np.asarray(4 * both**2 * told / np.maximum(1 - told * (2 * share - 1) ** 2, LEAST_CHANCE))
 
 
 def label_gain(
@@ -88,7 +88,7 @@ def label_gain(
 
 def gain_by(state: State, items: IntArray, apart: FloatArray, *, rate: int | None = None) -> FloatArray:
     """Return what labels are expected to gain that tell the two likeliest classes so far ``apart``, see `information`."""
-    q, p = (np.maximum(state.posterior[items, code[items]], SMALL_PROBABILITY) for code in state.rivals(rate))
+    q, p = (np.maximum(state.posterior[items, code[items]], LEAST_CHANCE) for code in state.rivals(rate))
     return fall_of_error(q, p, apart) if rate is None else fall_of_variance(q, apart)
 
 
@@ -110,7 +110,9 @@ def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> Fl
     return np.asarray(1 - row_max(state.posterior[items]))
 
 
-def look_further(state: State, items: IntArray, *, most: int = MOST_LABELS, law: Dependence | None = None) -> FloatArray:
+def look_further(
+    state: State, items: IntArray, *, most: int = LABELS_LOOKED_AHEAD, law: Dependence | None = None
+) -> FloatArray:
     """Return the expected probability of the label after 0 to ``most`` further labels of typical workers, (n, most + 1).
 
     As for one label, see `crowdassay.planning.gain`; m further labels count for what they add to the independent ones.
@@ -119,7 +121,7 @@ def look_further(state: State, items: IntArray, *, most: int = MOST_LABELS, law:
     first, second = (code[items] for code in state.rivals())
     n_labels = state.n_labels[items].astype(np.float64)[:, None]
     adds = law.independent(n_labels + np.arange(most + 1)) - law.independent(n_labels)
-    q, p = (np.maximum(state.posterior[items, code], SMALL_PROBABILITY)[:, None] for code in (first, second))
+    q, p = (np.maximum(state.posterior[items, code], LEAST_CHANCE)[:, None] for code in (first, second))
     sure = q + fall_of_error(q, p, adds * state.crowd_apart[first, second][:, None])
     return np.asarray(np.maximum.accumulate(sure, axis=1))
 

@@ -16,9 +16,9 @@ from crowdassay.labels.record import Record
 from crowdassay.planning.assign import Plan, assign, check_plan
 from crowdassay.planning.gain import Curve, error_curve, label_gain
 from crowdassay.planning.population import population, shipped_law
-from crowdassay.planning.prices import EXPERT, People, make_offer
+from crowdassay.planning.prices import EXPERT, PriceList, make_offer
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import CONFIDENCE, FEWEST_LABELS, Limit, known_needed, limit_from_items
+from crowdassay.planning.stop import CONFIDENCE, FEWEST_LABELS_PER_ITEM, Limit, known_needed, limit_from_items
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 
@@ -33,7 +33,7 @@ class Planned:
         Where the job stood.
     plan : Plan
         Who labels what; nothing where the upper limit of the error is within the target.
-    standing : Standing
+    standing : JobStanding
         How wrong the job is, with an upper limit, and the curve of the expected error.
     price : float
         Of a label, the mean over those who can be asked.
@@ -54,7 +54,7 @@ class Planned:
 
     state: State
     plan: Plan
-    standing: Standing
+    standing: JobStanding
     price: float
     target: float | None
     max_per_item: int | None
@@ -166,8 +166,8 @@ def plan(
     people = None
     if workers is not None:
         capacity = {str(name): int(size) for name, size in workers.items()} if isinstance(workers, Mapping) else {}
-        people = People(list(dict.fromkeys(map(str, workers))), {}, capacity)
-    prices = None if worker_costs is None else People(list(worker_costs), dict(worker_costs), {})
+        people = PriceList(list(dict.fromkeys(map(str, workers))), {}, capacity)
+    prices = None if worker_costs is None else PriceList(list(worker_costs), dict(worker_costs), {})
     state, offer, notes = make_offer(state, available=people, prices=prices, label_cost=label_cost, expert=expert_cost)
     code = class_code(state, rate)
     standing = assess(state, method=result.method, fit=fit, seed=seed)
@@ -212,7 +212,7 @@ def _result_and_fit(fitted: Any) -> tuple[Any, Callable[[Labels], Record] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class JobStanding:
     """How wrong a job is now, and what more labels would bring.
 
     Attributes
@@ -231,7 +231,7 @@ class Standing:
     notes: list[str]
 
 
-def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None = None, seed: int = 0) -> Standing:
+def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None = None, seed: int = 0) -> JobStanding:
     """Estimate the error of a job, with an upper limit, and draw its curve.
 
     Parameters
@@ -262,10 +262,10 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
         )
     if state.posterior.shape[1] < 2:
         notes.append("All labels name the same class, so that none can be seen to be wrong; if there are others, name all.")
-    if state.n_labels.mean() < FEWEST_LABELS:
+    if state.n_labels.mean() < FEWEST_LABELS_PER_ITEM:
         notes.append(
             f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have "
-            f"{FEWEST_LABELS} or more, so that workers can be compared."
+            f"{FEWEST_LABELS_PER_ITEM} or more, so that workers can be compared."
         )
     limit = (
         limit_from_items(now, shipped_law(), checked, wrong)
@@ -273,7 +273,7 @@ def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None 
         else Limit(0.0, 0.0, 0.0, len(wrong), int(wrong.sum()))
     )
     factor = limit.error / max(float(now.mean()), 1e-9) if unknown.any() else 1.0
-    return Standing(limit, error_curve(state, factor=factor), factor, notes)
+    return JobStanding(limit, error_curve(state, factor=factor), factor, notes)
 
 
 def check_known(
@@ -297,7 +297,7 @@ def check_known(
     return np.concatenate(doubt), np.concatenate(wrong), np.concatenate(others)
 
 
-def curve_records(standing: Standing, *, cost: float = 1.0) -> list[dict[str, Any]]:
+def curve_records(standing: JobStanding, *, cost: float = 1.0) -> list[dict[str, Any]]:
     """Return the curve for a chart: labels, spend, error and its upper limit, which keeps its distance in proportion."""
     curve, limit = standing.curve, standing.limit
     above = limit.high / max(limit.error, 1e-9)

@@ -20,7 +20,7 @@ EXPERT = -1  # the code of an expert among workers
 
 
 @dataclass(frozen=True)
-class People:
+class PriceList:
     """What files say of workers: names in order, the price and the capacity of those that have one."""
 
     names: list[str]
@@ -28,14 +28,14 @@ class People:
     capacity: dict[str, int]
 
 
-def read_people(path: Path, *, need_cost: bool = False) -> People:
+def read_people(path: Path, *, need_cost: bool = False) -> PriceList:
     """Read a CSV file with a column ``worker`` and, if given, ``cost`` and ``capacity``."""
     rows, columns = _read(path)
     if "worker" not in columns:
         raise DataError(f"'{path}' has no column 'worker'; it has {', '.join(columns)}.")
     if need_cost and "cost" not in columns:
         raise DataError(f"'{path}' has no column 'cost'; it has {', '.join(columns)}.")
-    people = People([], {}, {})
+    people = PriceList([], {}, {})
     for number, row in enumerate(rows, 2):
         name = (row["worker"] or "").strip()
         if not name:
@@ -55,8 +55,8 @@ def read_people(path: Path, *, need_cost: bool = False) -> People:
 def make_offer(
     state: State,
     *,
-    available: People | None = None,
-    prices: People | None = None,
+    available: PriceList | None = None,
+    prices: PriceList | None = None,
     label_cost: float = 1.0,
     expert: float | None = None,
 ) -> tuple[State, Offer, list[str]]:

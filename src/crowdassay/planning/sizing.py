@@ -16,8 +16,8 @@ from crowdassay.tables import Column, TableOf
 
 COVERED = 0.9  # of new jobs, between the limits
 WORTH = 0.01  # fall of the error for one more label on every item, below which more is not advised
-KNOWN = (0, 20, 50, 100, 200, 500)
-MOST_ITEMS = 10**10
+KNOWN_ITEMS_OFFERED = (0, 20, 50, 100, 200, 500)
+LARGEST_JOB = 10**10
 SIZES = TableOf(
     "sizes",
     (
@@ -125,7 +125,7 @@ def size_job(
     advised = _advise(rows, target_error)
     at = advised or rows[-1]
     law = shipped_law()
-    known = [(m, limit_of(at.error, law, wrong=round(m * at.error), known=m).high) for m in KNOWN if m <= n_items]
+    known = [(m, limit_of(at.error, law, wrong=round(m * at.error), known=m).high) for m in KNOWN_ITEMS_OFFERED if m <= n_items]
     enough = next((m for m, high in known if high <= CLOSE_LIMIT * at.error), known[-1][0])
     return Sizing(rows, advised, known, enough, groups)
 
@@ -162,8 +162,8 @@ def _advise(rows: list[Size], target: float | None) -> Size | None:
 
 
 def _check(n_items: int, n_classes: int, like: str | None, target: float | None, cost: float) -> None:
-    if not 1 <= n_items <= MOST_ITEMS:
-        raise ParameterError(f"--items must be a whole number from 1 to {MOST_ITEMS:,}, not {n_items:,}.")
+    if not 1 <= n_items <= LARGEST_JOB:
+        raise ParameterError(f"--items must be a whole number from 1 to {LARGEST_JOB:,}, not {n_items:,}.")
     if n_classes < 2:
         raise ParameterError(f"--classes must be at least 2, not {n_classes}.")
     if like is not None and like not in kinds():

@@ -19,9 +19,9 @@ EQUAL = 1e-9  # probabilities that differ by less are equal
 CROWD_LABELS = 4.0  # labels' worth of the crowd's accuracy in every worker's
 OWN_LABELS = 8.0  # labels' worth of the table by accuracy alone in every worker's
 BEST, WORST = 0.98, 1.5  # how far the crowd's table is moved at most: towards perfect answers, towards (and beyond) guesses
-ROUNDS = 2  # tables from probabilities, probabilities without the worker's label by the tables
+TABLE_ROUNDS = 2  # tables from probabilities, probabilities without the worker's label by the tables
 CELLS = 4_000_000  # numbers held at a time
-SMALL_PROBABILITY = 1e-6
+LEAST_CELL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +192,8 @@ def worker_tables(
     typical = pooled if crowd is None else _rows(crowd)
     tables = _rows(first + CROWD_LABELS * typical)
     prior = np.exp(log_prior) / np.exp(log_prior).sum()
-    for _ in range(ROUNDS):
-        counts = _counts_by_others(labels, posterior, log_prior, law, np.log(np.maximum(tables, SMALL_PROBABILITY)))
+    for _ in range(TABLE_ROUNDS):
+        counts = _counts_by_others(labels, posterior, log_prior, law, np.log(np.maximum(tables, LEAST_CELL)))
         if crowd is None:
             typical = _rows(counts.sum(axis=0) + CROWD_LABELS * pooled)
         tables = _rows(counts + OWN_LABELS * tables_by_accuracy(counts, typical, prior))
@@ -206,7 +206,7 @@ def tell_apart(tables: FloatArray) -> FloatArray:
     >>> tell_apart(np.array([[0.9, 0.1], [0.1, 0.9]])).round(2).tolist()
     [[0.0, 1.76], [1.76, 0.0]]
     """
-    own = tables @ np.log(np.maximum(tables, SMALL_PROBABILITY)).swapaxes(-1, -2)
+    own = tables @ np.log(np.maximum(tables, LEAST_CELL)).swapaxes(-1, -2)
     same = np.diagonal(own, axis1=-2, axis2=-1)
     twice = same[..., :, None] + same[..., None, :] - own - own.swapaxes(-1, -2)
     return np.asarray(np.maximum(twice, 0.0) / 2)
@@ -226,10 +226,10 @@ def tables_by_accuracy(counts: FloatArray, crowd: FloatArray, prior: FloatArray)
     total = by_class.sum(axis=1) + CROWD_LABELS
     right = (np.einsum("icc->i", counts) + CROWD_LABELS * typical) / total
     expected = (by_class @ np.diag(crowd) + CROWD_LABELS * typical) / total  # of the crowd, on items of these classes
-    better = np.clip((right - expected) / np.maximum(1 - expected, SMALL_PROBABILITY), 0.0, BEST)
-    worse = np.clip((expected - right) / np.maximum(expected - float(answers @ prior), SMALL_PROBABILITY), 0.0, WORST)
+    better = np.clip((right - expected) / np.maximum(1 - expected, LEAST_CELL), 0.0, BEST)
+    worse = np.clip((expected - right) / np.maximum(expected - float(answers @ prior), LEAST_CELL), 0.0, WORST)
     tables = crowd + better[:, None, None] * (np.eye(len(crowd)) - crowd) + worse[:, None, None] * (answers - crowd)
-    return _rows(np.maximum(tables, SMALL_PROBABILITY))
+    return _rows(np.maximum(tables, LEAST_CELL))
 
 
 def _rows(table: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ SLOPES = np.exp(np.linspace(-1.4, 1.4, 5))
 SLOPE_SPREAD = 0.7  # standard deviation of its logarithm: a factor of two either way is nothing unusual
 MOST_DOUBTS = 200  # items that stand for all
 LEAST_ERROR = 1e-4  # an error below it is not told from it
-FEWEST_LABELS = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
+FEWEST_LABELS_PER_ITEM = 1.4  # per item, from which on the law was learned: with fewer nobody can be compared
 KNOWN_TRIED = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000)
 CLOSE_LIMIT = 1.5  # upper limit over estimate that enough known items come to
 
