@@ -20,9 +20,9 @@ from crowdassay.results.show import Section, table_section
 from crowdassay.text import short
 
 MOST_ROWS_ON_PAGE = 30
-WHOLE_PERCENTS = {"format": "share"}  # the page shows whole percents
+WHOLE = {"format": "share"}  # the page shows whole percents
 JUDGE_COLUMNS = (
-    "judge", "items", JUDGES.column("accuracy", **WHOLE_PERCENTS), JUDGES.column("accuracy_low", **WHOLE_PERCENTS), "kappa", "bias", "verdict",
+    "judge", "items", JUDGES.column("accuracy", **WHOLE), JUDGES.column("accuracy_low", **WHOLE), "kappa", "bias", "verdict",
 )  # fmt: skip
 GROUPS_SHOWN = ("group", "estimate", "low", GROUPS.column("seen", title="seen by people"))
 JUDGES_NAMED = 8

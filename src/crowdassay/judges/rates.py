@@ -24,7 +24,7 @@ LEAST_IN_EACH_STRATUM = 5  # people's items in each stratum from which strata by
 ALWAYS_STRATIFIED = 60  # people's items from which they are always used
 UNLIKELY_DRAW = 0.01  # p-value from which fewer items look as if they were not drawn at random
 MOST_GROUPS = 200
-GROUPS_ALL_COMPARED = 6  # groups up to which all are compared with one another; of more, each with the first
+ALL_COMPARED = 6  # groups up to which all are compared with one another; of more, each with the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,9 +255,7 @@ def rate_groups(
             "n_items": int(among.sum()),
             "n_people_items": seen,
         }
-    chosen = (
-        combinations(range(len(groups)), 2) if len(groups) <= GROUPS_ALL_COMPARED else ((0, k) for k in range(1, len(groups)))
-    )
+    chosen = combinations(range(len(groups)), 2) if len(groups) <= ALL_COMPARED else ((0, k) for k in range(1, len(groups)))
     differences = []
     for a, b in chosen:
         pairs = None if pair is None else find_pairs(code == a, code == b, pair)

@@ -19,7 +19,7 @@ from crowdassay.planning.state import State
 from crowdassay.special import ndtr
 
 LEAST_CHANCE = 1e-12
-LABELS_LOOKED_AHEAD = 25  # more are not looked ahead: an expert is the better choice
+LABELS_AHEAD = 25  # more are not looked ahead: an expert is the better choice
 ITEMS_SAMPLED = 10_000  # items that a curve is drawn from
 POINTS = 24
 LEAST_SLOPE = 1e-6  # expected fall of the error by a label, below which none is planned
@@ -110,9 +110,7 @@ def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> Fl
     return np.asarray(1 - row_max(state.posterior[items]))
 
 
-def look_further(
-    state: State, items: IntArray, *, most: int = LABELS_LOOKED_AHEAD, law: Dependence | None = None
-) -> FloatArray:
+def look_further(state: State, items: IntArray, *, most: int = LABELS_AHEAD, law: Dependence | None = None) -> FloatArray:
     """Return the expected probability of the label after 0 to ``most`` further labels of typical workers, (n, most + 1).
 
     As for one label, see `crowdassay.planning.gain`; m further labels count for what they add to the independent ones.
