@@ -195,9 +195,9 @@ def test_results_go_into_tables_once(run, tmp_path, home, request):
     command = ("aggregate", labels, "--method", "majority", "--out", url)
 
     def rows(sql):
-        from crowdassay.results.write_tables import Tables, open_home
+        from crowdassay.results.write import DatabaseTables, open_home
 
-        place, _ = open_home(Tables(url))
+        place, _ = open_home(DatabaseTables(url))
         with place.read() as session:
             return [tuple(row) for row in session.rows(sql)]
 

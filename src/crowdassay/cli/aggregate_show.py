@@ -138,7 +138,7 @@ def print_written(options: dict[str, Any], *, cells: bool = False) -> None:
 
 
 def told_method(summary: dict[str, Any]) -> str:
-    """Say which method it was, with what can be set by an option; summary.json has the rest."""
+    """Return which method it was, with what can be set by an option; summary.json has the rest."""
     from crowdassay.cli.aggregate import FITTING  # it is light, and knows the options
 
     values = {name: value for name, value in summary["parameters"].items() if name in FITTING and value is not None}
@@ -147,7 +147,7 @@ def told_method(summary: dict[str, Any]) -> str:
 
 
 def told_cost(summary: dict[str, Any]) -> str:
-    """Say what was spent, and what settling the rest would cost."""
+    """Return what was spent, and what settling the rest would cost."""
     cost = summary["cost"]
     settled = "" if cost["per_settled_item"] is None else f", {cost['per_settled_item']:,.2f} for each settled item"
     vain = f" {cost['spent_on_removed']:,.2f} went to workers to remove." if cost["spent_on_removed"] else ""
@@ -161,7 +161,7 @@ def told_cost(summary: dict[str, Any]) -> str:
 
 
 def told_score(summary: dict[str, Any]) -> str:
-    """Say how far the labels are from the truth, and how many items were left out because their class was given."""
+    """Return how far the labels are from the truth, and how many items were left out because their class was given."""
     gold = counted(summary["truth_items_gold"], "item")
     if summary["error_rate"] is None:
         return f"Not scored: the truth knows {gold}, all given as gold."

@@ -102,7 +102,7 @@ def run(given: list[str], ending: Ending) -> int:
 
 
 def interrupted(ending: Ending) -> int:
-    """Say what had been written."""
+    """Print what had been written, and return the exit code."""
     click.echo(ending.last_words(), err=True)
     return INTERRUPTED
 
@@ -116,7 +116,7 @@ def show(error: click.ClickException) -> int:
 
 
 def fail(error: Exception, message: str, code: int, *, as_json: bool = True) -> int:
-    """Say in one line what went wrong; with --json as JSON, where a program looks for the result."""
+    """Print in one line what went wrong; with --json as JSON, where a program looks for the result."""
     message = PASSWORD.sub(r"\1:***@", message)
     if as_json:
         click.echo(json.dumps({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}}))

@@ -66,7 +66,7 @@ class GivenPath(click.Path):
             if param.name in ADDRESSES_READ:
                 return str(value)  # a path would lose one of the slashes
             if param.name == "out" and ctx is not None and ctx.command.name in TO_DATABASES:
-                from crowdassay.results.write_tables import as_tables
+                from crowdassay.results.write import as_tables
 
                 return as_tables(str(value)) or super().convert(value, param, ctx)
             if param.name not in ADDRESSES_PASSED_ON:
@@ -75,7 +75,7 @@ class GivenPath(click.Path):
 
 
 def check_paths(command: click.Command) -> None:
-    """Let a command refuse empty paths."""
+    """Make a command refuse empty paths."""
     for parameter in command.params:
         if isinstance(parameter.type, click.Path):
             parameter.type = GivenPath(path_type=Path)

@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from crowdassay.results.result import Result
-    from crowdassay.results.write_tables import Tables
+    from crowdassay.results.write import DatabaseTables
 
 ADDRESS = re.compile(r"[a-zA-Z][\w+.-]+:/")  # what a path makes of s3://bucket; one letter is a drive of Windows
 
@@ -25,7 +25,7 @@ def table_options(command: Any) -> Any:
     return form(raw(command))
 
 
-def check_out(out: Path | Tables, *, spark: bool = False) -> None:
+def check_out(out: Path | DatabaseTables, *, spark: bool = False) -> None:
     """Refuse a place that results could not be written to, before there are any; Spark writes to addresses, too."""
     if isinstance(out, Path):
         from crowdassay.errors import FileError
@@ -35,21 +35,19 @@ def check_out(out: Path | Tables, *, spark: bool = False) -> None:
             raise FileError(f"'{out}' is an address; tables go to a folder, or to sqlite:///FILE or postgresql://...")
         check_results(out)
     else:
-        from crowdassay.results.write_tables import check_tables
+        from crowdassay.results.write import check_tables
 
         check_tables(out)
 
 
-def write_out(result: Result, summary: dict[str, Any], out: Path | Tables, form: str, *, raw: bool) -> None:
+def write_out(result: Result, summary: dict[str, Any], out: Path | DatabaseTables, form: str, *, raw: bool) -> None:
     """Write the tables of a result, all of them or none."""
-    if isinstance(out, Path):
-        from crowdassay.results.write import write_result
+    from crowdassay.results.write import write_database, write_result
 
+    if isinstance(out, Path):
         write_result(result, summary, out, form, raw=raw)
     else:
-        from crowdassay.results.write_tables import write_tables
-
-        write_tables(result, summary, out)
+        write_database(result, summary, out)
 
 
 def refuse_inputs(

@@ -76,7 +76,7 @@ def plan(source: tuple[str, ...], new: bool, **options: Any) -> None:
 
 
 def size_new(source: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Say how much to order before anything is labelled."""
+    """Print how much to order before anything is labelled."""
     import json
 
     from crowdassay.errors import ParameterError

@@ -50,7 +50,7 @@ def tell(made: Planned, options: dict[str, Any]) -> None:
 
 
 def about_known_items(facts: dict[str, Any]) -> str | None:
-    """Say what further known items would do for the limit; None where it need not be narrower."""
+    """Return what further known items would do for the limit; None where it need not be narrower."""
     if facts["stop"]:
         return None
     target, advised = facts["target_error"], facts["known_items_advised"]
@@ -66,7 +66,7 @@ def about_known_items(facts: dict[str, Any]) -> str | None:
 
 
 def what_is_planned(facts: dict[str, Any]) -> str:
-    """Say how many labels of which kind are planned, and what they are expected to bring."""
+    """Return how many labels of which kind are planned, and what they are expected to bring."""
     from crowdassay.labels.values import counted
 
     kinds = [counted(facts["planned_labels"], "label")]
@@ -80,7 +80,7 @@ def what_is_planned(facts: dict[str, Any]) -> str:
 
 
 def way_to_target(facts: dict[str, Any]) -> str:
-    """Say how far it is to the target."""
+    """Return how far it is to the target."""
     target = f"{100 * facts['target_error']:.1f} %"
     if facts["labels_for_target"] is None:
         return f"More labels by these workers are not expected to bring the error to {target}; an expert could."

@@ -23,11 +23,11 @@ def find_fitted(source: tuple[str, ...], options: dict[str, Any]) -> Estimator:
     from crowdassay.cli.running import working
     from crowdassay.estimators.load import load_estimator
     from crowdassay.estimators.methods import find_method
+    from crowdassay.labels.folder import MODEL_HEAD
     from crowdassay.labels.truth import take_gold
-    from crowdassay.results.saved.folder import HEAD
 
     only = source[0] if len(source) == 1 else ""
-    if only and (Path(only) / HEAD).is_file():
+    if only and (Path(only) / MODEL_HEAD).is_file():
         refuse(KNOWN_TO_MODELS, options, f"the model in '{only}'")
         return load_estimator(only)
     method = find_method(options["method"] or "assay")
@@ -52,7 +52,7 @@ def refuse(names: list[str] | tuple[str, ...], options: dict[str, Any], who: str
 
 
 def is_store(place: str) -> bool:
-    """Tell whether a path or URL is a job that `crowdassay serve` keeps; other databases are read as labels."""
+    """Return whether a path or URL is a job that `crowdassay serve` keeps; other databases are read as labels."""
     from crowdassay.service.store.open import find_home
 
     if any(part in place for part in OF_A_FILE):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from crowdassay.judges.ppi import Interval
     from crowdassay.judges.rated import Rated
 
-JUDGES_SHOWN = 20  # and classes, and differences
+JUDGES_PRINTED = 20  # and classes, and differences
 RATES = TableOf(
     "rates",
     (
@@ -65,7 +65,7 @@ def show_rates(console: Console, rated: Rated) -> None:
         for name, one, alone, claim in zip(rated.verdicts.classes, rated.rates, rated.alone, rated.claimed, strict=True)
     ]
     limits = RATES.column("low", title=f"{rated.confidence:.0%} interval")
-    print_table(console, RATES, rows[:JUDGES_SHOWN], ["class", "rate", limits, "people", "judges"], title="Rate")
+    print_table(console, RATES, rows[:JUDGES_PRINTED], ["class", "rate", limits, "people", "judges"], title="Rate")
 
 
 def show_groups(console: Console, facts: dict[str, Any]) -> None:
@@ -78,7 +78,7 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
     if "by" in facts:
         rate = GROUPS.column("estimate", title=f"rate of {short(name)}")
         print_table(console, GROUPS, group_rows(facts["by"], name), ["group", rate, "low", "seen"], title="By group")
-        for one in facts["differences"][:JUDGES_SHOWN]:
+        for one in facts["differences"][:JUDGES_PRINTED]:
             if one["difference"]:
                 pairs = "" if one["pairs"] is None else f" in {one['pairs']:,} pairs"
                 between = f"{short(one['first'])} less {short(one['second'])}, {short(name)}"
@@ -95,14 +95,14 @@ def show_judges(console: Console, rated: Rated) -> None:
     from crowdassay.judges.rated import JUDGES
     from crowdassay.results.show import print_table
 
-    order = rated.by_accuracy[:JUDGES_SHOWN]
+    order = rated.by_accuracy[:JUDGES_PRINTED]
     columns = ["judge", "items", "accuracy", "accuracy_low", "kappa", "verdict"]
     print_table(console, JUDGES, rated.judges_table().take(order), columns, title="Judges")
     for one in (rated.judges[i] for i in order):
         if one.biased:
             console.print(f"{short(one.name)} {one.bias}.", soft_wrap=True)
-    if len(rated.judges) > JUDGES_SHOWN:
-        console.print(f"{len(rated.judges) - JUDGES_SHOWN} more judges are in --json and in the report.")
+    if len(rated.judges) > JUDGES_PRINTED:
+        console.print(f"{len(rated.judges) - JUDGES_PRINTED} more judges are in --json and in the report.")
 
 
 def sentences(rated: Rated) -> list[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-KNOWN = 60  # reviews whose class is known
-HEAD = "simulation.json"  # by which a folder is known to hold what was simulated
+REVIEWS_KNOWN = 60  # reviews whose class is known
+SIMULATION_HEAD = "simulation.json"  # by which a folder is known to hold what was simulated
 
 
 @click.command()
@@ -51,7 +51,7 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
             f"--story fixes everything but --out and --seed; leave out --{given[0].removeprefix('n_').replace('_', '-')}."
         )
     check_writable(out)
-    check_free(out, ("labels.csv", "truth.csv", "gold.csv", HEAD), HEAD)
+    check_free(out, ("labels.csv", "truth.csv", "gold.csv", SIMULATION_HEAD), SIMULATION_HEAD)
     generator = np.random.default_rng(seed)
     more: dict[str, pa.Array] = {}
     if story == "reviews":
@@ -75,10 +75,10 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     write_table(rows, out / "labels.csv", "csv")
     write_table(pa.table({"item": labels.items, "label": labels.classes.take(pa.array(truth))}), out / "truth.csv", "csv")
     if story == "reviews":  # some that somebody has looked at with care
-        known = pa.table({"item": labels.items, "label": labels.classes.take(pa.array(truth))}).slice(0, KNOWN)
+        known = pa.table({"item": labels.items, "label": labels.classes.take(pa.array(truth))}).slice(0, REVIEWS_KNOWN)
         write_table(known, out / "gold.csv", "csv")
     about = {"version": VERSION, "n_labels": labels.n_labels, "seed": seed, "story": story, **({} if story else options)}
-    write_json(about, out / HEAD)  # without it, the files may be somebody's own
+    write_json(about, out / SIMULATION_HEAD)  # without it, the files may be somebody's own
     click.echo(
         f"Wrote {labels.n_labels:,} labels of {labels.n_items:,} items by {labels.n_workers:,} workers "
         f"to {out / 'labels.csv'}, and the truth to {out / 'truth.csv'}."

@@ -32,7 +32,7 @@ class NoPandas:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Say that there is no such module if it is pandas."""
+        """Raise an error if the module is pandas, as if there were none."""
         if name == "pandas":
             raise ModuleNotFoundError("The command line goes without pandas, which takes long to load.", name=name)
 

@@ -194,7 +194,7 @@ class Result(Record):
         return self.place.frame(table.rename_columns([new.get(column, column) for column in table.column_names]))
 
     def close(self) -> None:
-        """Let go of the labels where they are held elsewhere; the tables of the items can then be had no more."""
+        """Release the labels where they are held elsewhere; their tables of items cannot be read afterwards."""
         self.place.close()
 
     def _table(self, name: str) -> Any:

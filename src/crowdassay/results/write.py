@@ -1,15 +1,35 @@
-"""Write the tables of a result, block by block, as a folder that appears at once."""
+"""Write the tables of a result: block by block into a folder that appears at once, or into tables of a database.
+
+In a database all is one transaction, so that the tables are there once, however often the command runs.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pyarrow as pa
 
-from crowdassay.labels.folder import RESULT_FILES, SUMMARY, replacing_folder
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.databases.home import Home, Session, now
+from crowdassay.labels.databases.postgres import PostgresHome, without_password
+from crowdassay.labels.databases.sqlite import SqliteHome
+from crowdassay.labels.folder import RESULT_FILES, SUMMARY, check_writable, replacing_folder
 from crowdassay.labels.write import table_files, write_json
 from crowdassay.results.result import TABLES_OF_ITEMS, Result, item_table
+
+DATABASE_SCHEMES = ("sqlite://", "postgresql://", "postgres://")
+TABLE_PREFIX = "crowdassay_"
+MARKER_TABLE = "crowdassay_results"
+ROWS_INSERTED = 10_000  # at a time
+SQL_REAL = "DOUBLE PRECISION"
+SQL_TYPES = {"string": "TEXT", "large_string": "TEXT", "double": SQL_REAL, "float": SQL_REAL, "bool": "BOOLEAN"}
 
 
 def write_result(result: Result, summary: dict[str, Any], folder: str | Path, form: str, *, raw: bool = False) -> None:
@@ -38,3 +58,143 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
             if cells is not None:
                 streams["confusion"].write(cells)
         write_json(summary, fresh / SUMMARY)
+
+
+@dataclass(frozen=True)
+class DatabaseTables:
+    """A place for results in a database; as text it shows no password."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return without_password(self.url)
+
+
+def as_tables(value: str) -> DatabaseTables | None:
+    """Return the place that ``--out`` names, None if it is a folder."""
+    return DatabaseTables(value) if value.startswith(DATABASE_SCHEMES) else None
+
+
+def check_tables(place: DatabaseTables) -> None:
+    """Refuse, before any work, a database that cannot be reached, or tables of that name that are not ours."""
+    home, prefix = open_home(place)
+    if isinstance(home, SqliteHome) and not home.path.exists():
+        check_writable(home.path.absolute().parent)
+        return
+    with home.read() as session:
+        if not _exists(home, session, MARKER_TABLE) and (
+            taken := [name for name in names(prefix) if _exists(home, session, name)]
+        ):
+            raise DataError(f"{place} has a table '{taken[0]}' that this command did not write; choose another ?prefix=.")
+    home.close()
+
+
+def write_database(result: Result, summary: dict[str, Any], place: DatabaseTables) -> bool:
+    """Write labels, posterior (long), items, workers and the summary in the place of those before.
+
+    Returns
+    -------
+    bool
+        False where the very same result was there already.
+    """
+    home, prefix = open_home(place)
+    tables = {
+        "labels": result.labels_table(),
+        "items": _narrow(result.items_table()),
+        "workers": _narrow(result.workers_table()),
+    }
+    kept = {name: value for name, value in summary.items() if name != "seconds"}
+    text = json.dumps(kept, default=str, sort_keys=True, ensure_ascii=False)
+    mark = _digest(tables.values(), text)
+    with home.write() as session:
+        if not _exists(home, session, MARKER_TABLE):
+            columns = "prefix TEXT PRIMARY KEY, digest TEXT NOT NULL, written TEXT NOT NULL, summary TEXT NOT NULL"
+            session.run(f"CREATE TABLE {MARKER_TABLE} ({columns})")
+        marker = session.one(f"SELECT digest FROM {MARKER_TABLE} WHERE prefix = ?", (prefix,))  # noqa: S608
+        if marker is not None and marker[0] == mark:
+            return False
+        for name, table in tables.items():
+            _replace(session, f"{prefix}{name}", [(field.name, _type(str(field.type))) for field in table.schema], _rows(table))
+        kinds = [("item", "TEXT"), ("class", "TEXT"), ("probability", SQL_REAL)]
+        _replace(session, f"{prefix}posterior", kinds, _posterior(result))
+        session.run(f"DELETE FROM {MARKER_TABLE} WHERE prefix = ?", (prefix,))  # noqa: S608
+        session.run(f"INSERT INTO {MARKER_TABLE} VALUES (?, ?, ?, ?)", (prefix, mark, now(), text))  # noqa: S608
+    home.close()
+    return True
+
+
+def names(prefix: str) -> list[str]:
+    """Return the tables that are written."""
+    return [f"{prefix}{name}" for name in ("labels", "posterior", "items", "workers")]
+
+
+def open_home(place: DatabaseTables) -> tuple[Home, str]:
+    """Return the database and the prefix of the tables."""
+    parts = urlsplit(place.url)
+    options = dict(parse_qsl(parts.query))
+    prefix = options.pop("prefix", TABLE_PREFIX)
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,30}", prefix) or MARKER_TABLE in names(prefix):
+        raise ParameterError("The prefix of tables is letters, digits and underscores, 31 at most.")
+    head = place.url.split("?", 1)[0]
+    if head.startswith("sqlite://"):
+        if not head.startswith("sqlite:///") or len(head) == len("sqlite:///"):
+            raise ParameterError("Write sqlite:///file.db, or sqlite:////folder/file.db with the whole path.")
+        return SqliteHome(Path(head.removeprefix("sqlite:///")), shared=True), prefix
+    rest = urlencode(options, quote_via=quote)
+    return PostgresHome(f"{head}?{rest}" if rest else head), prefix
+
+
+def _exists(home: Home, session: Session, name: str) -> bool:
+    if isinstance(home, PostgresHome):
+        sql = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+        return session.one(sql, (home.schema, name)) is not None
+    return session.one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)) is not None
+
+
+def _replace(session: Session, name: str, columns: list[tuple[str, str]], rows: Iterable[tuple[Any, ...]]) -> None:
+    session.run(f"DROP TABLE IF EXISTS {name}")
+    listed = ", ".join(f'"{column}" {kind}' for column, kind in columns)  # our own names
+    session.run(f"CREATE TABLE {name} ({listed})")
+    sql = f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+    block = []
+    for row in rows:
+        block.append(row)
+        if len(block) == ROWS_INSERTED:
+            session.run_many(sql, block)
+            block = []
+    session.run_many(sql, block)
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    for batch in table.to_batches(max_chunksize=ROWS_INSERTED):
+        yield from zip(*(map(_plain, column.to_pylist()) for column in batch.columns), strict=True)
+
+
+def _posterior(result: Result) -> Iterator[tuple[str, str, float]]:
+    table = result.posterior_table()
+    classes = [str(name) for name in result.facts.class_names]
+    for batch in table.to_batches(max_chunksize=ROWS_INSERTED):
+        items, *columns = (column.to_pylist() for column in batch.columns)
+        for item, *row in zip(items, *columns, strict=True):
+            yield from ((str(item), name, p) for name, p in zip(classes, row, strict=True))
+
+
+def _narrow(table: pa.Table) -> pa.Table:
+    """Leave out the columns that there is one of for each class or pair of classes: databases have few columns."""
+    return table.select([name for name in table.column_names if not name.startswith(("confusion", "sigma", "tau"))])
+
+
+def _type(name: str) -> str:
+    return SQL_TYPES.get(name, "BIGINT" if name.startswith(("int", "uint")) else "TEXT")
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN
+
+
+def _digest(tables: Iterable[pa.Table], text: str) -> str:
+    digest = hashlib.sha256(text.encode())
+    for table in tables:
+        for row in _rows(table):
+            digest.update(repr(row).encode())
+    return digest.hexdigest()

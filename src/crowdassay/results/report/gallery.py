@@ -121,7 +121,7 @@ class Gallery:
         if against is not None:
             drawn["calibration"] = Chart(charts.calibration_chart(against.records))
             drawn["truth"] = _truth_chart(insight, against.cells)
-        drawn["confusion"] = _say_whose(drawn["confusion"])
+        drawn["confusion"] = _named_for_paper(drawn["confusion"])
         return on_page(drawn)
 
     def match(self, truth: Any) -> np.ndarray | None:
@@ -136,8 +136,8 @@ class Gallery:
         return None if truth is None else match_truth(labels, truth)[0]
 
 
-def _say_whose(chart: Chart) -> Chart:
-    """Put the name of the worker chosen above the chart, which paper shows without the box to choose from."""
+def _named_for_paper(chart: Chart) -> Chart:
+    """Return the chart with the name of the worker chosen above the chart, which paper shows without the box to choose from."""
     chosen = chart.spec.get("params")
     if not chosen:
         return chart

@@ -20,7 +20,7 @@ from crowdassay.text import short
 ROWS_IN_NOTEBOOK = 8
 CHART_WIDTH = 300
 BOX = "border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:.6rem .8rem;flex:1 1 11rem;min-width:11rem"
-FINE = "font-size:.85em;opacity:.85"
+SMALLER = "font-size:.85em;opacity:.85"
 LEAST_SURE = TableOf(
     "items",
     (
@@ -41,7 +41,7 @@ def result_html(insight: Insight) -> str:
     )
     boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None, None))
     told = worth_knowing((*insight.record.notes, *insight.notes))
-    notes = "".join(f"<div style='{FINE}'>{escape(note)}</div>" for note in told)
+    notes = "".join(f"<div style='{SMALLER}'>{escape(note)}</div>" for note in told)
     charts = "".join(f"<div style='overflow-x:auto'>{drawing}</div>" for drawing in _drawings(insight))
     return (
         f"<div class='crowdassay' style='display:flex;flex-direction:column;gap:.7rem;max-width:64rem'>{head}"
@@ -53,8 +53,8 @@ def result_html(insight: Insight) -> str:
 
 def _box(title: str, value: str, text: str) -> str:
     return (
-        f"<div style='{BOX}'><div style='{FINE}'>{escape(title)}</div>"
-        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{FINE}'>{escape(text)}</div></div>"
+        f"<div style='{BOX}'><div style='{SMALLER}'>{escape(title)}</div>"
+        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{SMALLER}'>{escape(text)}</div></div>"
     )
 
 

@@ -17,7 +17,7 @@ from crowdassay.text import short
 MOST_RESAMPLED = 2_000_000  # labels beyond which agreement has no interval
 WORKERS_NAMED = 4  # workers named on a card for each verb
 VERBS = {REMOVE: "Remove", TALK: "Talk to", RETRAIN: "Retrain"}
-IN_BRACKETS, OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compile(r"(^|\s)--[a-z]|`")
+IN_BRACKETS, COMMAND_OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compile(r"(^|\s)--[a-z]|`")
 
 
 def cards(insight: Insight, against: Against | None, money: Money | None) -> list[dict[str, str]]:
@@ -56,7 +56,7 @@ def _wrong(insight: Insight, against: Against | None) -> dict[str, str]:
 
 
 def told(against: Against) -> str:
-    """Say how many items were left out because their class was given."""
+    """Return how many items were left out because their class was given."""
     return f" ({against.gold:,} given as gold left out)" if against.gold else ""
 
 
@@ -114,7 +114,7 @@ def _spent(money: Money) -> str:
 
 
 def agreement_note(insight: Insight) -> str:
-    """Say how far workers agree."""
+    """Return how far workers agree, in a sentence."""
     labels, all_labels = insight.sample, insight.totals.labels
     table = agreement(labels, resamples=200 if labels.n_labels <= MOST_RESAMPLED else 0).tables["overall"].to_pylist()
     raw, alpha = table[0], table[1]
@@ -141,7 +141,7 @@ def worth_knowing(notes: Sequence[str]) -> list[str]:
         if kind_of(note) is NoteKind.WORKERS:
             continue
         sentences = re.split(r"(?<=[.;]) ", IN_BRACKETS.sub("", note))
-        text = " ".join(sentence for sentence in sentences if not OPTION.search(sentence))
+        text = " ".join(sentence for sentence in sentences if not COMMAND_OPTION.search(sentence))
         if text:
             kept.append(re.sub(r";$", ".", text))
     return kept

@@ -14,7 +14,7 @@ from crowdassay.text import distinct, short
 
 MOST_WORKERS = 1500  # points of the workers' chart
 MOST_CELLS = 12_000  # cells of all heat maps together
-MOST_CLASSES = 25
+CLASSES_CHARTED = 25
 SPREAD, GOLDEN = 0.12, 0.618034  # workers with as many labels are drawn a little apart
 
 Records = list[dict[str, Any]]
@@ -114,13 +114,13 @@ def confusion_records(insight: Insight, chosen: list[int], *, crowd: bool) -> tu
 def common_classes(insight: Insight) -> list[int]:
     """Return the classes that are found most often, in class order."""
     mass = insight.totals.mass
-    return sorted(int(c) for c in np.argsort(-mass, kind="stable")[:MOST_CLASSES])
+    return sorted(int(c) for c in np.argsort(-mass, kind="stable")[:CLASSES_CHARTED])
 
 
 def busiest_workers(insight: Insight) -> tuple[list[int], str]:
     """Return as many workers as there is room for, most labels first, and a note if some are left out."""
     labels, n_labels = insight.record.labels, insight.n_labels
-    room = max(1, MOST_CELLS // min(labels.n_classes, MOST_CLASSES) ** 2)
+    room = max(1, MOST_CELLS // min(labels.n_classes, CLASSES_CHARTED) ** 2)
     order = np.argsort(-n_labels, kind="stable")[:room]
     note = "" if room >= labels.n_workers else f"The {room:,} workers with most labels of {labels.n_workers:,} can be chosen."
     return [int(i) for i in order if n_labels[i]], note

@@ -102,7 +102,7 @@ def _worker(insight: Insight, i: int) -> dict[str, Any]:
 
 
 def _standing(insight: Insight, i: int) -> str:
-    """Say how a worker stands against whom nothing was found."""
+    """Return how a worker stands against whom nothing was found."""
     return "" if insight.advice.reasons[i] or insight.actions[i] != UNKNOWN else insight.verdicts[i]
 
 

@@ -49,7 +49,7 @@ def pool_columns(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | No
 
 
 def read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None) -> Pool | None:
-    """Put a pool together again."""
+    """Return the pool that a head and the columns of the workers hold."""
     plain = head["pool"]
     if plain is None or sigma is None:
         return None
@@ -179,30 +179,30 @@ def check_pool(pool: Pool) -> None:
 
 
 def is_finite(values: FloatArray) -> bool:
-    """Tell whether all values are numbers that can be counted with."""
+    """Return whether all values are numbers that can be counted with."""
     return bool(np.all(np.abs(values) <= LARGEST_PENALTY))
 
 
 def is_share_of_one(values: FloatArray) -> bool:
-    """Tell whether values are logarithms of probabilities that add up to one, some of them perhaps of nothing."""
+    """Return whether values are logarithms of probabilities that add up to one, some of them perhaps of nothing."""
     return bool(np.all(values <= SUM_TOLERANCE)) and bool(np.all(np.abs(np.exp(values).sum(axis=-1) - 1) <= SUM_TOLERANCE))
 
 
 def is_share(values: FloatArray) -> bool:
-    """Tell whether all values are from 0 to 1, up to rounding."""
+    """Return whether all values are from 0 to 1, up to rounding."""
     return bool(np.all((values >= -SUM_TOLERANCE) & (values <= 1 + SUM_TOLERANCE)))
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a finite number, which True is not."""
+    """Return whether a value is a finite number, which True is not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def is_count(value: Any) -> bool:
-    """Tell whether a value is a whole number that can count something."""
+    """Return whether a value is a whole number that can count something."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
 def is_texts(value: Any) -> bool:
-    """Tell whether a value is a list of texts."""
+    """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.labels.folder import replacing_folder
+from crowdassay.labels.folder import MODEL_HEAD, replacing_folder
 from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.raw import refuse_odd_path
@@ -42,10 +42,9 @@ from crowdassay.results.saved.pseudonyms import kinds_to_save, saved_notes
 from crowdassay.solvers.assay.pool import choose
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
-HEAD = "model.json"
-PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
+MODEL_PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
 STUDY_PARTS = ("data.parquet", "fit.parquet")
-PLAIN = (
+RESULT_SETTINGS = (
     "settled",
     "spread",
     "objective",
@@ -56,11 +55,11 @@ PLAIN = (
     "notes",
     "selection",
 )  # what JSON holds of a result
-ODD = (  # what goes wrong with the parts of a model that another hand has made
+UNREADABLE = (  # what goes wrong with the parts of a model that another hand has made
     LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, OSError, RecursionError,
     pa.ArrowException,
 )  # fmt: skip
-PICKLE = (b"\x80", b"(", b"c")  # how pickles begin
+PICKLE_STARTS = (b"\x80", b"(", b"c")  # how pickles begin
 
 
 def save_model(estimator: Any, folder: str | Path) -> None:
@@ -80,7 +79,7 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         "report": labels.report.as_dict(),
         "pool": pool_settings(pool),
         "doubt": result.gold_warning,
-        **{name: getattr(result, name) for name in PLAIN},
+        **{name: getattr(result, name) for name in RESULT_SETTINGS},
     }
     if kinds := kinds_to_save(labels.report.notes):
         head["note_kinds"] = kinds
@@ -109,13 +108,13 @@ def save_model(estimator: Any, folder: str | Path) -> None:
 
 def write_model(folder: Path, head: dict[str, Any], tables: Mapping[str, pa.Table]) -> None:
     """Write the parts of a model, and a head that knows their digests; the old folder is replaced as a whole."""
-    with replacing_folder(folder, {HEAD, *PARTS, *STUDY_PARTS}, HEAD) as fresh:
+    with replacing_folder(folder, {MODEL_HEAD, *MODEL_PARTS, *STUDY_PARTS}, MODEL_HEAD) as fresh:
         for name, table in tables.items():
             with (fresh / name).open("xb") as stream:
                 pq.write_table(table, stream, compression="zstd")
         head["files"] = {name: _digest((fresh / name).read_bytes()) for name in tables}
         head = json.loads(json.dumps(head, default=_plain))
-        write_json({**head, "checksum": _digest(_canonical(head))}, fresh / HEAD)
+        write_json({**head, "checksum": _digest(_canonical(head))}, fresh / MODEL_HEAD)
 
 
 def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
@@ -143,12 +142,12 @@ def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
     folder = Path(folder)
     head = read_head(folder)
     try:
-        return _assemble(head, kinds, [read_part(folder, name, head["files"]) for name in PARTS], folder)
+        return _assemble(head, kinds, [read_part(folder, name, head["files"]) for name in MODEL_PARTS], folder)
     except CrowdassayError as error:
         if isinstance(error, ParameterError):
             raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
         raise
-    except ODD:
+    except UNREADABLE:
         # The sums are right, so it was written like this, by another hand.
         raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
 
@@ -183,7 +182,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     square = (labels.n_classes, labels.n_classes)
     posterior = to_array(items["posterior"], (labels.n_classes,))
     confusion = to_array(workers["confusion"], square)
-    plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in PLAIN}
+    plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in RESULT_SETTINGS}
     plain["gold_warning"] = head["doubt"]
     sigma = to_array(workers["sigma"], square)
     arrays: dict[str, Any] = {
@@ -239,11 +238,11 @@ def check_savable(estimator: Any) -> None:
 
 def read_head(folder: Path) -> dict[str, Any]:
     """Return the head of a model, its checksum verified; anything else is refused."""
-    path = folder / HEAD
-    if folder.is_file() and folder.read_bytes()[:1] in PICKLE:
+    path = folder / MODEL_HEAD
+    if folder.is_file() and folder.read_bytes()[:1] in PICKLE_STARTS:
         raise DataError(f"{shown_file(folder)} looks like a pickle, which is never loaded; a model is a folder.")
     if not path.is_file():
-        raise FileError(f"There is no model in {shown_file(folder)}: it has no {HEAD}.")
+        raise FileError(f"There is no model in {shown_file(folder)}: it has no {MODEL_HEAD}.")
     try:
         head = json.loads(path.read_bytes())
         known = head["format"] == FORMAT

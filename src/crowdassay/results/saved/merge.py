@@ -70,7 +70,7 @@ def sift(old: Labels, new: Labels, repeats: str = "keep") -> Sifted:
 
 
 def _known(new: IntArray, old: IntArray) -> BoolArray:
-    """Tell which of the new labels (n_new,) the old ones hold: of several that are alike, as many as there are old ones."""
+    """Return which of the new labels (n_new,) the old ones hold: of several that are alike, as many as there are old ones."""
     values, counts = np.unique(old, return_counts=True)
     order = np.argsort(new, kind="stable")
     ranked = new[order]

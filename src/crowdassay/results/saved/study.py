@@ -13,7 +13,7 @@ import pyarrow as pa
 from crowdassay.errors import CrowdassayError, DataError, ParameterError
 from crowdassay.labels.values import shown_file
 from crowdassay.results.parameters import check_types
-from crowdassay.results.saved.folder import FORMAT, FORMAT_VERSION, ODD, STUDY_PARTS, read_part, rebuild, write_model
+from crowdassay.results.saved.folder import FORMAT, FORMAT_VERSION, STUDY_PARTS, UNREADABLE, read_part, rebuild, write_model
 
 DTYPES = {"float": np.float64, "FloatArray": np.float64, "IntArray": np.int64, "BoolArray": np.bool_}
 NAME_KINDS = ("pa.Array", "[pa.Array, ...]")  # annotations of names, and of several lists of names
@@ -66,7 +66,7 @@ def read_study(folder: Path, head: dict[str, Any], kind: type[Any]) -> Any:
         raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
     except CrowdassayError:
         raise
-    except ODD:
+    except UNREADABLE:
         raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
 
 

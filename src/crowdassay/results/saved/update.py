@@ -98,7 +98,7 @@ def update(estimator: Any, data: Any, *, repeats: str = "keep") -> Update:
 
 
 def sound(result: Result) -> bool:
-    """Tell whether workers can be gone on from: on average, what they say most often of each class is that class.
+    """Return whether a fit can start from these workers: on average, what they say most often of each class is that class.
 
     A fit to very few labels may have exchanged the classes' names. It would never find back; better start anew.
     """
