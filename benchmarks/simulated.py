@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from crowdassay import Assay, DawidSkene, MajorityVote
 from crowdassay.checks.simulate import simulate
-from crowdassay.checks.story import birds
+from crowdassay.checks.stories import birds
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
 from page import fill

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdassay
-from crowdassay.checks.engines import CHECKS
+from crowdassay.checks.engines import ENGINE_CHECKS
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
@@ -20,7 +20,7 @@ LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"gathered": Fa
 FILES = {"files": {}, "files, one thread": {"threads": 1}}
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("check", ENGINE_CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", [*LOCAL, *FILES, "fake"])
 def test_engines(name, check, tmp_path):
     numbers = count()
@@ -54,7 +54,7 @@ def test_a_wrong_engine_is_found_out():
             return super().count(log_p, np.zeros_like(log_prior), weights, posterior)
 
     with pytest.raises(AssertionError, match="binary, FREE: the objective of a count"):
-        CHECKS[1](Careless)
+        ENGINE_CHECKS[1](Careless)
 
 
 def test_solvers_and_models_know_no_place():

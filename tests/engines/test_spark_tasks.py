@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay.checks.engines import CHECKS, problems
+from crowdassay.checks.engines import ENGINE_CHECKS, problems
 from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.spark import session as spark_session
@@ -29,7 +29,7 @@ def own_disk(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("check", ENGINE_CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", ENGINES)
 def test_conformance(name, check):
     check(ENGINES[name])

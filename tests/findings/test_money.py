@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene
-from crowdassay.checks.reviews import reviews
+from crowdassay.checks.stories import reviews
 from crowdassay.errors import ParameterError
 from crowdassay.findings.money import count_money, further_labels
 

@@ -132,12 +132,12 @@ def check_fits(make: Make) -> None:
             assert same[clear].all(), f"{where}: {int((~same[clear]).sum())} items got another label"
 
 
-CHECKS = (check_sizes, check_counts, check_sweeps, check_again, check_fits)
+ENGINE_CHECKS = (check_sizes, check_counts, check_sweeps, check_again, check_fits)
 
 
 def check_engine(make: Make) -> None:
     """Run every check on engines made by ``make(labels)``."""
-    for check in CHECKS:
+    for check in ENGINE_CHECKS:
         check(make)
 
 

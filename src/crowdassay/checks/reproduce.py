@@ -21,14 +21,14 @@ from crowdassay.read_options import ReadOptions
 from crowdassay.results.result import Result
 from crowdassay.results.run import fit
 
-METHODS = {
+PAPER_METHODS = {
     "MV": "majority",
     "DS-EM": "dawid-skene",
     "DS-MF": "dawid-skene-mean-field",
     "GLAD": "glad-confusion",
     "LTA": "latent-trait",
 }
-STRUCTURES = {"MMCE(M)": "nominal", "MMCE(O)": "ordinal"}
+PAPER_STRUCTURES = {"MMCE(M)": "nominal", "MMCE(O)": "ordinal"}
 CUT_SHORT = {"DS-EM": {"max_iter": 10_000}}  # what it takes to converge where the paper's figures are those of 100 steps
 PAPER = {"DS-EM": {"prior": "uniform"}}  # what the paper had and the method has otherwise
 AUTHORS = {"solver": "algorithm1", "tol": 5e-3, "max_iter": 50}  # the stop rule of the authors' code
@@ -63,20 +63,20 @@ class Experiments:
 
     def fit(self, name: str, method: str, *, converged: bool) -> Result:
         """Fit a method of the paper, by its protocol or to convergence; the protocol chooses gamma for both."""
-        key = name, method, converged and method in (*STRUCTURES, *CUT_SHORT)
+        key = name, method, converged and method in (*PAPER_STRUCTURES, *CUT_SHORT)
         if key not in self._fits:
             data = self.data(name)
             assert data is not None
             if self.announce is not None:
                 self.announce(f"{name}: {method}{' to convergence' if key[2] else ''} ...")
             options: dict[str, Any]
-            if method in STRUCTURES:
+            if method in PAPER_STRUCTURES:
                 gamma = self._gamma(name, method) if converged else "auto"
                 options = {} if converged else AUTHORS
-                self._fits[key] = self._minimax(data[0], STRUCTURES[method], gamma, options)
+                self._fits[key] = self._minimax(data[0], PAPER_STRUCTURES[method], gamma, options)
             else:
                 options = (CUT_SHORT[method] if key[2] else {}) | PAPER.get(method, {})
-                self._fits[key] = run(find_method(METHODS[method]).make(**options), data[0])
+                self._fits[key] = run(find_method(PAPER_METHODS[method]).make(**options), data[0])
         return self._fits[key]
 
     def _gamma(self, name: str, method: str) -> float:
@@ -146,7 +146,7 @@ def _scores(
                 row["ours"] = round(score(result, data[1]), digits)
                 row["difference"] = round(row["ours"] - figure, digits)
                 row["converged"] = round(score(experiments.fit(name, method, converged=True), data[1]), digits)
-                if method in STRUCTURES:
+                if method in PAPER_STRUCTURES:
                     row["gamma"] = result.parameters["gamma"]
             rows.append(row)
     return rows
@@ -179,7 +179,7 @@ def table_4_records(experiments: Experiments, *, converged: bool) -> list[dict[s
     return calibration(experiments.fit("Web search", "MMCE(O)", converged=converged), data[1])
 
 
-TABLES = {
+PAPER_TABLES = {
     1: ("Summary of the datasets", table_1),
     2: ("Error rates in percent", table_2),
     3: ("Root mean square errors", table_3),
@@ -190,5 +190,5 @@ TABLES = {
 def reproduce(numbers: Iterable[int], announce: Announce | None = None) -> tuple[list[dict[str, Any]], Experiments]:
     """Return the tables asked for, each with its number, title and rows, and the experiments behind them."""
     experiments = Experiments(announce)
-    tables = [{"table": n, "title": TABLES[n][0], "rows": TABLES[n][1](experiments)} for n in numbers]
+    tables = [{"table": n, "title": PAPER_TABLES[n][0], "rows": PAPER_TABLES[n][1](experiments)} for n in numbers]
     return tables, experiments

@@ -35,9 +35,8 @@ def simulate(context: click.Context, /, out: Path, seed: int, story: str | None,
     import numpy as np
     import pyarrow as pa
 
-    from crowdassay.checks.reviews import reviews
     from crowdassay.checks.simulate import simulate as draw
-    from crowdassay.checks.story import birds
+    from crowdassay.checks.stories import birds, reviews
     from crowdassay.errors import ParameterError
     from crowdassay.labels.folder import check_free, check_writable
     from crowdassay.labels.write import write_json, write_table

@@ -9,7 +9,7 @@ from crowdassay.memory import available_memory
 POSTERIORS = 5  # arrays of the size items x classes that a fit and its result hold at a time
 DESCRIBED = 6  # arrays of the size workers x classes^2 that what is said of workers, and its table, take beside the fit
 EASY = 1 << 24  # bytes that are there without looking
-ONE_CLASS = "Degenerate: one class. Every item gets it, and nothing is learned about items or workers."
+ONE_CLASS_NOTE = "Degenerate: one class. Every item gets it, and nothing is learned about items or workers."
 
 
 def check_memory(facts: Facts, tables: float, item_tables: float, *, posteriors: bool = True) -> None:

@@ -21,7 +21,7 @@ from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import SETTLED, Record
 from crowdassay.models.structures import Basis
 from crowdassay.results.checks import find_trouble, notes_on
-from crowdassay.results.limits import ONE_CLASS, check_memory
+from crowdassay.results.limits import ONE_CLASS_NOTE, check_memory
 from crowdassay.results.result import FittedPlace, Result
 from crowdassay.solvers.posteriors import ByVotes
 from crowdassay.solvers.solution import Announce, ItemPosterior, Predict, Progress, Solution
@@ -129,7 +129,7 @@ def _run(
     """Solve, and turn the solution into a result."""
     facts = place.facts
     if facts.n_classes == 1:
-        solution = Solution(ByVotes(), log_prior=np.zeros(1), n_iter=1, notes=(ONE_CLASS,))
+        solution = Solution(ByVotes(), log_prior=np.zeros(1), n_iter=1, notes=(ONE_CLASS_NOTE,))
         return _decide(method.method, solution, place, place.engine(gathered=gathered, announce=announce))
     tables = method.count_tables(facts, gathered=gathered)
     check_memory(facts, *(tables if place.in_memory else (tables[0], 0.0)), posteriors=place.in_memory)

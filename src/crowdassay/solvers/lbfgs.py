@@ -22,7 +22,7 @@ MEMORY_NUMBERS = 2**26  # numbers that all pairs together may take, 512 MB
 
 FLAT_SLOPE = 1e-12  # slopes below this, in natural scales, are none
 ACCEPTED_SHARE = 1e-4  # share of the rise that the slope promises with which a step is accepted
-ROUNDING = 1e-15  # relative rises below this cannot be seen
+UNSEEN_RISE = 1e-15  # relative rises below this cannot be seen
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 """A point in, its value and gradient out."""
@@ -182,7 +182,7 @@ def _search(function: Function, point: FloatArray, move: FloatArray, value: floa
         n_iter += 1
         if higher >= value + ACCEPTED_SHARE * length * slope:
             return _Line(trial, higher, gradient, length, n_iter)
-        if length * slope <= ROUNDING * abs(value):  # what is left is below rounding
+        if length * slope <= UNSEEN_RISE * abs(value):  # what is left is below rounding
             return _Line(point, value, None, length, n_iter, at_top=True)
         top = 0.5 * slope * length**2 / (slope * length - (higher - value))  # of the parabola through both values and the slope
         length = min(max(top, 0.1 * length), 0.5 * length)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy, simulate
-from crowdassay.checks.story import birds
+from crowdassay.checks.stories import birds
 from crowdassay.results.report.build import build_report, write_report
 from crowdassay.results.report.page import as_json, fingerprint, vega
 from crowdassay.text import short

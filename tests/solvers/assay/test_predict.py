@@ -46,7 +46,7 @@ def test_many_items_are_judged_in_parts(monkeypatch):
     labels = random_labels(5, n_items=50)
     labels = labels.with_gold(np.where(np.arange(50) % 7, -1, 1))
     whole = predict_proba(labels, a_pool(labels))
-    monkeypatch.setattr("crowdassay.solvers.assay.pool.AT_ONCE", 8)
+    monkeypatch.setattr("crowdassay.solvers.assay.pool.ITEMS_AT_ONCE", 8)
     np.testing.assert_array_equal(predict_proba(labels, a_pool(labels)), whole)
 
 

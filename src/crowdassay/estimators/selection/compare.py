@@ -23,9 +23,9 @@ from crowdassay.results.result import Result
 from crowdassay.solvers.solution import Announce
 from crowdassay.tables import Column, TableOf
 
-HELD_OUT, ERROR = "heldout_log_likelihood", "error_rate"
-COMPARED = ("majority", "dawid-skene", "minimax", "assay")  # methods that are compared unless others are asked for
-MEASURES = (ERROR, "rmse", "mae")
+HELD_OUT, ERROR_RATE = "heldout_log_likelihood", "error_rate"
+COMPARED_METHODS = ("majority", "dawid-skene", "minimax", "assay")  # methods that are compared unless others are asked for
+TRUTH_MEASURES = (ERROR_RATE, "rmse", "mae")
 SCORES = TableOf(
     "scores",
     (
@@ -77,12 +77,12 @@ class Comparison:
     @property
     def scored_by(self) -> str:
         """What the methods are ranked by: ``error_rate``, or without a truth ``heldout_log_likelihood``."""
-        return HELD_OUT if self.truth is None else ERROR
+        return HELD_OUT if self.truth is None else ERROR_RATE
 
     @property
     def best(self) -> list[str]:
         """The methods whose score is the best, several where they are as good."""
-        scores = {row["method"]: row[HELD_OUT] if self.truth is None else -row[ERROR] for row in self.rows()}
+        scores = {row["method"]: row[HELD_OUT] if self.truth is None else -row[ERROR_RATE] for row in self.rows()}
         return [name for name, one in scores.items() if one == max(scores.values())]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ class Comparison:
         rows = []
         for name, result in self.results.items():
             scores = {HELD_OUT: self.heldout.get(name)} if self.truth is None else score(result, self.truth)
-            kept = {measure: scores[measure] for measure in (HELD_OUT, *MEASURES) if measure in scores}
+            kept = {measure: scores[measure] for measure in (HELD_OUT, *TRUTH_MEASURES) if measure in scores}
             rows.append({"method": name, **kept, "converged": result.converged, "seconds": round(result.seconds, 3)})
         return rows
 
@@ -181,7 +181,7 @@ def fit_all(
 
 def compare(
     data: Any,
-    methods: str | Sequence[str | Estimator] = COMPARED,
+    methods: str | Sequence[str | Estimator] = COMPARED_METHODS,
     *,
     truth: Any = None,
     gold: Any = None,

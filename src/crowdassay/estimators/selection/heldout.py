@@ -11,8 +11,8 @@ from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import Record
 
 READINGS = ("predictive", "uniform")
-DOUBT = 0.01  # share of guessing in the tables of methods that have no model of a label
-LABELS_AT_A_TIME = 65536
+GUESSING_SHARE = 0.01  # share of guessing in the tables of methods that have no model of a label
+HELD_OUT_AT_A_TIME = 65536
 
 
 def heldout_log_likelihood(result: Record, labels: Labels, chosen: np.ndarray, reading: str = "predictive") -> float:
@@ -34,8 +34,8 @@ def heldout_log_likelihood(result: Record, labels: Labels, chosen: np.ndarray, r
     if reading not in READINGS:
         raise ParameterError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}.")
     total, where = 0.0, np.flatnonzero(chosen)
-    for first in range(0, len(where), LABELS_AT_A_TIME):
-        part = where[first : first + LABELS_AT_A_TIME]
+    for first in range(0, len(where), HELD_OUT_AT_A_TIME):
+        part = where[first : first + HELD_OUT_AT_A_TIME]
         item, worker, label = labels.label_item[part], labels.worker[part], labels.label[part]
         log_p = _log_tables(result, item, worker)[np.arange(len(part)), :, label]
         weights = result.posterior[item] if reading == "predictive" else np.full(log_p.shape, 1 / labels.n_classes)
@@ -49,7 +49,7 @@ def _log_tables(result: Record, item: np.ndarray, worker: np.ndarray) -> FloatAr
         return result.pairs(item, worker)
     if result.sigma is None:
         n_classes = result.confusion.shape[1]
-        return np.log((1 - DOUBT) * result.confusion[worker] + DOUBT / n_classes)
+        return np.log((1 - GUESSING_SHARE) * result.confusion[worker] + GUESSING_SHARE / n_classes)
     tables = result.sigma[worker]
     if result.phi is not None and result.expand is not None:
         tables = tables + result.expand(result.phi[item])

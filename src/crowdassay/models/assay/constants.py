@@ -12,7 +12,7 @@ import numpy as np
 
 from crowdassay.special import expit, logit
 
-FILE = "constants.json"
+CONSTANTS_FILE = "constants.json"
 MOST_WRONG = 0.05  # of the labels that are called settled
 
 
@@ -97,7 +97,7 @@ def settled_from(spread: float) -> float:
 @cache
 def read_file() -> dict[str, Any]:
     """Return the shipped file: ``constants``, and where they come from."""
-    return dict(json.loads(files("crowdassay.models.assay").joinpath(FILE).read_text(encoding="utf-8")))
+    return dict(json.loads(files("crowdassay.models.assay").joinpath(CONSTANTS_FILE).read_text(encoding="utf-8")))
 
 
 def default_constants() -> Constants:

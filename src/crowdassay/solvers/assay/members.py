@@ -13,22 +13,22 @@ from crowdassay.engines.blocks import ItemSelection
 from crowdassay.labels.join import without_absent_workers
 from crowdassay.labels.labels import Labels
 from crowdassay.models.assay.constants import Constants
-from crowdassay.solvers.anchored import fit_anchored
+from crowdassay.solvers.assay.anchored import fit_anchored
 from crowdassay.solvers.assay.pool import ItemMember, Pool, without_gold
 from crowdassay.solvers.em import at_vote_shares, fit_em
 from crowdassay.solvers.solution import Progress
 
 FEW_STEPS = 20  # of Dawid and Skene's EM: later ones sharpen tables, not labels
 POPULATION_STEPS = 12
-LABELS_SAMPLED = 20_000  # labels, about, by which items' effects and the precision of workers on a scale are learned
+MEMBER_SAMPLE = 20_000  # labels, about, by which items' effects and the precision of workers on a scale are learned
 EFFECT_STEPS, EFFECT_CHANGE = 40, 1e-3
 LEAST_GAIN = 0.01  # nats for each item below which effects are not worth the time to judge by them
 PATIENCE = 10.0  # labels' worth of belief that a worker on a scale is as precise as the others
-ROUNDS = 20
+PRECISION_ROUNDS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class MemberTables:
     """What the members whose tables are added say of the workers.
 
     Attributes
@@ -59,7 +59,7 @@ class Tables:
     n_iter: int
 
 
-def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress: Progress | None = None) -> Tables:
+def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress: Progress | None = None) -> MemberTables:
     """Fit Dawid and Skene's model, and workers from a population.
 
     Parameters
@@ -92,7 +92,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     stranger = crowd.population.log_tables(np.zeros((engine.n_classes, engine.n_classes)))
     everyone = engine.xp.concatenate([crowd.log_p, place(stranger)[None]])
     label_weight = engine.to_host(label_weights(everyone, place(crowd.log_prior), place(np.append(engine.worker_counts, 0))))
-    return Tables(
+    return MemberTables(
         [plain.sigma, crowd.log_p],
         [plain.log_prior, crowd.log_prior],
         stranger,
@@ -104,7 +104,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     )
 
 
-def make_pool(engine: Engine, tables: Tables, constants: Constants, *, ordered: bool) -> Pool:
+def make_pool(engine: Engine, tables: MemberTables, constants: Constants, *, ordered: bool) -> Pool:
     """Weigh the members; with two classes there is one more, and with ordered ones the precision of the workers."""
     weights = (constants.dawid_skene, constants.population)
 
@@ -160,7 +160,7 @@ def slipped(p: FloatArray, habit: FloatArray, slip: float) -> FloatArray:
 
 def sample_of(engine: Engine) -> Labels:
     """Return the labels of all items, or of every n-th where they are many, as if no class were known."""
-    return without_gold(engine.gather(ItemSelection(step=max(1, -(-engine.n_labels // LABELS_SAMPLED)))))
+    return without_gold(engine.gather(ItemSelection(step=max(1, -(-engine.n_labels // MEMBER_SAMPLE)))))
 
 
 def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
@@ -194,7 +194,7 @@ def fit_precision(labels: Labels) -> FloatArray:
     place, weight = labels.label.astype(float), np.ones(labels.n_workers)
     count = np.bincount(labels.worker, minlength=labels.n_workers)
     apart = n_labels[item] / np.maximum(n_labels[item] - 1, 1)
-    for _ in range(ROUNDS):
+    for _ in range(PRECISION_ROUNDS):
         total = np.bincount(item, weight[labels.worker], labels.n_items)
         mean = np.bincount(item, weight[labels.worker] * place, labels.n_items) / np.maximum(total, 1e-300)
         squares = apart * (place - mean[item]) ** 2

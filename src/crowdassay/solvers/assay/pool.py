@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LEAST_PROBABILITY = 1e-4  # probability that the model with item effects gives a class at least
-AT_ONCE = 1 << 14  # items predicted at a time
+ITEMS_AT_ONCE = 1 << 14  # items predicted at a time
 HALVINGS = 60  # halvings of the interval in which a mean is looked for
 
 
@@ -192,14 +192,14 @@ def predict_proba(labels: Labels, pool: Pool, *, use_gold: bool = True) -> Float
 
     Items are predicted some at a time on all cores, so that what is held for them stays small; none depends on another.
     """
-    if pool.items is not None or labels.n_items <= AT_ONCE:  # item effects have threads of their own
+    if pool.items is not None or labels.n_items <= ITEMS_AT_ONCE:  # item effects have threads of their own
         return _posterior(labels, pool, use_gold)
     posterior = np.empty((labels.n_items, labels.n_classes))
 
     def some(first: int) -> None:
-        posterior[first : first + AT_ONCE] = _posterior(slice_items(labels, first, first + AT_ONCE), pool, use_gold)
+        posterior[first : first + ITEMS_AT_ONCE] = _posterior(slice_items(labels, first, first + ITEMS_AT_ONCE), pool, use_gold)
 
-    on_all_cores(some, range(0, labels.n_items, AT_ONCE))
+    on_all_cores(some, range(0, labels.n_items, ITEMS_AT_ONCE))
     return posterior
 
 

@@ -11,11 +11,11 @@ from crowdassay.arrays import FloatArray
 from crowdassay.special import digamma, trigamma
 
 BELIEF = 10.0  # answers' worth of belief, for every true class, that its row looks like the others
-USUAL, WIDTH = 4.0, 1.5  # a concentration is within two factors of exp(1.5) of this, nearly always
+USUAL_CONCENTRATION, CONCENTRATION_WIDTH = 4.0, 1.5  # a concentration is within two factors of exp(1.5) of this, nearly always
 DECAYS = np.linspace(0.0, 3.0, 31)
 POPULATION_WORKERS, POPULATION_CELLS = 2_000, 50_000  # and cells of tables, that say all: of more workers every n-th is taken
-NEWTON_STEPS = 4  # each time that a population is learned from counts
-LONGEST_STEP = 2.0  # that the logarithm of a concentration may move in one step
+CONCENTRATION_STEPS = 4  # each time that a population is learned from counts
+LONGEST_CONCENTRATION_STEP = 2.0  # that the logarithm of a concentration may move in one step
 LEAST_ANSWER_WEIGHT = 1e-12  # least weight of a wrong answer, however far away
 FLAT_ANSWERS = 1.0  # answers of every kind that a worker has given beforehand where there is no population
 
@@ -58,7 +58,13 @@ class Population:
     """
 
     def __init__(
-        self, n_classes: int, *, shared: bool = True, ordered: bool = True, belief: float = BELIEF, usual: float = USUAL
+        self,
+        n_classes: int,
+        *,
+        shared: bool = True,
+        ordered: bool = True,
+        belief: float = BELIEF,
+        usual: float = USUAL_CONCENTRATION,
     ) -> None:
         self.decay, self.shared, self.ordered, self.belief, self.usual = 0.0, shared, ordered, belief, usual
         self.mean = _alike(n_classes, 0.7 if shared else 1 / n_classes, 0.0)
@@ -78,15 +84,15 @@ class Population:
             return
         counts = to_host(counts[:: max(-(-counts.size // POPULATION_CELLS), -(-len(counts) // POPULATION_WORKERS))])
         rows = counts.sum(axis=2)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(CONCENTRATION_STEPS):
             prior, mean, s = self.prior, self.mean, self.concentration
             own = (digamma(counts + prior) - digamma(prior)).sum(axis=0)
             slope = s * ((mean * own).sum(axis=1) - (digamma(rows + s) - digamma(s)).sum(axis=0))
             bend = (mean**2 * (trigamma(counts + prior) - trigamma(prior)).sum(axis=0)).sum(axis=1)
-            bend = slope + s**2 * (bend - (trigamma(rows + s) - trigamma(s)).sum(axis=0)) - 1.0 / WIDTH**2
-            slope -= np.log(s / self.usual) / WIDTH**2
-            step = np.where(bend < 0, slope / np.maximum(-bend, 1e-12), LONGEST_STEP * np.sign(slope))
-            self.concentration = s * np.exp(np.clip(step, -LONGEST_STEP, LONGEST_STEP))
+            bend = slope + s**2 * (bend - (trigamma(rows + s) - trigamma(s)).sum(axis=0)) - 1.0 / CONCENTRATION_WIDTH**2
+            slope -= np.log(s / self.usual) / CONCENTRATION_WIDTH**2
+            step = np.where(bend < 0, slope / np.maximum(-bend, 1e-12), LONGEST_CONCENTRATION_STEP * np.sign(slope))
+            self.concentration = s * np.exp(np.clip(step, -LONGEST_CONCENTRATION_STEP, LONGEST_CONCENTRATION_STEP))
             drawn = np.maximum(prior * own, 0.0)
             right = (np.trace(drawn) + 1.0) / (drawn.sum() + 2.0)
             self.decay = _fit_decay(drawn) if self.ordered else 0.0

@@ -8,8 +8,8 @@ from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
-from crowdassay.solvers.anchored import fit_anchored, learn_precision, unexplained_counts
-from crowdassay.solvers.assay.population import USUAL, WIDTH, Population
+from crowdassay.solvers.assay.anchored import fit_anchored, learn_precision, unexplained_counts
+from crowdassay.solvers.assay.population import CONCENTRATION_WIDTH, USUAL_CONCENTRATION, Population
 from crowdassay.solvers.posteriors import ByTables
 from crowdassay.special import digamma, trigamma
 from support.problems import random_labels
@@ -142,7 +142,7 @@ def test_the_mode_of_the_concentration_is_found_at_once():
         prior = np.exp(log_s) * population.mean[c]
         value = (gammaln(counts[:, c] + prior) - gammaln(prior)).sum()
         value -= (gammaln(counts[:, c].sum(axis=1) + np.exp(log_s)) - gammaln(np.exp(log_s))).sum()
-        return value - 0.5 * ((log_s - np.log(USUAL)) / WIDTH) ** 2
+        return value - 0.5 * ((log_s - np.log(USUAL_CONCENTRATION)) / CONCENTRATION_WIDTH) ** 2
 
     for c, at in enumerate(np.log(population.concentration)):
         assert (log_posterior(at + 1e-4, c) - log_posterior(at - 1e-4, c)) / 2e-4 == pytest.approx(0.0, abs=1e-3)

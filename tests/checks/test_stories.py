@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MajorityVote
-from crowdassay.checks.story import COPY, EACH, birds
+from crowdassay.checks.stories import COPYING, LABELS_A_PHOTO, birds
 from crowdassay.findings.scores import error_rate
 
 SEEDS = range(5)
@@ -22,7 +22,7 @@ def test_one_copies_another_and_nobody_is_asked_twice():
     answers = {
         (item, names[worker]): label for item, worker, label in zip(labels.label_item, labels.worker, labels.label, strict=True)
     }
-    copied = [item for item, name in answers if name == COPY[1]]
+    copied = [item for item, name in answers if name == COPYING[1]]
     assert copied
-    assert all(answers[item, COPY[0]] == answers[item, COPY[1]] for item in copied)
-    assert len(answers) == labels.n_labels == EACH * labels.n_items
+    assert all(answers[item, COPYING[0]] == answers[item, COPYING[1]] for item in copied)
+    assert len(answers) == labels.n_labels == LABELS_A_PHOTO * labels.n_items

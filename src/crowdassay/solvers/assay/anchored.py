@@ -1,4 +1,4 @@
-"""EM in which an item's votes keep a share of its class weights."""
+"""EM in which an item's votes keep a share of its class weights: how the members of the default are fitted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Ability, Counts, EffectEngine, Engine, ItemSums
 from crowdassay.errors import ParameterError
-from crowdassay.solvers.assay.population import BELIEF, USUAL, Population
+from crowdassay.solvers.assay.population import BELIEF, USUAL_CONCENTRATION, Population
 from crowdassay.solvers.em import at_vote_shares, without_absent
 from crowdassay.solvers.solution import Progress
 from crowdassay.special import digamma
 
-NO_VARIANCE = 1e-9  # variance of an answer that is taken for none
+LEAST_ANSWER_VARIANCE = 1e-9  # variance of an answer that is taken for none
 FIRST_PRECISION = 4.0  # of the items' effects, half a logit: where learning begins
 PRECISIONS = (0.1, 1000.0)  # effects of three logits, and next to none
 
@@ -37,7 +37,7 @@ class Anchored:
     anchor : float
         Weight of the votes in the class weights.
     posterior : ndarray of shape (n_items, n_classes)
-        Without rows where items were not judged.
+        Without rows where items have no effects.
     evidence : float
         Log-likelihood of the labels in the last pass, classes and item effects summed out.
     effects : ndarray of shape (n_items, n_classes, n_classes) or None
@@ -73,7 +73,7 @@ def fit_anchored(
     average: bool = False,
     ordered: bool = False,
     belief: float = BELIEF,
-    concentration: float = USUAL,
+    concentration: float = USUAL_CONCENTRATION,
     max_iter: int,
     tol: float,
     progress: Progress | None = None,
@@ -111,13 +111,13 @@ def fit_anchored(
     tol : float
         Change of the class weights, as far as the workers notice it, per label, at which to stop.
     progress : callable, optional
-        Told the iterations so far and the log-likelihood.
+        Called with the iterations so far and the log-likelihood.
     votes : Counts, optional
         The engine's counts at the vote shares, where they are known already.
     """
     if items and Ability.EFFECTS not in engine.can:
         raise ParameterError(f"Effects of the items need {Ability.EFFECTS}; take items=False.")
-    n_classes, xp = engine.n_classes, engine.xp  # tables stay where the labels are
+    n_classes = engine.n_classes
     log_prior = without_absent(np.full(n_classes, -np.log(n_classes)), engine)
     votes = votes or at_vote_shares(engine)
     population = Population(n_classes, shared=shared, ordered=ordered, belief=belief, usual=concentration)
@@ -130,36 +130,69 @@ def fit_anchored(
         if learn_prior:
             seen = engine.to_host(totals) + 1.0
             log_prior = without_absent(digamma(seen) - digamma(seen.sum()), engine)
-        integrated: ItemSums | None = None
         if effects is None:
-            log_p = population.log_tables(counts, xp) if average else np.log(population.tables(counts, xp))
-            sums = engine.count(log_p, log_prior)
-            new_counts = (1 - anchor) * sums.counts + anchor * votes.counts
-            totals, value = (1 - anchor) * sums.totals + anchor * votes.totals, sums.objective
+            done = _pass_without_effects(engine, population, counts, log_prior, votes, anchor, average=average)
         else:
-            p = population.tables(counts)
-            integrated = cast(EffectEngine, engine).integrate(p, log_prior, anchor=anchor, precision=beta, effects=effects)
-            new_counts, totals, value = (
-                unexplained_counts(p, population.prior, integrated),
-                integrated.totals,
-                integrated.objective,
-            )
-        n_iter += 1
+            done = _pass_with_effects(cast(EffectEngine, engine), population, counts, log_prior, anchor, beta, effects)
+        totals, n_iter = done.totals, n_iter + 1
         if progress is not None:
-            progress(n_iter, value)
-        converged = float(np.abs(new_counts - counts).sum()) < tol * engine.n_labels
+            progress(n_iter, done.value)
+        converged = float(np.abs(done.counts - counts).sum()) < tol * engine.n_labels
         if converged or n_iter >= max_iter:
             break
-        counts = new_counts
-        if integrated is not None and precision is None:
-            beta = learn_precision(beta, integrated.spread, n_classes)
-    if integrated is not None:
-        return Anchored(
-            np.log(p), counts, totals, population, log_prior, anchor, integrated.posterior, value, effects, beta, n_iter,
-            converged,
-        )  # fmt: skip
-    posterior = np.empty((0, n_classes))
-    return Anchored(log_p, counts, totals, population, log_prior, anchor, posterior, value, None, None, n_iter, converged)
+        counts = done.counts
+        if done.spread is not None and precision is None:
+            beta = learn_precision(beta, done.spread, n_classes)
+    return Anchored(
+        done.log_p, counts, totals, population, log_prior, anchor, done.posterior, done.value, effects,
+        None if effects is None else beta, n_iter, converged,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Pass:
+    """One pass over the labels: the tables it used, the counts it leads to, and what it says of the items."""
+
+    log_p: FloatArray
+    counts: FloatArray
+    totals: FloatArray
+    value: float
+    posterior: FloatArray
+    spread: FloatArray | None = None
+
+
+def _pass_without_effects(
+    engine: Engine,
+    population: Population,
+    counts: FloatArray,
+    log_prior: FloatArray,
+    votes: Counts,
+    anchor: float,
+    *,
+    average: bool,
+) -> _Pass:
+    """Count answers by class weights that the votes have a share in; tables stay where the labels are."""
+    log_p = population.log_tables(counts, engine.xp) if average else np.log(population.tables(counts, engine.xp))
+    sums = engine.count(log_p, log_prior)
+    mixed = (1 - anchor) * sums.counts + anchor * votes.counts
+    totals = (1 - anchor) * sums.totals + anchor * votes.totals
+    return _Pass(log_p, mixed, totals, sums.objective, np.empty((0, engine.n_classes)))
+
+
+def _pass_with_effects(
+    engine: EffectEngine,
+    population: Population,
+    counts: FloatArray,
+    log_prior: FloatArray,
+    anchor: float,
+    precision: float,
+    effects: FloatArray,
+) -> _Pass:
+    """Integrate every item's effect out, going on from the best effects so far, which are changed in place."""
+    p = population.tables(counts)
+    sums = engine.integrate(p, log_prior, anchor=anchor, precision=precision, effects=effects)
+    unexplained = unexplained_counts(p, population.prior, sums)
+    return _Pass(np.log(p), unexplained, sums.totals, sums.objective, sums.posterior, sums.spread)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:
@@ -182,11 +215,11 @@ def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> flo
     D. J. C. MacKay. Bayesian interpolation. 1992.
     """
     determined = n_classes - precision * float(spread[1])
-    return float(np.clip(determined / max(float(spread[0]), NO_VARIANCE), *PRECISIONS))
+    return float(np.clip(determined / max(float(spread[0]), LEAST_ANSWER_VARIANCE), *PRECISIONS))
 
 
 def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> FloatArray:
-    r"""Turn observed and expected answers into the counts that a worker would have without item effects.
+    r"""Return the counts that a worker would have without item effects, from observed and expected answers.
 
     .. math::  p' \propto p\, \frac{o + \alpha}{e + |\alpha|\, p}, \qquad n = (N + |\alpha|)\, p' - \alpha, \qquad
                N = \frac{\sum \operatorname{Var}}{\sum_k p_k (1 - p_k)}
@@ -203,5 +236,5 @@ def unexplained_counts(p: FloatArray, prior: FloatArray, sums: ItemSums) -> Floa
     strength = prior.sum(axis=1)[:, None]
     scaled = p * (sums.observed + prior) / (sums.expected + strength * p)
     scaled /= scaled.sum(axis=2, keepdims=True)
-    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), NO_VARIANCE), sums.observed.sum(axis=2))
+    size = np.minimum(sums.variance / np.maximum((p * (1 - p)).sum(axis=2), LEAST_ANSWER_VARIANCE), sums.observed.sum(axis=2))
     return np.maximum(scaled * (size[:, :, None] + strength) - prior, 0.0)

@@ -1,0 +1,166 @@
+"""Two stories told in labels: volunteers who name birds, to learn on, and readers of reviews, to show around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.labels.labels import Labels
+
+SPECIES = ("coal tit", "marsh tit", "willow tit")
+SPECIES_SHARES = (0.3, 0.35, 0.35)
+VOLUNTEER_TABLES = {
+    "beginner": ((0.90, 0.06, 0.04), (0.06, 0.84, 0.10), (0.05, 0.60, 0.35)),  # a willow tit is taken for a marsh tit
+    "ringer": ((0.97, 0.02, 0.01), (0.01, 0.96, 0.03), (0.01, 0.04, 0.95)),
+    "idler": ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.0, 0.0)),  # whatever is shown
+}
+VOLUNTEERS = {
+    "beginner": (
+        "Ada", "Ben", "Cleo", "Dag", "Edda", "Finn", "Gwen", "Hugo", "Ida", "Jens", "Kaja", "Lars", "Mia", "Nils", "Oda", "Per",
+        "Rut", "Sven", "Tuva", "Ulf", "Vera", "Will",
+    ),
+    "ringer": ("Agnes", "Bruno", "Clara", "Dora", "Emil"),
+    "idler": ("Zed",),
+}  # fmt: skip
+COPYING = ("Will", "Willa")  # the second has the first one's answers
+N_PHOTOS, LABELS_A_PHOTO = 400, 7
+
+MOODS = ("negative", "neutral", "positive")
+MOOD_SHARES = (0.35, 0.3, 0.35)
+CAREFUL = ((0.93, 0.05, 0.02), (0.08, 0.84, 0.08), (0.02, 0.06, 0.92))
+CASUAL = ((0.82, 0.13, 0.05), (0.16, 0.68, 0.16), (0.05, 0.13, 0.82))
+SUNNY = ((0.88, 0.07, 0.05), (0.06, 0.29, 0.65), (0.02, 0.05, 0.93))  # takes what is neutral for positive
+TIRED = ((0.50, 0.25, 0.25), (0.25, 0.50, 0.25), (0.25, 0.25, 0.50))
+GUESS = ((1 / 3, 1 / 3, 1 / 3),) * 3
+READERS = {
+    "Amira": CAREFUL, "Ben": CASUAL, "Chiara": CAREFUL, "Dev": CASUAL, "Elif": CAREFUL, "Farid": CASUAL, "Grace": CAREFUL,
+    "Hana": CASUAL, "Ivo": CASUAL, "Sunny": SUNNY, "Marek": CAREFUL, "Zack": GUESS,
+}  # fmt: skip
+HELPERS = (
+    "Ann", "Bo", "Cora", "Dan", "Eva", "Finn", "Gil", "Hugo", "Ida", "Jo", "Kim", "Lea", "Max", "Nora", "Otto", "Pia", "Rosa",
+    "Sam", "Tina", "Uma", "Vera", "Will", "Yara", "Zoe",
+)  # fmt: skip
+SELDOM = 0.15  # how often a helper is asked for each time that one of the twelve is
+FALLS = "Marek"  # careful in the first weeks, tired after
+HASTY = "Zack"
+N_REVIEWS, LABELS_A_REVIEW = 480, 5
+BEGIN, DAYS, DAY = 1_714_546_800.0, 42, 86_400.0  # 1 May 2024, 7:00
+
+THINGS = (
+    "kettle", "rucksack", "desk lamp", "tent", "blender", "raincoat", "headphones", "bicycle pump", "notebook", "toaster",
+    "watch", "suitcase", "chair", "torch", "umbrella", "keyboard", "scarf", "speaker", "mug", "garden hose",
+)  # fmt: skip
+SENTENCES = {
+    "negative": (
+        "The {} broke after two days, and nobody answers my letters.",
+        "I sent the {} back. It looks nothing like the picture.",
+        "Three weeks of waiting for a {} that does not work.",
+        "The {} smells of plastic and the lid does not close.",
+        "I would not give this {} to anybody I like.",
+        "Paid for a new {} and got one with scratches.",
+    ),
+    "neutral": (
+        "The {} came on Tuesday. I have not used it much yet.",
+        "It is a {}. It does what it says, no more, no less.",
+        "Does anybody know if the {} comes in green too?",
+        "Bought the {} as a spare. The old one still works.",
+        "The {} is smaller than I thought, which may be good or bad.",
+        "Good price for the {}, slow delivery.",
+    ),
+    "positive": (
+        "Best {} I ever had. My sister wants one now.",
+        "The {} came a day early and works like a charm.",
+        "We use the {} every morning and love it.",
+        "Light, quiet, well made: a lovely {}.",
+        "I was not sure about the {}, and I am glad I bought it.",
+        "Kind people, quick answer, and a new {} within two days.",
+    ),
+}
+
+
+def birds(generator: np.random.Generator) -> tuple[Labels, IntArray]:
+    """Return 2,800 labels of 400 photos and the species code of every photo.
+
+    Three species, 29 volunteers, seven labels a photo. Most volunteers take a willow tit for a marsh tit more often than
+    not, five can tell, one always says the same, and one copies another.
+    """
+    names = [name for group in VOLUNTEERS.values() for name in group] + [COPYING[1]]
+    kinds = [kind for kind, group in VOLUNTEERS.items() for _ in group] + ["beginner"]
+    tables = np.array([VOLUNTEER_TABLES[kind] for kind in kinds])
+    truth = generator.choice(len(SPECIES), size=N_PHOTOS, p=SPECIES_SHARES)
+    worker = np.array([generator.permutation(len(names))[:LABELS_A_PHOTO] for _ in range(N_PHOTOS)])
+    label = _answer(generator, tables[worker, truth[:, None]])
+    first, second = names.index(COPYING[0]), names.index(COPYING[1])
+    for photo in np.flatnonzero((worker == second).any(axis=1)):
+        # Whoever copies needs somebody to copy from: the first is asked as well, in another's place.
+        place = np.flatnonzero(worker[photo] == second)[0]
+        if first not in worker[photo]:
+            worker[photo, (place + 1) % LABELS_A_PHOTO] = first
+            label[photo, (place + 1) % LABELS_A_PHOTO] = label[photo, place]
+        label[photo, place] = label[photo, worker[photo] == first][0]
+    return _labels("photo", worker, label, names, SPECIES), truth
+
+
+def reviews(generator: np.random.Generator) -> tuple[Labels, IntArray, list[str]]:
+    """Return 2,400 labels of 480 reviews with times and durations, the true mood of every review, and the reviews' text.
+
+    Twelve people, five labels a review. Zack clicks without reading, Sunny takes neutral reviews for positive ones, Marek is
+    careful for three weeks and tired for the next three, and the others do their work.
+    """
+    names = [*READERS, *HELPERS]
+    tables = np.array([READERS.get(name, CASUAL) for name in names])
+    asked = np.array([1.0 if name in READERS else SELDOM for name in names])
+    truth = generator.choice(len(MOODS), size=N_REVIEWS, p=MOOD_SHARES)
+    worker = np.array(
+        [generator.choice(len(names), LABELS_A_REVIEW, replace=False, p=asked / asked.sum()) for _ in range(N_REVIEWS)]
+    )
+    day = np.sort(generator.integers(DAYS, size=N_REVIEWS))[:, None] + generator.integers(2, size=(N_REVIEWS, LABELS_A_REVIEW))
+    time = np.round(BEGIN + DAY * day + generator.uniform(0, 9 * 3600, (N_REVIEWS, LABELS_A_REVIEW)))
+    chance = tables[worker, truth[:, None]]
+    tired = (worker == names.index(FALLS)) & (day >= DAYS // 2)
+    chance[tired] = np.array(TIRED)[np.broadcast_to(truth[:, None], worker.shape)[tired]]
+    label = _answer(generator, chance)
+    pace = np.exp(generator.normal(np.log(11), 0.25, len(names)))
+    pace[names.index(HASTY)] = 1.4
+    duration = np.round(pace[worker] * np.exp(generator.normal(0, 0.5, worker.shape)), 1)
+    labels = _labels("review", worker, label, names, MOODS, time=time.ravel(), duration=duration.ravel())
+    return labels, truth, [_write(generator, MOODS[int(code)]) for code in truth]
+
+
+def _write(generator: np.random.Generator, mood: str) -> str:
+    """Return a review in some mood."""
+    sentence = SENTENCES[mood][int(generator.integers(len(SENTENCES[mood])))]
+    return sentence.format(THINGS[int(generator.integers(len(THINGS)))])
+
+
+def _answer(generator: np.random.Generator, chance: FloatArray) -> IntArray:
+    """Draw an answer for each of the rows of probabilities over the last axis, shape (n_items, each, n_classes)."""
+    drawn = generator.random((*chance.shape[:2], 1))
+    return np.asarray((drawn > chance.cumsum(axis=2)).sum(axis=2).clip(max=chance.shape[2] - 1))
+
+
+def _labels(
+    item: str,
+    worker: IntArray,
+    label: IntArray,
+    workers: list[str],
+    classes: Sequence[str],
+    *,
+    time: FloatArray | None = None,
+    duration: FloatArray | None = None,
+) -> Labels:
+    """Return labels (n_items, each) of numbered items."""
+    n_items, each = worker.shape
+    return Labels.from_codes(
+        np.repeat(np.arange(n_items), each),
+        worker.ravel(),
+        label.ravel(),
+        items=pa.array([f"{item}-{number + 1:03d}" for number in range(n_items)]),
+        workers=pa.array(workers),
+        classes=pa.array(classes),
+        time=time,
+        duration=duration,
+    )
