@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.checks.refusals import refuses
+from crowdassay.checks.estimators import RUNS_TOLERANCE, refuses
 from crowdassay.errors import NotFittedError
 
 Make = Callable[[], Any]
 Measures = dict[tuple[str, str], tuple[float, float]]
-CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
 RATING_COLUMNS = ("essay", "rater", "score")
 
 
@@ -117,7 +116,7 @@ def _same(make: Make, one: pa.Table, two: pa.Table, renamed: Callable[[str, str]
     before, after = _measures(make().fit(one)), _measures(make().fit(two))
     for (facet, name), (measure, _) in before.items():
         moved = abs(after[facet, renamed(facet, name)][0] - measure)
-        assert moved < CLOSE, f"{what} moved a measure by {moved:.1e}"
+        assert moved < RUNS_TOLERANCE, f"{what} moved a measure by {moved:.1e}"
 
 
 FACET_CHECKS = (

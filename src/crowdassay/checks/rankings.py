@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.checks.refusals import refuses
+from crowdassay.checks.estimators import RUNS_TOLERANCE, refuses
 from crowdassay.errors import NotFittedError
 
 Make = Callable[[], Any]
-CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
 PAIR_COLUMNS = ("left", "right", "winner", "worker")
 
 
@@ -77,7 +76,7 @@ def check_sides(make: Make, table: pa.Table) -> None:
     turned = _with(table, left=table["right"].to_pylist(), right=table["left"].to_pylist(), winner=winner)
     _same(make, table, turned, lambda name: name, "the sides")
     there, back = make().fit(table).position_bias_, make().fit(turned).position_bias_
-    assert abs(there + back) < CLOSE, "the advantage of a side did not turn around"
+    assert abs(there + back) < RUNS_TOLERANCE, "the advantage of a side did not turn around"
 
 
 def check_more_of_the_same(make: Make, table: pa.Table) -> None:
@@ -108,7 +107,7 @@ def _same(make: Make, one: pa.Table, two: pa.Table, renamed: Callable[[str], str
     after = dict(zip(second["item"].to_pylist(), second["score"].to_pylist(), strict=True))
     for item, score in zip(first["item"].to_pylist(), first["score"].to_pylist(), strict=True):
         moved = abs(after[renamed(item)] - score)
-        assert moved < CLOSE, f"{what} moved a score by {moved:.1e}"
+        assert moved < RUNS_TOLERANCE, f"{what} moved a score by {moved:.1e}"
 
 
 RANKING_CHECKS = (

@@ -96,7 +96,7 @@ def run(method: Estimator, labels: Labels) -> Result:
 
 
 def missing(name: str) -> str:
-    """Say why a dataset's row is empty."""
+    """Return why a dataset's row is empty."""
     if name in paper.NOT_PUBLIC:
         return f"not publicly to be had; fills itself in when CROWDASSAY_DATA holds a folder '{paper.FOLDERS[name]}'"
     return f"not at hand; set CROWDASSAY_DATA, or run: crowdassay datasets fetch {paper.FOLDERS[name]}"

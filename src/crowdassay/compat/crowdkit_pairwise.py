@@ -73,7 +73,7 @@ class BradleyTerry:
 
 @dataclass(eq=False)
 class NoisyBradleyTerry:
-    """Let each worker follow the scores with a probability of their own (skill), and else a favourite side (bias)."""
+    """Model workers who follow the scores with a probability of their own (skill), and else a favourite side (bias)."""
 
     n_iter: int = 100
     tol: float = 1e-5

@@ -124,7 +124,7 @@ class Estimator(Fittable, ABC):
         return self
 
     def needs_memory(self) -> str | None:
-        """Say why all labels must be in memory; None where the method is made of sums over workers."""
+        """Return why all labels must be in memory; None where the method is made of sums over workers."""
         return f"The method '{self.method}' needs all labels in memory: take another"
 
     def check(self, facts: Facts) -> None:
@@ -135,7 +135,7 @@ class Estimator(Fittable, ABC):
         return self.memory_tables
 
     def slow(self, facts: Facts) -> str | None:
-        """Say, before it begins, that a fit will take long; None where it will not."""
+        """Return a sentence, before it begins, on a fit that will take long; None where it will not."""
         return None
 
     def notes_on(self, facts: Facts) -> tuple[str, ...]:

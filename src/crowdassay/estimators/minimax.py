@@ -127,7 +127,7 @@ class MinimaxEntropy(Estimator):
     threads: int | None = None
 
     def needs_memory(self) -> str | None:
-        """Say why all labels must be in memory; None for the profiled solver with a given gamma and prior."""
+        """Return why all labels must be in memory; None for the profiled solver with a given gamma and prior."""
         if self.gamma == "auto":
             return "Choosing gamma needs all labels in memory: give a number"
         if self._solver() == "algorithm1":
@@ -217,7 +217,7 @@ class MinimaxEntropy(Estimator):
         return workers, self.memory_tables[1]
 
     def slow(self, facts: Facts) -> str | None:
-        """Say that the fit will take long, and what would not; None where it will not."""
+        """Return a sentence on a fit that will take long, and what would not; None where it will not."""
         if cells(facts) <= LONG_PASS_CELLS or self.item_structure == "none":
             return None
         return (

@@ -157,7 +157,7 @@ def worker_signs(matrix: scipy.sparse.csr_array) -> FloatArray:
 
 
 def skill_accuracy(skill: FloatArray, n_classes: int, n_items: int) -> FloatArray:
-    """Turn skills s (n_workers,) into accuracies p, kept from certainty by the chance error of as many items as there are."""
+    """Return the accuracies of skills (n_workers,), kept from certainty by the chance error of so many items."""
     wrong = max(n_classes - 1, 1)
     margin = min(1.0 / np.sqrt(n_items), 0.5)
     kept = np.clip(skill, -1.0 / wrong + margin, 1.0 - margin)

@@ -1,23 +1,51 @@
-"""Whether a fit stands: one check after every fit, wherever the labels are."""
+"""Checks before and after every fit, wherever the labels are: whether it fits into memory, and whether it can be trusted."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from crowdassay.errors import ParameterError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.findings.passes import MajorityCheck
 from crowdassay.labels.facts import Facts
 from crowdassay.labels.values import counted, listed
+from crowdassay.memory import available_memory
 
+POSTERIORS = 5  # arrays of the size items x classes that a fit and its result hold at a time
+DESCRIBED = 6  # arrays of the size workers x classes^2 that what is said of workers, and its table, take beside the fit
+EASY = 1 << 24  # bytes that are there without looking
+ONE_CLASS_NOTE = "Degenerate: one class. Every item gets it, and nothing is learned about items or workers."
 SAYS_NOTHING = 0.01  # mean probability of the labels above that of a guess, below which a fit tells no class apart
 LEAST_CLEAR = 10  # items with a majority from which a fit can be compared with them
 CONTRADICTS = 0.7  # share of strong majorities kept below which a fit is not believed
 DEPARTS = 0.8  # share of all majorities kept below which the user is told
 
 
+def check_memory(facts: Facts, tables: float, item_tables: float, *, posteriors: bool = True) -> None:
+    """Refuse a fit that needs more memory than there is, before it is taken.
+
+    Parameters
+    ----------
+    facts : Facts
+    tables, item_tables : float
+        How many arrays of the size workers x classes^2, and items x classes^2, the method holds at a time.
+    posteriors : bool
+        Whether the probabilities of all items are in memory too.
+    """
+    cells = facts.n_classes**2 * ((tables + DESCRIBED) * facts.n_workers + item_tables * facts.n_items)
+    cells += POSTERIORS * facts.n_items * facts.n_classes * posteriors
+    needed = 8 * cells
+    free = available_memory() if needed > EASY else None
+    if free is not None and needed > free:
+        raise DataError(
+            f"This fit needs about {needed / 1e9:,.1f} GB of memory for tables of {facts.n_classes:,} x {facts.n_classes:,} "
+            f"classes ({facts.n_workers:,} workers, {facts.n_items:,} items), and {free / 1e9:,.1f} GB are free; merge rare "
+            "classes, check that the labels are no free text, or take a method with fewer tables such as majority."
+        )
+
+
 def find_trouble(plain: MajorityCheck, facts: Facts) -> str | None:
-    """Say what is wrong with a fit: it says nothing, or it contradicts most clear majorities. None where it stands."""
+    """Return what is wrong with a fit: it tells no class apart, or contradicts most clear majorities; None if nothing is."""
     if not math.isfinite(plain.probability):
         raise ParameterError(
             "The fit overflowed: a parameter is too large or too small for these labels; take one nearer to 1."

@@ -78,7 +78,7 @@ def check_order(labels: Any) -> None:
 
 
 def gap_note(labels: Any) -> tuple[str, ...]:
-    """Tell of whole numbers between the classes that nobody chose; they would be levels of a scale."""
+    """Return a sentence on whole numbers between the classes that nobody chose; they would be levels of a scale."""
     if labels.report.order != "natural" or not labels.numeric:
         return ()
     levels = [float(name) for name in labels.class_names]

@@ -20,8 +20,7 @@ from crowdassay.labels.facts import Facts
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import SETTLED, Record
 from crowdassay.models.structures import Basis
-from crowdassay.results.checks import find_trouble, notes_on
-from crowdassay.results.limits import ONE_CLASS_NOTE, check_memory
+from crowdassay.results.checks import ONE_CLASS_NOTE, check_memory, find_trouble, notes_on
 from crowdassay.results.result import FittedPlace, Result
 from crowdassay.solvers.posteriors import ByVotes
 from crowdassay.solvers.solution import Announce, ItemPosterior, Predict, Progress, Solution
@@ -36,7 +35,7 @@ class Method(Protocol):
     def method(self) -> str: ...
 
     def needs_memory(self) -> str | None:
-        """Say why all labels must be in memory; None where they need not be."""
+        """Return why all labels must be in memory; None where they need not be."""
         ...
 
     def check(self, facts: Facts) -> None:
@@ -52,7 +51,7 @@ class Method(Protocol):
         ...
 
     def slow(self, facts: Facts) -> str | None:
-        """Say, before it begins, that a fit will take long."""
+        """Return a sentence, before it begins, on a fit that will take long."""
         ...
 
     def notes_on(self, facts: Facts) -> tuple[str, ...]:

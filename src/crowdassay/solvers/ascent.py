@@ -33,7 +33,7 @@ class WorkerProblem:
         self.curvature: FloatArray | None = None
 
     def place(self, array: Any) -> FloatArray:
-        """Put an array where the vectors of this problem are."""
+        """Return an array where the vectors of this problem are."""
         return array
 
     def origin(self) -> FloatArray:
@@ -149,7 +149,7 @@ class GpuProblem(WorkerProblem):
         self.expand = self.place(basis.tables(np.eye(basis.size)).reshape(basis.size, -1))
 
     def place(self, array: Vector) -> Vector:
-        """Put an array on the GPU, if it is not there yet."""
+        """Return an array on the GPU."""
         return self.xp.asarray(array)
 
     def tables(self, coordinates: Vector) -> Vector:

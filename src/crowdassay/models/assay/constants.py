@@ -27,7 +27,7 @@ class Constants:
     correlation : float
         The r of :math:`t(n) = 1 / (1 + r (n - 1))`: n labels of an item count for n t(n) independent ones.
     slip : float
-        Share of labels that are taken to have nothing to do with the class when items are judged.
+        Share of labels that are taken to have nothing to do with the class when items are predicted.
     anchor : float
         Weight of the votes beside the class weights while the population is learned.
     hold : float

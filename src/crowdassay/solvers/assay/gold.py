@@ -44,7 +44,7 @@ class GoldFit:
 
 
 def read_gold(labels: Labels, pool: Pool, target: FloatArray) -> GoldFit:
-    """Look at known items with the pool as it is."""
+    """Return the known items as the pool sees them before it is corrected."""
     logits, share = parts(labels, pool)
     weight = share[labels.label_item] * ordinary(labels, pool)
     return GoldFit(logits - logits.mean(axis=1, keepdims=True), weight, labels, target)

@@ -22,7 +22,7 @@ FEW_STEPS = 20  # of Dawid and Skene's EM: later ones sharpen tables, not labels
 POPULATION_STEPS = 12
 MEMBER_SAMPLE = 20_000  # labels, about, by which items' effects and the precision of workers on a scale are learned
 EFFECT_STEPS, EFFECT_CHANGE = 40, 1e-3
-LEAST_GAIN = 0.01  # nats for each item below which effects are not worth the time to judge by them
+LEAST_GAIN = 0.01  # nats for each item below which effects are not worth the time they take
 PATIENCE = 10.0  # labels' worth of belief that a worker on a scale is as precise as the others
 PRECISION_ROUNDS = 20
 
