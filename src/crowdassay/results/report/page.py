@@ -89,16 +89,6 @@ def on_page(charts: Mapping[str, Chart | None]) -> dict[str, Chart]:
     return done
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    """Return a figure, or a dash for what is undefined."""
-    return "–" if value is None or value != value else f"{value:.{digits}f}"  # noqa: PLR0124  NaN
-
-
-def small(p: float | None) -> str:
-    """Return a probability."""
-    return "–" if p is None or p != p else "<.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR0124
-
-
 def render(template: str, charts: dict[str, Chart], *, title: str, **values: Any) -> str:
     """Fill a template; everything is escaped but our own style and scripts, and charts go in as JSON."""
     jinja2 = templates()
