@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from crowdassay.engines.files.engine import FilesEngine
 
 from crowdassay import MinimaxEntropy
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
+from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.minimax import make_model
@@ -153,5 +153,6 @@ def test_nonsense_is_refused(parameters, said):
 
 @pytest.mark.parametrize("parameters", [{"prior": "learned"}, {"gamma": "auto"}, {"solver": "algorithm1"}])
 def test_learning_choosing_and_algorithm_1_need_labels_in_memory(tmp_path, parameters):
+    place = FilesPlace(spool_labels(random_labels(0), tmp_path, size=120))
     with pytest.raises(ParameterError, match="in memory"):
-        MinimaxEntropy(**parameters).solve(FilesEngine(spool_labels(random_labels(0), tmp_path, size=120)))
+        MinimaxEntropy(**parameters).solve(place.engine(gathered=False))
