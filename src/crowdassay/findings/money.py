@@ -92,7 +92,7 @@ def count_money(insight: Insight, price: float | FloatArray) -> Money:
 
 
 def wants_known_items(insight: Insight) -> bool:
-    """Tell whether items of known class would help more than anything: none is known, and labels hardly settle most items.
+    """Return whether items of known class would help more than anything: none is known, and labels hardly settle most items.
 
     Only for methods that learn from known items how far labels can be trusted; those say how far datasets have been off.
     """

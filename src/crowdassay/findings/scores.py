@@ -47,7 +47,7 @@ def distance_errors(winners: BoolArray, truth: np.ndarray, values: FloatArray | 
 
 
 def is_scale(labels: Any, *, ordered: bool = False) -> bool:
-    """Tell whether the classes are a scale, so that distances mean something: the method, the user or numbers say so.
+    """Return whether the classes are a scale, so that distances mean something: the method, the user or numbers say so.
 
     ``labels`` are `Labels`, or the facts of labels held elsewhere.
     """
