@@ -162,7 +162,7 @@ def _not_zero(x: FloatArray) -> FloatArray:
 
 
 def _are_many(a: FloatArray, b: FloatArray) -> bool:
-    """Tell whether so many numbers, which need about the square root of their size in terms, are for SciPy."""
+    """Return whether so many numbers, which need about the square root of their size in terms, are for SciPy."""
     return a.size > 0 and not a.size * math.sqrt(max(a.max(), b.max())) <= FEW_NUMBERS
 
 

@@ -20,7 +20,7 @@ DASH = "–"  # for what is undefined
 
 
 def undefined(value: object) -> bool:
-    """Tell whether a cell has no value: nothing, or not a number."""
+    """Return whether a cell has no value: nothing, or not a number."""
     return value is None or value != value  # noqa: PLR0124  NaN
 
 

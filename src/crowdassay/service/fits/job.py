@@ -24,7 +24,7 @@ from crowdassay.service.store.repeats import BatchOutcome
 from crowdassay.service.store.truths import item_names, known_classes
 
 LABELS_IN_THE_FEED = 40  # labels that the page shows running by
-ITEMS_AT_ONCE = 200  # items estimated at a time: longer, and requests would have to wait
+ITEMS_LOOKED_UP_AT_ONCE = 200  # items estimated at a time: longer, and requests would have to wait
 MOST_ESTIMATED = 5000  # items estimated before the thread that follows looks for other things to do
 FOLLOWER_PAUSE = 0.5  # seconds at least between two looks at the store
 FOLLOWER_REST = 4  # times as long as a look took: requests have four fifths of the time to themselves
@@ -184,9 +184,9 @@ class Job:
 
     def estimate_pending(self, most: int = MOST_ESTIMATED) -> None:
         """Estimate items that have changed since they were estimated last."""
-        for _ in range(0, most, ITEMS_AT_ONCE):
+        for _ in range(0, most, ITEMS_LOOKED_UP_AT_ONCE):
             with self._lock:
-                items = list(islice(self._changes.pending, ITEMS_AT_ONCE))
+                items = list(islice(self._changes.pending, ITEMS_LOOKED_UP_AT_ONCE))
             if not items:
                 return
             self._estimate(items)
