@@ -52,7 +52,10 @@ class FilesPlace:
 
     def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
         """Call a task with every block and join what it returns, in order."""
-        return reduce(lambda one, other: one.join(other), self._each(lambda number: task(self._block(number, names)), spare=1))
+        spare = 0 if names else 1  # tasks that need names hold more of each block, and more comes back
+        return reduce(
+            lambda one, other: one.join(other), self._each(lambda number: task(self._block(number, names)), spare=spare)
+        )
 
     def blocks(self, task: Callable[[Block], T]) -> Iterator[T]:
         """Call a task with every block and yield what it returns, in order; as many are in memory as there are threads."""
