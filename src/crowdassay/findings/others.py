@@ -18,7 +18,7 @@ from crowdassay.labels.labels import Labels
 
 NEGLIGIBLE = 1e-9  # class weights below are nothing to a verdict
 CELLS_IN_CACHE = 1 << 19  # labels times squared classes of a chunk
-FEWEST_IN_CHUNK, MOST_IN_CHUNK = 1 << 12, 1 << 16  # labels
+FEWEST_IN_CHUNK, MOST_IN_CHUNK = 1 << 12, 1 << 14  # labels
 SHORT_KEYS = 1 << 16  # keys below are sorted by their digits, in a tenth of the time
 
 # Rows of the sums of agreement; the sums of the class weights and of their squares follow.

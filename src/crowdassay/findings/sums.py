@@ -14,7 +14,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.labels.labels import Labels
 from crowdassay.threads import available_cores
 
-MOST_BLOCKS, LEAST_BLOCK = 16, 100_000  # blocks of items, and labels in each
+MOST_BLOCKS, LEAST_BLOCK = 16, 200_000  # blocks of items, and labels in each
 MOST_SUMMED = 50_000_000  # numbers in the sums of all blocks
 JOINED_BY = "joined by"
 
@@ -68,8 +68,11 @@ def add_blocks(labels: Labels, add: Callable[..., None], shapes: Sequence[tuple[
         add(*edge, *sums)
         return sums
 
+    edges = cut_items(labels, min(MOST_BLOCKS, room))
+    if len(edges) == 1:  # few labels, or a block of labels on disk, which has a thread of its own
+        return work(edges[0])
     with ThreadPoolExecutor(available_cores()) as pool:
-        block_sums = pool.map(work, cut_items(labels, min(MOST_BLOCKS, room)))
+        block_sums = pool.map(work, edges)
         total = next(block_sums)
         for block in block_sums:
             for mine, more in zip(total, block, strict=True):

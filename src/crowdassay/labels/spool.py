@@ -18,7 +18,7 @@ from crowdassay.labels.labels import Labels
 from crowdassay.labels.report import ImportReport
 
 LABELS_FILE, ITEMS_FILE, IDS_FILE = "labels.parquet", "items.parquet", "ids.parquet"
-LEAST_BLOCK_LABELS, MOST_BLOCK_LABELS = 1 << 19, 1 << 23  # labels
+LEAST_BLOCK_LABELS, MOST_BLOCK_LABELS = 1 << 18, 1 << 23  # labels
 # Without nulls, statistics and compression a column of numbers is read at about the speed of copying it.
 UNCOMPRESSED = {"compression": "none", "write_statistics": False}
 LABEL_COLUMNS = pa.schema([pa.field("worker", pa.int32(), False), pa.field("label", pa.int16(), False)])
