@@ -16,7 +16,7 @@ FILES = "<!-- files -->\n"
 def layers() -> list[list[str]]:
     """Return the layers of the contract in pyproject.toml, the highest first, each with its modules; the ground comes last."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contract, ground = settings["tool"]["importlinter"]["contracts"]
+    contract, *_, ground = settings["tool"]["importlinter"]["contracts"]
     rows = [*(layer.split("|") for layer in contract["layers"]), ground["source_modules"]]
     return [[name.strip().removeprefix("crowdassay.") for name in row] for row in rows]
 

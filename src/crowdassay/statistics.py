@@ -68,13 +68,13 @@ def softmax(logits: FloatArray) -> FloatArray:
 
 
 def log_softmax(logits: FloatArray) -> FloatArray:
-    """Return the logarithms of `softmax`.
+    """Return the logarithms of `softmax`, of arrays of NumPy or on a GPU.
 
     >>> log_softmax(np.log([[1.0, 3.0]])).round(4).tolist()
     [[-1.3863, -0.2877]]
     """
     shifted = logits - logits.max(axis=-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
 def connected_parts(one: IntArray, other: IntArray, size: int, *, both_ways: bool = False) -> IntArray:
