@@ -14,7 +14,7 @@ from crowdassay.estimators.minimax import MinimaxEntropy
 from crowdassay.findings.agreement import agreement
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.labels import Labels
-from crowdassay.results import limits
+from crowdassay.results import checks
 
 LABELS, _ = simulate(np.random.default_rng(5), n_items=30, n_workers=6, n_classes=2, item_spread=0.2)
 CLOSE = 1e-4  # two runs that differ in rounding may stop at slightly different points
@@ -209,7 +209,7 @@ def test_row_16_a_long_tail():
 
 
 def test_row_17_too_many_classes_for_the_memory(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(checks, "available_memory", lambda: 10**6)
     path = tmp_path / "labels.csv"
     path.write_text("item,worker,label\n" + "".join(f"i{n % 50},w{n % 20},{n % 100}\n" for n in range(400)))
     code, out, err = run("aggregate", path, "--method", "dawid-skene", "--out", tmp_path / "results")
@@ -217,7 +217,7 @@ def test_row_17_too_many_classes_for_the_memory(run, tmp_path, monkeypatch):
     assert "needs about 0.0 GB" in err
     assert "merge rare classes" in err
     assert not (tmp_path / "results").exists()
-    monkeypatch.setattr(limits, "available_memory", lambda: None)
+    monkeypatch.setattr(checks, "available_memory", lambda: None)
     assert run("aggregate", path, "--method", "dawid-skene")[0] == 0
     path.write_text("item,worker,label\n" + "".join(f"i{n},w{n % 20},some text {n}\n" for n in range(1001)))
     assert "free text" in run("aggregate", path)[2]

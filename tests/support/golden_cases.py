@@ -62,7 +62,8 @@ CASES: dict[str, list[list[str]]] = {
         ["rank", "pairs.csv", "--group", "kind"],
     ],
     "rate": [
-        ["rate", "verdicts.csv", "--people", "person0", "--classes", "pass,fail", "--report", "page.html", "--next", "next.csv"],
+        ["rate", "verdicts.csv", "--people", "person0", "--classes", "pass,fail", "--report", "page.html",
+         "--next", "next.csv"],
         ["rate", "verdicts.csv", "--people", "person0", "--json", "--fail-if", "pass_rate.low < 0.9"],
     ],
     "plan": [

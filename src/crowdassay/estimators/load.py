@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import crowdassay
 from crowdassay.errors import DataError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.methods import METHODS
@@ -14,14 +14,7 @@ from crowdassay.labels.values import shown_file
 from crowdassay.results.saved.folder import read_head, read_model
 from crowdassay.results.saved.study import read_study
 
-# Studies stand above the estimators, so that their modules are named here and loaded when a folder holds one.
-STUDY_HOMES = {
-    "BradleyTerry": "crowdassay.ranking.bradley_terry",
-    "ManyFacet": "crowdassay.measurement.facets",
-    "PartialCredit": "crowdassay.measurement.rasch",
-    "Rasch": "crowdassay.measurement.rasch",
-    "RatingScale": "crowdassay.measurement.rasch",
-}
+STUDIES = ("BradleyTerry", "ManyFacet", "PartialCredit", "Rasch", "RatingScale")  # public names that stand above the estimators
 
 
 def load_model(folder: str | Path) -> Any:
@@ -54,7 +47,7 @@ def load_model(folder: str | Path) -> Any:
     refuse_odd_path(folder)
     head = read_head(Path(folder))
     if (name := _study(head)) is not None:
-        return read_study(Path(folder), head, getattr(import_module(STUDY_HOMES[name]), name))
+        return read_study(Path(folder), head, getattr(crowdassay, name))
     return load_estimator(folder)
 
 
@@ -70,4 +63,4 @@ def load_estimator(folder: str | Path) -> Estimator:
 def _study(head: dict[str, Any]) -> str | None:
     """Return the name of the study that a folder holds; None for a model of labels, or whatever else it may be."""
     name = head.get("estimator")
-    return name if isinstance(name, str) and name in STUDY_HOMES else None
+    return name if isinstance(name, str) and name in STUDIES else None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdassay import simulate
-from crowdassay.findings.items import STANDINGS, Standing
+from crowdassay.findings.items import STANDINGS, ItemStanding
 from crowdassay.findings.totals import error_limits
 from crowdassay.models.assay.constants import default_constants
 from crowdassay.service.fits.changes import UNLABELLED, Changes, RunningTotals
@@ -123,5 +123,5 @@ def test_votes_are_smoothed_and_never_settle(labels, label, probability, standin
 
 def test_what_a_person_knows_is_certain():
     state = as_known(from_votes([("a", "x"), ("b", "y")]), "z", "decision")
-    assert (state.label, state.probability, state.standing, state.open) == ("z", 1.0, Standing.KNOWN.name.lower(), False)
+    assert (state.label, state.probability, state.standing, state.open) == ("z", 1.0, ItemStanding.KNOWN.name.lower(), False)
     assert state.posterior == {"x": 0.0, "y": 0.0, "z": 1.0}

@@ -132,6 +132,7 @@ def agreement_note(insight: Insight) -> str:
 def worth_knowing(notes: Sequence[str]) -> list[str]:
     """Return notes once each, without those on workers, which have a place of their own, and without options of commands.
 
+    >>> from crowdassay.notes import Note
     >>> copies = Note("Likely copies: 2.", NoteKind.WORKERS)
     >>> worth_knowing(["Too few labels. Give known items (--gold).", copies, "Stopped. Raise --max-iter."])
     ['Too few labels. Give known items.', 'Stopped.']
