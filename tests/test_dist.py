@@ -13,6 +13,8 @@ import yaml
 
 from crowdassay import __version__
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 

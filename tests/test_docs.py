@@ -30,6 +30,7 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if blocks(page)])
 def test_what_a_page_shows_works(page, workplace, capsys):
     """A page is read from top to bottom: its blocks share a folder and their names."""
@@ -83,6 +84,7 @@ def test_badges_say_what_the_project_file_says():
     assert (gallery["PICTURES"] / "badges.svg").read_text(encoding="utf-8") == gallery["badges"](), "run: make pictures"
 
 
+@pytest.mark.slow
 def test_the_architecture_page_has_the_layers_and_a_bullet_for_every_file():
     files = runpy.run_path(str(ROOT / "docs" / "files.py"))
     assert files["PAGE"].read_text(encoding="utf-8") == files["page"](), "run: python docs/files.py"

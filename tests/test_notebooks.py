@@ -15,6 +15,8 @@ from IPython.lib.pretty import pretty
 
 from crowdassay.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PATHS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 

@@ -10,6 +10,8 @@ from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.checks import paper
 from crowdassay.checks.reproduce import Experiments
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def reproduce(run, monkeypatch):

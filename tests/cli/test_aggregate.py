@@ -78,6 +78,7 @@ def test_gold_is_kept(run, simulated, tmp_path):
     assert (labels["i2"]["label"], float(labels["i2"]["probability"])) == ("0", 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["local", "files"])
 def test_gold_is_no_success(run, simulated, tmp_path, engine):
     truth, some = simulated / "truth.csv", tmp_path / "some.csv"

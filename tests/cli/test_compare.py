@@ -46,6 +46,7 @@ def test_the_table_is_shown(run, simulated):
         assert words in out
 
 
+@pytest.mark.slow
 def test_what_is_better_and_which_is_best_is_said(run, simulated):
     command = ("compare", simulated / "labels.csv", "--methods", "majority,dawid-skene,minimax")
     truth = ("--truth", simulated / "truth.csv")

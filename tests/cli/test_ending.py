@@ -37,6 +37,7 @@ def test_last_words_say_what_was_written():
     )
 
 
+@pytest.mark.slow
 def test_interrupted_updates_say_whether_the_model_is_new(run, tmp_path):
     labels, new, model = (tmp_path / name for name in ("labels.csv", "new.csv", "model"))
     labels.write_text("\n".join(["item,worker,label", *(f"i{j},w{i},{(j * i) % 2}" for j in range(300) for i in range(5))]))

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 from crowdassay.cli.start import main
@@ -20,6 +22,7 @@ for method, written in (("majority", tables), ("dawid-skene", tables), ("assay",
 """
 
 
+@pytest.mark.slow
 def test_few_labels_need_no_compiler(tmp_path):
     rows = [
         f"i{j},w{i},{'yes' if (j + (i == 3 and j % 4 == 0)) % 2 else 'no'}" for j in range(60) for i in range(5) if (i + j) % 3

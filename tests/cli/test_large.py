@@ -17,6 +17,8 @@ from crowdassay.estimators.dawid_skene import DawidSkene
 from crowdassay.estimators.glad import GLAD
 from crowdassay.labels.labels import COMPILED_LABELS
 
+pytestmark = pytest.mark.slow
+
 MEASURED = """
 import re, sys, threading, time
 from pathlib import Path

@@ -64,6 +64,7 @@ def test_it_stops_when_the_limit_is_within_the_target(job, run):
     assert "Go on:" in out
 
 
+@pytest.mark.slow
 def test_known_items_are_checked(job, run):
     _, plain, _ = run("plan", job / "labels.csv", "--budget", 10, "--json")
     _, checked, _ = run("plan", job / "labels.csv", "--budget", 10, "--json", "--gold", job / "truth.csv")
@@ -123,6 +124,7 @@ def test_a_bad_price_list_is_refused(job, run, text, word):
     assert not (job / "a.csv").exists()
 
 
+@pytest.mark.slow
 def test_labels_a_model_and_a_store_are_planned_alike(job, run):
     from crowdassay.service.store.open import open_store
 
@@ -139,6 +141,7 @@ def test_labels_a_model_and_a_store_are_planned_alike(job, run):
     assert (job / "a.csv").read_text(encoding="utf-8") == plans[0]
 
 
+@pytest.mark.slow
 def test_a_store_knows_items_without_labels_and_classes_itself(job, run):
     from crowdassay.service.store.open import open_store
     from crowdassay.service.store.records import NewItem, Truth
@@ -163,6 +166,7 @@ def test_a_store_knows_items_without_labels_and_classes_itself(job, run):
     assert "store has its own" in err
 
 
+@pytest.mark.slow
 def test_it_says_what_known_items_would_do(job, run):
     _, out, _ = run("plan", job / "labels.csv", "--budget", 10)
     assert "nothing checks it: no class is known" in out

@@ -94,6 +94,7 @@ def test_a_conflict_can_be_an_error(run, model, tmp_path):
     assert rows(model) == before
 
 
+@pytest.mark.slow
 def test_updates_at_once_lose_nothing(model, tmp_path):
     """Each waits for the others: the folder is locked from reading it to replacing it."""
     updates = []

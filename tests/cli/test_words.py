@@ -23,6 +23,7 @@ def test_one_worker_is_not_workers(run, labels):
     assert "Nothing was written; give --out DIR for the tables or --report FILE.html for a page." in out
 
 
+@pytest.mark.slow
 def test_the_method_is_told_with_what_can_be_set(run, tmp_path):
     run("simulate", "--out", tmp_path, "--items", 30, "--workers", 5)
     for engine in ("local", "files"):

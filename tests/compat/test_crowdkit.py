@@ -378,6 +378,7 @@ def test_labels_keep_their_type():
     assert DawidSkene().fit_predict(one).to_dict() == {1: 5, 2: 5}
 
 
+@pytest.mark.slow
 def test_pandas_is_asked_for_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match="pip install pandas"):

@@ -20,6 +20,7 @@ LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"gathered": Fa
 FILES = {"files": {}, "files, one thread": {"threads": 1}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", ENGINE_CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", [*LOCAL, *FILES, "fake"])
 def test_engines(name, check, tmp_path):

@@ -39,6 +39,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(spool):
     np.testing.assert_array_equal(sums[0].gradient, sums[1].gradient)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_the_tables_are_those_of_a_fit_in_memory(spool, tmp_path, form):
     results = [fit(DawidSkene(max_iter=20), place, gather_below=0) for place in (MemoryPlace(LABELS), FilesPlace(spool))]

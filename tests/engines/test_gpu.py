@@ -24,6 +24,8 @@ from crowdassay.models.structures import nominal, ordinal
 from crowdassay.solvers.ascent import GpuProblem, WorkerProblem
 from support.problems import random_labels
 
+pytestmark = pytest.mark.slow
+
 
 def test_kernels_in_the_simulator():
     folder = Path(__file__).parent

@@ -16,6 +16,7 @@ def many():
     return simulate(np.random.default_rng(0), n_items=22_000, n_workers=40, n_classes=3)[0]  # enough for several blocks
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_the_number_of_threads(many):
     basis = nominal(3).basis()
     model = Model(basis, basis, 1.0, 2.0)
@@ -34,6 +35,7 @@ def test_blocks_cover_every_item_once(many):
     assert len(block_edges(many)) > 3
 
 
+@pytest.mark.slow
 def test_a_sweep_without_items_is_the_gradient_of_counts(many):
     model = Model(nominal(3).basis(), None, 1.0, 0.0)
     sigma = np.random.default_rng(2).normal(size=(40, 3, 3))
@@ -85,6 +87,7 @@ def test_a_slow_first_use_is_announced(monkeypatch):
     assert "Compiling" in said[0]
 
 
+@pytest.mark.slow
 def test_kernels_are_cached_where_the_package_cannot_be_written(tmp_path):
     """A plain file in the way of the cache folder stands for a package that is read-only."""
     import os

@@ -34,7 +34,10 @@ from support.java import find_java
 from support.parity import same_result
 
 # PySpark warns of pandas 3, and leaves sockets to the collector.
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::UserWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::UserWarning"),
+]
 
 SETTINGS = {
     "spark.ui.enabled": "false",

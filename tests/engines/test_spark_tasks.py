@@ -16,6 +16,8 @@ from crowdassay.engines.spark.place import DIRECT_BYTES, MOST_MISSED, SparkPlace
 from crowdassay.engines.spark.tasks import Pack, block_items, rows_of
 from support.fake_spark import fake_labels
 
+pytestmark = pytest.mark.slow
+
 ENGINES = {
     "collected": lambda labels: SparkPlace(fake_labels(labels)).engine(gathered=False),
     "sharded": lambda labels: SparkPlace(fake_labels(labels), direct_bytes=0).engine(gathered=False),

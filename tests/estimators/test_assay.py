@@ -95,6 +95,7 @@ def test_known_items_stay_and_five_change_little():
     assert result.gold_warning == ""
 
 
+@pytest.mark.slow
 def test_many_known_items_take_over():
     labels, truth = misled()
     errors = {}
@@ -108,6 +109,7 @@ def test_many_known_items_take_over():
     assert errors[5] < errors[0] + 0.05
 
 
+@pytest.mark.slow
 def test_where_known_items_contradict_the_crowd_that_comes_first():
     labels, truth = misled()
     result = Assay().fit(told(labels, truth, 100)).result_
@@ -163,6 +165,7 @@ def test_on_a_scale_the_label_is_nearer_to_the_truth():
     assert off[1] <= off[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("gold", [0, 40])
 def test_blocks_on_disk_are_judged_as_labels_in_memory(tmp_path, n_classes, gold):
@@ -206,6 +209,7 @@ def test_nonsense_is_refused(parameters):
         Assay(**parameters).fit(random_labels(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "error"), [("ducks", 12), ("state_capitals", 8), ("rte", 8.5), ("bluebirds", 14)])
 def test_errors_on_real_data(real, name, error):
     labels, truth = real(name)

@@ -23,12 +23,14 @@ def fits(method, labels):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", METHODS)
 def test_binary(name, check):
     check(METHODS[name].make, BINARY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", METHODS)
 def test_three_classes(name, check):
@@ -37,12 +39,14 @@ def test_three_classes(name, check):
     check(METHODS[name].make, THREE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_ragged_labels_with_repeats(name):
     for check in (check_probabilities, check_tables, check_history):
         check(METHODS[name].make, RAGGED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_a_refusal_names_alternatives(name):
     if fits(METHODS[name], THREE):

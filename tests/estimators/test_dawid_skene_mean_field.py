@@ -76,12 +76,14 @@ def test_nonsense_is_refused(parameters):
 
 
 # The paper prints 10.19, 6.63, 5.84 and 18.24 (RMSE 0.559): at most 0.4 points, eight items of web_search, away.
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "error"), [("bluebirds", 10.19), ("rte", 6.87), ("temp", 5.84)])
 def test_errors_on_the_papers_data(real, name, error):
     labels, truth = real(name)
     assert 100 * error_rate(DawidSkeneMeanField().fit(labels).result_.winners, truth) == pytest.approx(error, abs=0.006)
 
 
+@pytest.mark.slow
 def test_web_search_with_the_chosen_prior(real):
     """The grid chooses c1 = 10^0.2 and c2 = 10^-0.2 there; its neighbours are lower."""
     labels, truth = real("web_search")

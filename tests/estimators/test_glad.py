@@ -197,6 +197,7 @@ def test_errors_on_the_papers_data(real, name, ability, table):
         assert 100 * error_rate(result.winners, truth) == pytest.approx(error, abs=0.13)  # one item of rte
 
 
+@pytest.mark.slow
 def test_web_search(real):
     """The paper prints 19.30 %; nearby local optima give 18.9 to 19.2 %."""
     labels, truth = real("web_search")

@@ -32,6 +32,7 @@ def measure(name: str) -> dict[str, float | None]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_golden_numbers(name):
     expected, found = json.loads(FILE.read_text())[name], measure(name)

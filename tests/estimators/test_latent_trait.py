@@ -52,6 +52,7 @@ def test_a_worker_at_a_threshold_is_undecided():
     assert (typical.argmax(axis=1) == np.arange(4)).all()
 
 
+@pytest.mark.slow
 def test_the_scale_can_be_read_from_either_end():
     """Reversing the order of the classes mirrors the probabilities: the model has no preferred end."""
     labels, *_ = simulate_trait(1, n_items=80)
@@ -61,6 +62,7 @@ def test_the_scale_can_be_read_from_either_end():
     np.testing.assert_allclose(one.posterior, other.posterior[:, ::-1], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_simulated_truth_and_workers_are_found():
     labels, truth, discrimination = simulate_trait(0)
     result = LatentTraitAnalysis().fit(labels).result_
@@ -103,6 +105,7 @@ def test_nonsense_is_refused(parameters):
         LatentTraitAnalysis(**parameters).fit(random_labels(0))
 
 
+@pytest.mark.slow
 def test_web_search(real):
     """The paper prints 0.481; nearby local optima give 0.469 to 0.476."""
     labels, truth = real("web_search")

@@ -42,6 +42,7 @@ def test_recovers_competence_and_habits(inference):
     assert (mace.result_.code == truth).mean() > 0.97
 
 
+@pytest.mark.slow
 def test_the_objective_of_em_is_the_likelihood_and_a_maximum():
     labels = random_labels(4, n_items=30, n_workers=5)
     mace = MACE(inference="em", smoothing=0.0, max_iter=3000, tol=1e-14, restarts=1).fit(labels)
@@ -87,12 +88,14 @@ def test_expected_counts_add_up(variational):
     np.testing.assert_allclose(habits.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_the_best_restart_is_kept():
     labels = random_labels(8, n_items=60, n_workers=6)
     one, many = (MACE(inference="em", restarts=n).fit(labels).objective_ for n in (1, 20))
     assert many >= one
 
 
+@pytest.mark.slow
 def test_names_not_rows_decide_what_is_drawn():
     labels = random_labels(9, n_items=60, n_workers=6)
     order = np.random.default_rng(0).permutation(labels.n_workers)
@@ -112,6 +115,7 @@ def test_nonsense_is_refused(wrong):
         MACE(**wrong).fit(random_labels(0))
 
 
+@pytest.mark.slow
 def test_real_data(real):
     labels, truth = real("bluebirds")
     assert error_rate(MACE(inference="em").fit(labels).result_.winners, truth) == pytest.approx(11 / 108)

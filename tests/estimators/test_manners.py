@@ -87,6 +87,7 @@ def test_wide_categories_keep_their_order():
     assert as_labels(frame).class_names == ("low", "mid", "high")
 
 
+@pytest.mark.slow
 def test_scikit_learns_model_selection_over_items():
     method = DawidSkene(smoothing=0.1)
     assert is_classifier(method)
@@ -175,6 +176,7 @@ def test_columns_are_named_in_every_call():
     assert agreement(odd, resamples=0, **names).overall.equals(agreement(LONG, resamples=0).overall)
 
 
+@pytest.mark.slow
 def test_a_fitted_model_shows_itself_as_a_card_with_charts():
     assert Assay()._repr_html_() == "<code>Assay()</code>"
     card = MajorityVote().fit(LONG)._repr_html_()

@@ -47,6 +47,7 @@ def fit(labels, **parameters):
     return MinimaxEntropy(tol=1e-12, **parameters).fit(labels).result_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", ["nominal", "ordinal"])
 def test_renaming_items_and_workers_changes_nothing(three, structure):
     labels, _ = three
@@ -87,6 +88,7 @@ def test_thresholds_are_reference_sets(ordered):
     assert fit(labels, structure=sets).objective == pytest.approx(fit(labels, structure="ordinal").objective, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", ["nominal", "ordinal"])
 def test_simulated_truth_is_recovered(structure):
     for seed in range(3):
@@ -179,6 +181,7 @@ def test_known_difficulty_orders_items():
     assert np.corrcoef(result.difficulty, disputed)[0, 1] > 0.8
 
 
+@pytest.mark.slow
 def test_penalties_follow_from_gamma_unless_given(three):
     labels, _ = three
     assert fit(labels, gamma=0.5).parameters["alpha"] == 0.5 * 9

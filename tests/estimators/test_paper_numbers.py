@@ -6,6 +6,8 @@ import pytest
 from crowdassay import DawidSkene, MajorityVote, MinimaxEntropy
 from crowdassay.findings.scores import distance_errors, error_rate
 
+pytestmark = pytest.mark.slow
+
 # data, structure, objective at gamma = 1/4, error in percent when converged, error in percent with the authors' stop rule
 MINIMAX = [
     ("bluebirds", "nominal", -1743.0557, 8.33, 8.33),

@@ -59,6 +59,7 @@ def test_the_classifier_is_that_of_scikit_learn():
     np.testing.assert_allclose(ours[:, :-1], theirs.coef_, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [0.5, 2.0])
 def test_with_features_that_tell_nothing_it_is_dawid_skene(smoothing):
     labels, _, _ = problem()

@@ -70,6 +70,7 @@ def test_class_probability_is_bayes_rule_at_the_position():
     np.testing.assert_allclose(fit.result_.posterior, sides / sides.sum(axis=1, keepdims=True), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_recovers_what_was_drawn(dimension):
     labels, truth, positions, directions, thresholds = draw(3, 300, 60, dimension, 0.8)

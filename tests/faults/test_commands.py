@@ -123,6 +123,7 @@ def shell(command, **environment):
     return done.returncode, done.stdout.decode("ascii", errors="replace"), done.stderr.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 def test_a_reader_that_has_seen_enough_and_a_full_disk(labels):
     assert shell(f"crowdassay agreement {labels} --resamples 0 | head -1")[::2] == (0, "")
@@ -131,6 +132,7 @@ def test_a_reader_that_has_seen_enough_and_a_full_disk(labels):
         assert (code, err) == (1, "Error: Nothing more can be written (No space left on device); free some space.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 def test_a_terminal_that_knows_no_more_than_ascii(tmp_path):
     path = tmp_path / "labels.csv"

@@ -141,6 +141,7 @@ def test_row_09_layout(put, refusal):
     assert "line 6" in refusal(put(GOOD + 'c,"w,x\nd,w,y\n'))
 
 
+@pytest.mark.slow
 def test_row_10_truncated(put, refusal, run):
     records = [{"item": n, "worker": w, "label": (n + w) % 2} for n in range(5) for w in range(3)]
     lines = "".join(json.dumps(record) + "\n" for record in records)
@@ -197,6 +198,7 @@ def test_row_20_zero_weights_are_counted(put):
     assert read_labels(put(head + "a,w,x,heavy\na,v,y,light\n")).n_labels == 2  # a weight is never guessed
 
 
+@pytest.mark.slow
 def test_row_28_gzip_bomb(put, refusal):
     bomb = put(gzip.compress((HEAD + "a,w,x\n" * 2_000_000).encode()), "labels.csv.gz")
     assert "unpacks to more than 100 times its size" in refusal(bomb)

@@ -25,6 +25,7 @@ def seeds(target, folder):
     return SEEDS[target]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", plays.TARGETS)
 def test_good_exports_are_read(target, tmp_path):
     told = [plays.play(target, case, tmp_path) for case in seeds(target, tmp_path)]
@@ -44,12 +45,14 @@ def test_whatever_is_changed_is_read_or_refused(target, data, tmp_path):
     plays.play(target, bytes(case), tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(min_size=6, max_size=120))
 def test_any_table_is_read_or_refused(data, tmp_path):
     plays.play("table", data, tmp_path)
 
 
+@pytest.mark.slow
 def test_most_tables_made_of_bytes_are_read(tmp_path):
     """Else fuzzing would see little but refusals."""
     generator = random.Random(0)
@@ -57,6 +60,7 @@ def test_most_tables_made_of_bytes_are_read(tmp_path):
     assert told.count("read") >= 32
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(

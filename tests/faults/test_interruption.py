@@ -7,6 +7,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 PROMPT = 5.0  # seconds: one on an idle machine, but these tests share theirs
 
@@ -19,6 +20,7 @@ def write_labels(folder, n_items, n_labels=5):
     return path
 
 
+@pytest.mark.slow
 def test_row_22_a_signal_ends_within_a_second_and_nothing_is_written(tmp_path):
     labels = write_labels(tmp_path, 200)
     options = ["--method", "dawid-skene", "--tol", "0", "--max-iter", "40", "--json"]

@@ -25,6 +25,7 @@ def labels(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&- <&-"])
 def test_a_closed_stream_does_no_harm(labels, tmp_path, closed):
     command = f'"{PYTHON}" -m crowdassay aggregate "{labels}" --method majority --out "{tmp_path / "out"}" {closed}'
@@ -33,6 +34,7 @@ def test_a_closed_stream_does_no_harm(labels, tmp_path, closed):
     assert (tmp_path / "out" / "labels.csv").read_text().startswith("item,")
 
 
+@pytest.mark.slow
 def test_an_error_with_closed_standard_error_still_has_its_exit_code(tmp_path):
     command = f'"{PYTHON}" -m crowdassay aggregate "{tmp_path / "none.csv"}" 2>&-'
     assert subprocess.run(["bash", "-c", command], env=environment(), check=False).returncode == 2  # no such file
@@ -57,6 +59,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "swallowed"),
     [("crowdassay.cli.main", False), ("click", False), ("numpy", True), ("numpy", False), ("vl_convert", True)],
@@ -77,6 +80,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_when_all_is_done_changes_nothing(labels, tmp_path):
     code = AT_THE_END.format(arguments=["convert", str(labels), "--out", str(tmp_path / "out.csv")])
     done = subprocess.run([PYTHON, "-c", code], env=environment(), capture_output=True, text=True, check=False)
@@ -180,6 +184,7 @@ def test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said(run, hidden):
     assert "None of these 2 workers is known to the model" in out
 
 
+@pytest.mark.slow
 def test_several_starts_are_for_few_cells_and_long_fits_are_announced(monkeypatch):
     """A pass goes through n_labels x n_classes^2 cells: with many classes few labels make a long fit."""
     small, large, huge = (
@@ -206,6 +211,7 @@ def test_several_starts_are_for_few_cells_and_long_fits_are_announced(monkeypatc
     assert MinimaxEntropy(item_structure="none").slow(huge) is None
 
 
+@pytest.mark.slow
 def test_a_report_under_a_limit_of_addresses_is_refused_before_the_work(labels, tmp_path):
     command = f'ulimit -v 8000000; "{PYTHON}" -m crowdassay aggregate "{labels}" --report "{tmp_path / "report.html"}"'
     done = subprocess.run(["bash", "-c", command], env=environment(), capture_output=True, text=True, check=False)

@@ -5,6 +5,8 @@ import pytest
 from faults.server_kills import kill_servers
 from support.databases import fresh_schema, postgres
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
 
 

@@ -73,6 +73,7 @@ class Faults:
         return maybe
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standing", ["new", "old", "mounted"])
 def test_row_23_every_step_may_fail(tmp_path, standing):
     """Fail the first call that writes, then the second, and so on until none is left to fail."""
@@ -132,6 +133,7 @@ def test_row_22_without_exchange_the_old_folder_steps_aside(tmp_path, monkeypatc
     assert os.listdir(tmp_path) == ["results"]
 
 
+@pytest.mark.slow
 def test_row_22_killed_at_random_moments():
     """A few of the kills of which `python tests/faults/kills.py 100` makes a hundred."""
     ended = subprocess.run([sys.executable, KILLS, "6"], capture_output=True, check=True, text=True)

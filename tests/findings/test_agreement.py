@@ -195,6 +195,7 @@ def test_leaving_out_a_worker_with_repeats():
         assert row["alpha_without"] == pytest.approx(values(agreement(rest, resamples=0))["alpha"], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["nominal", "ordinal"])
 def test_intervals_are_those_of_a_bootstrap_over_items(level):
     said = matrix(6, n_items=60, missing=0.2)
@@ -270,6 +271,7 @@ def test_nonsense_is_refused():
         agreement(labels, "interval")
 
 
+@pytest.mark.slow
 def test_many_labels_take_seconds():
     generator = np.random.default_rng(0)
     n_items, n_workers = 100_000, 2000

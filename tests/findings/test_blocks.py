@@ -28,6 +28,7 @@ def spooled(labels, folder, truth=None):
     return FilesPlace(spool_labels(labels, folder, size=150, truth=truth))
 
 
+@pytest.mark.slow
 def test_blocks_say_what_memory_says(tmp_path):
     labels, _ = story()
     whole, found = (
@@ -43,6 +44,7 @@ def test_blocks_say_what_memory_says(tmp_path):
     assert insight.record.labels.n_items < labels.n_items
 
 
+@pytest.mark.slow
 def test_the_report_is_that_of_memory(tmp_path):
     labels, truth = story()
     counts = {"items": labels.n_items, "unknown_items": 0}
@@ -56,6 +58,7 @@ def test_the_report_is_that_of_memory(tmp_path):
     assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partitions", [3, 70])
 def test_executors_say_what_memory_says(partitions):
     """Where partitions are many, executors join what they have found before the driver does."""
@@ -69,6 +72,7 @@ def test_executors_say_what_memory_says(partitions):
         np.testing.assert_allclose(getattr(found.insight.totals, name), value, err_msg=name)
 
 
+@pytest.mark.slow
 def test_what_stays_elsewhere_is_said(tmp_path):
     labels, _ = story()
     result = fit(DawidSkene(smoothing=0.5), spooled(labels, tmp_path), gather_below=0)
@@ -90,6 +94,7 @@ def test_what_stays_elsewhere_is_said(tmp_path):
     assert f"{labels.n_items:,} items" in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_sample_is_said_to_be_one(tmp_path, monkeypatch):
     monkeypatch.setattr("crowdassay.findings.passes.LABELS_FOR_COPIES", 1200)
     labels, _ = story()

@@ -48,6 +48,7 @@ def test_with_few_classes_they_have_columns():
     assert not any("confusion" in note for note in found.insight.notes)
 
 
+@pytest.mark.slow
 def test_the_table_is_the_same_everywhere_and_goes_with_the_next_result(tmp_path):
     (tmp_path / "spool").mkdir()
     places = (

@@ -13,6 +13,7 @@ from support.crowds import draw_workers
 WIDTHS = [(DawidSkene(smoothing=0.5), 0.27), (Assay(), 0.5), (MajorityVote(), 0.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "widest"), WIDTHS, ids=["dawid-skene", "assay", "majority"])
 def test_accuracy_intervals_cover_the_true_accuracy(method, widest):
     inside, width = [], []

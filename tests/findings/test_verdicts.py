@@ -45,6 +45,7 @@ def test_whatever_the_method(method):
     assert (found[6:] == "informative").mean() > 0.7
 
 
+@pytest.mark.slow
 def test_noise_is_called_noise():
     strange = []
     for seed in range(20):

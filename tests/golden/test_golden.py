@@ -27,6 +27,7 @@ def compare(name: str, text: str) -> None:
     assert text == path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_commands_on_the_examples(name, run, tmp_path, monkeypatch):
     pytest.importorskip("vl_convert")
@@ -36,6 +37,7 @@ def test_commands_on_the_examples(name, run, tmp_path, monkeypatch):
     compare(name, transcript(run, tmp_path, CASES[name], set(tmp_path.iterdir()), digest_only=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATASETS)
 def test_commands_on_a_dataset(name, run, tmp_path, monkeypatch):
     pytest.importorskip("jinja2")

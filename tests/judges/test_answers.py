@@ -34,6 +34,7 @@ def right_of(seed, binary):
     return float(((blind[rest, 0] > 0.5) == passes[rest]).mean())
 
 
+@pytest.mark.slow
 def test_scores_say_more_than_what_they_stand_for():
     gain = np.mean([right_of(seed, False) - right_of(seed, True) for seed in range(15)])
     assert gain > 0.01

@@ -22,6 +22,7 @@ def test_the_error_rate_comes_from_pairs():
     assert 0 < people.error_se < 0.01
 
 
+@pytest.mark.slow
 def test_rates_are_corrected_for_peoples_errors():
     held, naive, corrected = [], [], []
     for seed in range(150):

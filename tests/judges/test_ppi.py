@@ -92,6 +92,7 @@ def test_few_labels_get_an_exact_interval_without_the_prediction():
     assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 9), 1.0), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "rate"), [(20, 0.9), (50, 0.5), (100, 0.97)])
 def test_intervals_hold_as_often_as_they_say(n, rate):
     generator = np.random.default_rng(n)

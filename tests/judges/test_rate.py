@@ -29,6 +29,7 @@ def panels(real):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 100])
 def test_coverage_on_real_panels(panels, size):
     held, widths = [], []
@@ -88,6 +89,7 @@ def test_people_alone_are_wilsons_whatever_the_judges_say():
     assert (found.alone[0].low, found.alone[0].high) == pytest.approx((plain.low, plain.high), abs=2e-4)
 
 
+@pytest.mark.slow
 def test_people_who_look_at_disputed_items_do_not_mislead():
     """Items on which judges disagree fail more often; people see many of those and few others."""
     raw, found = [], []
@@ -139,6 +141,7 @@ def two_systems(seed, paired=True):
     return rows, group, question, passes[0].mean() - passes[1].mean()
 
 
+@pytest.mark.slow
 def test_differences_between_groups_are_narrower_in_pairs():
     held, narrower = [], []
     for seed in range(8):
@@ -183,6 +186,7 @@ def test_a_group_that_people_never_saw_has_no_rate():
     assert groups["seen"]["rate"]["pass"]["low"] == groups["seen"]["rate"]["pass"]["high"]  # people saw all of them
 
 
+@pytest.mark.slow
 def test_next_items_are_new_drawn_at_random_and_more_often_disputed():
     labels, _ = judged(np.random.default_rng(5), 600, (0.8,) * 5, n_seen=40)
     found = rate(labels, people=["person0"], n_next=60)
@@ -228,6 +232,7 @@ def test_bad_input_is_one_sentence(rows, options, message):
     assert message in stopped.value.message
 
 
+@pytest.mark.slow
 def test_peoples_costs_say_what_the_judges_save():
     labels, _ = judged(np.random.default_rng(9), 400, (0.9, 0.9), n_seen=80)
     prices = dict.fromkeys(rate(labels, people=["person0"]).verdicts.judges, 0.5)

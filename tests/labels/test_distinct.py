@@ -13,6 +13,8 @@ from crowdassay.labels.coding import code_column
 from crowdassay.labels.distinct import number_texts
 from crowdassay.labels.text_keys import hash_text
 
+pytestmark = pytest.mark.slow
+
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), min_size=1, max_size=60)
 
 

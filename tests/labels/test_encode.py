@@ -24,6 +24,7 @@ def decoded(labels):
 IDS = st.text(min_size=1, max_size=4).filter(lambda text: text.isprintable() and text.strip())
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(IDS, IDS, st.sampled_from(["no", "yes", "maybe"])), min_size=1, max_size=30))
 def test_rows_come_back(rows):
     labels = encoded(rows, classes=["no", "maybe", "yes"])

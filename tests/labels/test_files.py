@@ -106,6 +106,7 @@ def test_json_numbers_keep_their_digits(tmp_path):
     assert labels.workers.to_pylist() == ["98765432109876543210987", "1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.json.gz"])
 def test_json_with_bom(tmp_path, name):
     data = b'\xef\xbb\xbf{"item": 1, "worker": 2, "label": "x"}\n{"item": 1, "worker": 3, "label": "y"}'
@@ -196,6 +197,7 @@ def test_truth_is_text_without_missing_rows(tmp_path):
     assert read_truth(tmp_path / "t.parquet").to_pydict() == {"item": ["1"], "label": ["true"]}
 
 
+@pytest.mark.slow
 def test_the_import_leaves_duckdb_and_pandas_alone():
     code = "import sys, crowdassay.labels.frames, crowdassay.labels.truth, crowdassay.labels.write\n"
     code += "sys.exit(bool({'duckdb', 'pandas', 'polars'} & set(sys.modules)))"

@@ -44,6 +44,7 @@ def test_every_kind_of_frame(name):
 VALUES = st.one_of(st.none(), st.integers(-5, 5), st.text("ab \t", max_size=2))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(VALUES, st.integers(0, 3), st.sampled_from(["x", "y"])), min_size=1, max_size=15))
 def test_pandas_frames_of_mixed_values_round_trip_as_text(rows):
     frame = pd.DataFrame(

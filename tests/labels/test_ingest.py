@@ -79,6 +79,7 @@ def test_a_csv_file_is_read_as_in_memory(tmp_path, spooled, repeats):
     assert_same(whole(spooled(path, repeats=repeats)), read_labels(path, repeats=repeats))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.tsv", "x.csv.gz", "x.jsonl", "x.parquet"])
 def test_other_formats(tmp_path, spooled, name):
     path = tmp_path / name
@@ -130,6 +131,7 @@ def test_labels_in_memory_are_spooled_in_blocks(tmp_path):
     assert spool.n_gold == 5
 
 
+@pytest.mark.slow
 def test_several_files_are_one_table(tmp_path, spooled):
     lines = ROWS.splitlines()
     (tmp_path / "in").mkdir()
@@ -160,6 +162,7 @@ def test_gold_and_truth(tmp_path, spooled):
         spooled(path, gold=gold)
 
 
+@pytest.mark.slow
 def test_options(tmp_path, spooled):
     path = tmp_path / "x.csv"
     path.write_text(ROWS, "utf-8")
@@ -168,6 +171,7 @@ def test_options(tmp_path, spooled):
     assert_same(whole(spooled(path, missing="no", allow_drops=True)), read_labels(path, missing="no"), report=False)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said(tmp_path, spooled):
     path = tmp_path / "x.csv"
     path.write_text("item,worker,label\na,u,yes\na,u,no\n")

@@ -81,6 +81,7 @@ TIMED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TIMED)
 def test_w4_repeats_go_by_time_from_one_file_two_files_and_disk(tmp_path, spooled, kind):
     later, earlier = TIMED[kind]
@@ -126,6 +127,7 @@ def test_w5_numerals_that_are_sorted_as_text_are_not_called_natural(tmp_path, sp
         assert (labels.numeric, labels.report.order) == (False, "alphabetical")
 
 
+@pytest.mark.slow
 def test_w7_frames_in_one_json_object(tmp_path, spooled):
     frame = pd.DataFrame({"item": ["a", "a", "b"], "worker": ["u", "v", "u"], "label": ["x", "y", "x"]})
     expected = [("a", "u", "x"), ("a", "v", "y"), ("b", "u", "x")]
@@ -163,6 +165,7 @@ def test_s1_names_do_not_leak_from_disk(tmp_path, spooled):
     assert "secret" not in refusal(lambda: spooled(path, pseudonymise=True, repeats="error"))
 
 
+@pytest.mark.slow
 def test_s2_a_zip_that_lies_about_its_sizes(tmp_path):
     path = tmp_path / "a.zip"
     line = json.dumps({"id": 1, "text": "x", "label": ["a"]}) + "\n"
@@ -191,6 +194,7 @@ def test_s3_cells_that_a_spreadsheet_would_run(cell):
     assert inner.startswith("'") or ";" in cell or "\t" in cell
 
 
+@pytest.mark.slow
 def test_s4_nul_is_refused_everywhere(tmp_path, spooled):
     for role, row in (("item", "a\0,u,x"), ("worker", "a,u\0,x"), ("label", "a,u,x\0")):
         path = write(tmp_path / f"{role}.csv", HEAD + "b,v,y\n" + row + "\n")
@@ -229,6 +233,7 @@ def test_w2_text_on_its_way_to_spark_gets_the_same_checks(tmp_path, name):
     assert sorted(tuple(row.values()) for row in table.to_pylist()) == rows_of(read_labels(path))
 
 
+@pytest.mark.slow
 def test_m1_json_lines_with_late_many_and_sparse_keys(tmp_path, spooled):
     rows = [{"item": f"i{n % 50}", "worker": f"w{n % 7}", "label": "xy"[n % 2]} for n in range(21_000)]
     rows[-1]["late"] = 1

@@ -59,6 +59,7 @@ def test_standard_input_is_told_by_how_it_begins(kind, tmp_path, monkeypatch, ru
     assert facts(out) == (30, 4, 120)
 
 
+@pytest.mark.slow
 def test_standard_input_through_a_pipe():
     done = piped(CSV.encode(), "--json")
     assert (done.returncode, facts(done.stdout)) == (0, (30, 4, 120))
@@ -130,6 +131,7 @@ def test_a_store_is_read_and_nothing_in_it_changed(run, tmp_path):
     assert (code, facts(out)) == (0, (30, 4, 120))
 
 
+@pytest.mark.slow
 def test_postgresql(run, database):
     import psycopg
 
@@ -150,6 +152,7 @@ def test_postgresql(run, database):
     assert (code, "s3cret" in err, "ann@127.0.0.1:1/db" in err) == (2, False, True)
 
 
+@pytest.mark.slow
 def test_duckdb(run, tmp_path):
     path = tmp_path / "answers.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -162,6 +165,7 @@ def test_duckdb(run, tmp_path):
     assert (code, "could not be read as DuckDB" in err) == (1, True)
 
 
+@pytest.mark.slow
 def test_http(run, tmp_path):
     pytest.importorskip("fsspec", reason="the extra 'sources' is not installed")
     pytest.importorskip("aiohttp", reason="the extra 'sources' is not installed")
@@ -187,6 +191,7 @@ def test_http(run, tmp_path):
     assert "no kind of place" in run("aggregate", "gopher://a/b.csv", "--method", "majority")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("home", ["sqlite", "postgresql"])
 def test_results_go_into_tables_once(run, tmp_path, home, request):
     labels = tmp_path / "labels.csv"

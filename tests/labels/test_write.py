@@ -47,6 +47,7 @@ def test_csv_is_plain(tmp_path):
 CELLS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=8))
 def test_raw_csv_round_trips(tmp_path_factory, rows):
     columns = [[row[n] for row in rows] for n in (0, 1)]

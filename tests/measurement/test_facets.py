@@ -153,6 +153,7 @@ def test_derivatives(joint, steps):
         np.testing.assert_allclose(-(up[1] - down[1]) / 2e-5, matrix[k], atol=5e-2)
 
 
+@pytest.mark.slow
 def test_joint_estimates_equal_a_plain_maximisation():
     table, *_ = draw(np.random.default_rng(3), objects=25, each=12)
     score, codes = table["score"].to_numpy(), [table[name].to_numpy() for name in ("essay", "rater", "criterion")]
@@ -177,6 +178,7 @@ def test_joint_estimates_equal_a_plain_maximisation():
     np.testing.assert_allclose([row["threshold"] for row in model.thresholds_.to_pylist()], tau - tau.mean(), atol=0.01)
 
 
+@pytest.mark.slow
 def test_marginal_estimates_equal_a_plain_maximisation():
     table, *_ = draw(np.random.default_rng(4), objects=40, raters=4, criteria=2, each=6)
     score, codes = table["score"].to_numpy(), [table[name].to_numpy() for name in ("essay", "rater", "criterion")]
@@ -201,6 +203,7 @@ def test_marginal_estimates_equal_a_plain_maximisation():
     np.testing.assert_allclose(measured(model, "rater")[1][:3], np.sqrt(np.diag(found.hess_inv))[:3], rtol=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimation", "correct"), [("marginal", False), ("joint", True)])
 def test_standard_errors_cover(estimation, correct):
     rng, hits, squares = np.random.default_rng(5), [], []

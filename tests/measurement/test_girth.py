@@ -41,6 +41,7 @@ def test_abilities(rasch):
     np.testing.assert_allclose(abilities, theirs, atol=0.005)
 
 
+@pytest.mark.slow
 def test_partial_credit():
     """girth frees a slope for each item, so on data whose slopes are all one the two differ by noise alone."""
     steps = np.linspace(-1, 1, 6)[:, None] + np.array([-1.0, 0.0, 1.0]) + 0.3 * np.random.default_rng(0).normal(size=(6, 3))

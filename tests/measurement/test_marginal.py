@@ -81,6 +81,7 @@ def test_likelihood(model):
     assert case.problem().evaluate(point)[0] == pytest.approx(case.brute_force(point[:-2], point[-1]), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_likelihood_of_a_worker_with_thousands_of_responses():
     """Nodes that are the same for all workers would miss so sharp a peak."""
     case = Case(Rasch(), n_workers=10, seed=2, times=400)
@@ -96,6 +97,7 @@ def test_gradient(model):
     np.testing.assert_allclose(problem.evaluate(point)[1], numeric, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_maximum_is_that_of_brute_force(model):
     """Direct numerical maximisation: another integral, no gradient of ours."""

@@ -19,6 +19,7 @@ def make(item, worker, label, n_items, n_workers):
     return Labels.from_codes(item, worker, label, items=names[0], workers=names[1], classes=pa.array(["0", "1"]))
 
 
+@pytest.mark.slow
 def test_errors_of_workers_equal_a_parametric_bootstrap_and_those_of_items_cover():
     rng = np.random.default_rng(0)
     n_items, n_workers, each, beta = 120, 15, 8, 6.0
@@ -84,6 +85,7 @@ def test_other_fits_have_no_such_errors():
         minimax_errors(MinimaxEntropy(population=True).fit(labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crossed", [False, True])
 def test_invariance_holds_for_rasch_and_fails_where_items_turn_round(crossed):
     rng = np.random.default_rng(2)

@@ -46,6 +46,7 @@ def test_graded_models_recover_what_was_drawn(model):
     within(column(fit.abilities_, "ability"), column(fit.abilities_, "standard_error"), theta[column(fit.abilities_, "worker")])
 
 
+@pytest.mark.slow
 def test_standard_errors_are_the_spread_over_repetitions():
     steps = np.array([[-1.5], [0.0], [0.5], [2.0]])
     fits = [Rasch(prior=None).fit(draw_scores(seed, 100, steps)[0]).difficulties_ for seed in range(60)]

@@ -73,6 +73,7 @@ def test_an_expert_costs_what_was_said_and_the_money_is_kept(state):
     assert made.cost.sum() <= 30.0 + 1e-9
 
 
+@pytest.mark.slow
 def test_planned_labels_lower_the_error_more_than_labels_at_random():
     """Both spend the same on the same crowd; the plan's labels go where they are worth most."""
     errors = []

@@ -46,6 +46,7 @@ def test_scores_with_ties_as_half_wins_equal_evalica():
     np.testing.assert_allclose(plain(ties="half").fit(pairs).scores_, expected - expected.mean(), atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["davidson", "rao-kupper", "half"])
 def test_derivatives_and_probabilities(ties):
     pairs, _ = draw_pairs(np.random.default_rng(2), n=300)
@@ -80,6 +81,7 @@ def test_profiled_gradient_with_workers():
         assert (up[0] - down[0]) / 2e-4 == pytest.approx(gradient[k], abs=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("intervals", "reliability"), [("sandwich", True), ("sandwich", False), ("model", False)])
 def test_intervals_cover(intervals, reliability):
     """Of 320 intervals and more; the standard deviation of the share is 0.012: intervals twice as wide would show."""

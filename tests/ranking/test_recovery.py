@@ -93,6 +93,7 @@ def test_workers_who_differ_in_nothing_are_found_alike():
     assert model.spread_["bias"] < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intervals", ["sandwich", "model", "bootstrap"])
 def test_intervals_of_scores_cover(intervals):
     """Between 240 and 480 intervals of 95%: the standard deviation of the share is at most 0.014."""

@@ -45,6 +45,7 @@ class Exchanged(DawidSkene):
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gather_below", [10**9, 0])
 def test_a_fit_that_contradicts_the_votes_is_left(gather_below, tmp_path):
     for place in (MemoryPlace(LABELS), FilesPlace(spool_labels(LABELS, tmp_path, size=200))):
@@ -87,6 +88,7 @@ def test_what_is_no_number_is_refused():
         MinimaxEntropy(gamma=1e308).fit(LABELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "method", "error"), [("labelme", "minimax", 0.25), ("reuters", "dawid-skene", 0.35)])
 def test_real_fits_that_collapsed(real, name, method, error):
     labels, truth = real(name)

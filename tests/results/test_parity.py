@@ -55,6 +55,7 @@ def places(labels, truth, folder):
     yield SparkPlace(fake_labels(labels, 3, 100, truth=truth))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gather_below", [10**9, 0], ids=["gathered", "apart"])
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("name", ABROAD)
@@ -76,6 +77,7 @@ def test_every_place_says_the_same(name, data, gather_below, tmp_path):
             same_result(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "method"), [("rte", "assay"), ("bluebirds", "minimax"), ("weather_sentiment", "dawid-skene")])
 def test_real_data(name, method, real, tmp_path):
     labels, truth = real(name)
@@ -121,6 +123,7 @@ def test_an_order_that_nobody_gave_is_refused_everywhere(tmp_path):
     assert len(said) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ABROAD)
 def test_one_class_is_said_everywhere(name, tmp_path):
     labels = as_labels((list("aabbc"), list("xyxyx"), ["good"] * 5))

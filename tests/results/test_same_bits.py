@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from crowdassay.engines.kernels.small import FEW_LABELS
 
 # What is compiled beforehand, and with how many threads, is told by the arguments.
@@ -25,6 +27,7 @@ for method, size in ((Assay, 500), (DawidSkene, 500), (DawidSkene, many)):
 """
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_what_is_compiled_nor_on_threads(tmp_path):
     cache = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     found = [

@@ -39,6 +39,7 @@ def test_both_solvers_only_rise_and_meet(labels, name, item):
     assert fast.objective >= slow.objective - 1e-6 * abs(slow.objective)
 
 
+@pytest.mark.slow
 def test_m_step_is_the_joint_optimum():
     """Algorithm 1's M-step, solved by profiling, equals a joint maximisation over all parameters by another optimiser."""
     labels = random_labels(5, n_items=6, n_workers=4)

@@ -40,6 +40,7 @@ def test_counts(labels):
         np.testing.assert_allclose(weights, posterior, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", [0.1, 1.0])
 def test_items_with_effects(labels, precision, monkeypatch):
     generator = np.random.default_rng(6)

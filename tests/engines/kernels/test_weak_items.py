@@ -26,6 +26,7 @@ def problem(n_classes, seed=0, gold=0, n_items=12):
     return labels, sigma, np.log(generator.dirichlet(np.ones(n_classes))), Model(basis, basis, 1.0, BETA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
 @pytest.mark.parametrize("gold", [0, 2])
 def test_weak_item_kernels_equal_the_reference(n_classes, gold):
@@ -62,6 +63,7 @@ def test_what_is_neglected_is_bounded_by_the_tolerance(n_classes, tolerance):
     np.testing.assert_allclose(found[1], full[1], atol=max(1e-8, 10 * np.sqrt(tolerance / BETA)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 8])
 def test_a_fit_that_skips_classes_equals_the_full_computation(n_classes):
     """Both fitted from the same start, items to 1e-14: every probability within 1e-6, the objective within 1e-10."""
@@ -107,6 +109,7 @@ def test_only_free_tables_and_short_items_are_weak():
     assert not LocalEngine(labels, warm=True)._has_weak_items(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_change_nothing(n_classes):
     labels, _ = simulate(np.random.default_rng(5), n_items=30_000, n_workers=30, n_classes=n_classes)

@@ -44,6 +44,7 @@ def test_held_out_labels_are_never_seen(drawn):
     assert sorted(fits) == sorted(labels.n_labels - np.bincount(fold))
 
 
+@pytest.mark.slow
 def test_auto_gamma_is_repeatable_and_says_what_it_saw(drawn):
     labels, _ = drawn
     first, second = (MinimaxEntropy(gamma="auto", threads=threads).fit(labels).result_ for threads in (1, 2))
@@ -55,6 +56,7 @@ def test_auto_gamma_is_repeatable_and_says_what_it_saw(drawn):
     assert other.selection != first.selection
 
 
+@pytest.mark.slow
 def test_the_edge_of_the_grid_is_said(drawn):
     labels, _ = drawn
     assert "largest" in " ".join(MinimaxEntropy(gamma="auto", gammas=(1e-4, 1e-3)).fit(labels).result_.notes)
@@ -86,6 +88,7 @@ def test_a_validation_set_chooses_by_error(drawn):
         MinimaxEntropy().fit(labels, validation=known)
 
 
+@pytest.mark.slow
 def test_structures_and_methods_can_be_chosen(drawn):
     labels, _ = drawn
     by_structure = select(grid(MinimaxEntropy(), structure=["nominal", "agreement"]), labels)
@@ -98,6 +101,7 @@ def test_structures_and_methods_can_be_chosen(drawn):
         select([], labels)
 
 
+@pytest.mark.slow
 def test_ordered_data_prefer_the_ordinal_structure():
     labels, _ = simulate(
         np.random.default_rng(6),

@@ -13,6 +13,7 @@ from support.exports import doccano_zip
 LINE = '{"id": 1, "text": "x", "label": ["a"]}\n'
 
 
+@pytest.mark.slow
 def test_too_many_files(tmp_path):
     path = doccano_zip(tmp_path / "a.zip", {f"{n}.jsonl": "" for n in range(archive.MAX_MEMBERS + 1)})
     with pytest.raises(DataError, match=r"10,001 files, more than 10,000"):

@@ -54,6 +54,7 @@ print(*sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "form", "modules"),
     [
@@ -206,6 +207,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(VALUES)
 def test_recognition_never_fails(value):
@@ -213,6 +215,7 @@ def test_recognition_never_fails(value):
         refusal(lambda kind=kind: recognise(Probe(path=Path("a.json"), kind=kind, first=value, names=["a.json"])))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(VALUES, min_size=1, max_size=3),
@@ -242,6 +245,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data(), st.sampled_from([(name, write) for name, writers in WRITERS.items() for write in writers]))
 def test_an_export_with_one_odd_value_is_a_sentence_never_a_traceback(tmp_path_factory, data, case):

@@ -43,6 +43,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_same_rows_come_back(shape, tmp_path_factory):
     write, item, worker, labels = SHAPES[shape]

@@ -349,6 +349,7 @@ def test_gold_is_not_asked_for_in_words_of_another_option(tmp_path, run):
     assert "--gold-out" in err
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     lengths=st.lists(st.integers(8, 10), min_size=1, max_size=8),

@@ -11,7 +11,7 @@ from support.crowds import draw_workers
 from support.hostile import NAMES, hostile_labels
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
 
 
 @pytest.fixture(scope="module")

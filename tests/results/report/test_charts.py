@@ -16,6 +16,7 @@ def test_empty_bins_are_left_out():
     assert render_svg(chart).startswith("<svg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "start"), [("a.svg", b"<svg"), ("a.png", b"\x89PNG")])
 def test_charts_are_saved(tmp_path, name, start):
     save_chart(calibration_chart(RECORDS), tmp_path / name)

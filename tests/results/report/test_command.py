@@ -12,6 +12,7 @@ def simulated(tmp_path, run):
     return tmp_path / "sim"
 
 
+@pytest.mark.slow
 def test_a_report_is_written_beside_the_tables(run, simulated, tmp_path):
     out = tmp_path / "results"
     arguments = ["aggregate", simulated / "labels.csv", "--truth", simulated / "truth.csv", "--method", "dawid-skene"]

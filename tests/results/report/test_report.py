@@ -45,6 +45,7 @@ def story():
     return build_report(result.insight, truth=truth, title="A story"), result
 
 
+@pytest.mark.slow
 def test_it_says_what_there_is_to_say(story):
     page, result = story
     text = " ".join("".join(Page(page).text[:-3]).split())
@@ -87,6 +88,7 @@ def test_nothing_is_loaded_from_elsewhere(story):
     assert len(outside) == 3
 
 
+@pytest.mark.slow
 def test_the_same_result_gives_the_same_page(story):
     labels = story[1].labels
     assert build_report(MajorityVote().fit(labels).result_.insight) == build_report(MajorityVote().fit(labels).result_.insight)
@@ -139,6 +141,7 @@ def test_small_data_have_a_report(data):
     assert "NaN" not in scripts(page)[0]
 
 
+@pytest.mark.slow
 def test_many_workers_and_items_stay_small(tmp_path):
     labels, truth = simulate(np.random.default_rng(0), n_items=20_000, n_workers=4000, n_classes=3, labels_per_item=4)
     path = tmp_path / "report.html"
@@ -164,6 +167,7 @@ def test_it_names_who_copies_whom():
     assert "built-in" not in text
 
 
+@pytest.mark.slow
 def test_scripts_are_put_together_once_for_a_user(tmp_path, monkeypatch):
     def carry(**_):
         pytest.fail("put together again")

@@ -32,6 +32,7 @@ def saved(tmp_path):
     return tmp_path / "model"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", METHODS, ids=str)
 def test_a_model_comes_back_as_it_was(tmp_path, estimator):
     gold = np.full(LABELS.n_items, -1)
@@ -184,6 +185,7 @@ def other_columns(column):
     yield "lists", pa.array([[1.0]] * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [Assay(), DawidSkene(), MinimaxEntropy()], ids=["assay", "dawid-skene", "minimax"])
 def test_whatever_is_signed_again_works_or_is_refused_in_one_sentence(tmp_path, estimator):
     """Every column and every value of the head, changed: never another kind of error, then or when labels come."""

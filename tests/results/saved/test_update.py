@@ -124,6 +124,7 @@ def test_exchanged_classes_are_not_gone_on_from():
     assert sound(fitted.result_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "loose"), [(MinimaxEntropy, {"starts": 1}), (DawidSkene, {"smoothing": 0.5})], ids=["minimax", "dawid-skene"]
 )

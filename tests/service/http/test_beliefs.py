@@ -13,6 +13,7 @@ pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
 
 
+@pytest.mark.slow
 def test_a_fit_finds_what_the_library_finds(fitted):
     server, labels, _ = fitted
     from crowdassay import Assay

@@ -15,6 +15,7 @@ def rows():
     ]
 
 
+@pytest.mark.slow
 def test_a_fit_is_there_after_a_restart_and_a_damaged_one_is_made_anew(tmp_path):
     store = tmp_path / "job.db"
     with serving(store) as server:
@@ -37,6 +38,7 @@ def test_a_fit_is_there_after_a_restart_and_a_damaged_one_is_made_anew(tmp_path)
         wait_for(lambda: server.item("i1")["basis"], lambda basis: basis == "fit")
 
 
+@pytest.mark.slow
 def test_what_a_person_knew_and_takes_back_is_open_again(tmp_path):
     """Even if the fit that ran meanwhile took it for known."""
     with serving(tmp_path / "job.db") as server:
@@ -50,6 +52,7 @@ def test_what_a_person_knew_and_takes_back_is_open_again(tmp_path):
         assert server.item("i2")["standing"] != "known"
 
 
+@pytest.mark.slow
 def test_a_fit_that_cannot_be_made_says_why(tmp_path):
     with serving(tmp_path / "job.db") as server:
         server.post("/labels", [{"item": f"i{n}", "worker": "w", "label": f"free text {n}"} for n in range(1100)])

@@ -46,6 +46,7 @@ def bomb():
     return stream.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["application/zip", "application/gzip", "multipart/form-data; boundary=x", "text/csv", "text/plain"]
 )
@@ -74,6 +75,7 @@ def test_row_29_a_body_above_the_limit_is_413(tight):
     assert found.startswith(b"HTTP/1.1 413"), found
 
 
+@pytest.mark.slow
 def test_row_29_a_slow_body_is_408_and_others_are_served_meanwhile(tight):
     head = (
         f"POST /labels HTTP/1.1\nhost: 127.0.0.1:{tight.port}\nauthorization: Bearer {tight.token}\n"
@@ -88,6 +90,7 @@ def test_row_29_a_slow_body_is_408_and_others_are_served_meanwhile(tight):
         connection.close()
 
 
+@pytest.mark.slow
 def test_row_29_a_head_that_is_too_slow_or_too_long_ends_the_connection(tight):
     with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as silent:
         with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as slow:
@@ -143,6 +146,7 @@ def test_row_30_there_is_nothing_behind_odd_paths(tight, path):
     assert b"root:" not in found.body
 
 
+@pytest.mark.slow
 def test_row_30_sql_in_names_is_text(tmp_path):
     names = ["'; DROP TABLE labels; --", '" OR ""="', "%s", "?", ":a", "$1"]
     with serving(tmp_path / "job.db") as server:
@@ -163,6 +167,7 @@ def many(n_items=300):
     ]
 
 
+@pytest.mark.slow
 def test_row_31_one_fit_runs_one_waits_and_a_third_is_429(tmp_path):
     with serving(tmp_path / "job.db") as server:
         assert server.ask("POST", "/fits").status == 409
@@ -181,6 +186,7 @@ def test_row_31_one_fit_runs_one_waits_and_a_third_is_429(tmp_path):
         assert server.item("i0")["label"] is not None
 
 
+@pytest.mark.slow
 def test_row_31_a_fit_that_a_kill_cut_off_is_interrupted_and_never_runs_for_ever(tmp_path):
     first = start(tmp_path / "job.db")
     first.post("/labels", many())
@@ -195,6 +201,7 @@ def test_row_31_a_fit_that_a_kill_cut_off_is_interrupted_and_never_runs_for_ever
         assert second.get("/summary")["labels"] == 1500
 
 
+@pytest.mark.slow
 def test_row_31_one_server_for_a_store(tmp_path):
     with serving(tmp_path / "job.db"):
         command = [PYTHON, "-c", RUN, "serve", str(tmp_path / "job.db"), "--port", "0", "--token", "none"]

@@ -16,6 +16,7 @@ def label(item, worker="ann", label="yes", **more):
     return {"item": item, "worker": worker, "label": label, **more}
 
 
+@pytest.mark.slow
 def test_labels_come_in_as_json_and_ndjson_and_are_listed(tmp_path):
     with serving(tmp_path / "job.db") as server:
         assert server.post("/labels", [label("a"), label("b", key="k", time="2026-01-02")]) == {
@@ -45,6 +46,7 @@ def test_labels_come_in_as_json_and_ndjson_and_are_listed(tmp_path):
         assert server.get("/summary")["labels"] == 4
 
 
+@pytest.mark.slow
 def test_when_all_is_refused_the_status_says_so(shared):
     found = shared.ask("POST", "/labels", [{"item": "x", "worker": "w"}, 7])
     assert found.status == 422
@@ -99,6 +101,7 @@ def test_truths_and_decisions(shared):
     assert ("decision undone", "t1") in said
 
 
+@pytest.mark.slow
 def test_next_goes_to_items_the_worker_has_not_labelled_and_nobody_else_has_in_hand(tmp_path):
     with serving(tmp_path / "job.db") as server:
         server.post("/items", [{"item": "new1"}, {"item": "new2"}])
@@ -160,6 +163,7 @@ def test_health_and_metrics(shared):
     assert int(values['crowdassay_http_requests_total{method="GET",status="200"}']) > 0
 
 
+@pytest.mark.slow
 def test_events_tell_of_new_labels(shared):
     import http.client
 
@@ -194,6 +198,7 @@ def test_long_lists_come_whole(shared):
     assert some == keys
 
 
+@pytest.mark.slow
 def test_a_body_is_told_by_how_it_begins_and_a_long_one_is_stored_in_parts(shared):
     rows = [json.dumps(label(f"part {n % 50}", f"w{n // 50}")).encode() for n in range(10_100)]
     before = shared.get("/summary")["labels"]
@@ -226,6 +231,7 @@ def test_many_clients_at_once_are_all_counted_once(shared):
     assert shared.get("/summary")["labels"] == before + 121
 
 
+@pytest.mark.slow
 def test_labels_that_another_program_stores_are_seen(tmp_path):
     from crowdassay.service.store.open import open_store
 

@@ -92,6 +92,7 @@ def test_what_is_sent_is_taken_as_described(shared, described, path, name, sampl
     assert shared.ask("POST", path, [{**sample, "colour": "red"}]).status == 422
 
 
+@pytest.mark.slow
 def test_every_role_may_do_what_is_described_and_nothing_else(tight, described):
     """A token of each role is let through, or answered 403, as the description says; nothing is sent that could be stored."""
     for role in ("label", "read"):

@@ -11,7 +11,7 @@ from support.service import serving, wait_for
 
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
 CLASSES = ("duck", "goose", "<b>swan</b>")
 WHO = [name for name in NAMES if name.strip() and "\0" not in name]
 TEXT = "Seen at the pond.\n<script>alert(1)</script><img src=x onerror=alert(1)>"

@@ -27,6 +27,7 @@ def test_the_printed_address_becomes_a_cookie(tight):
     assert stranger.ask("GET", "/?token=wrong").status == 401
 
 
+@pytest.mark.slow
 def test_tokens_are_handed_out_by_role(tight):
     made = {role: Client(tight.port, tight.post("/tokens", {"role": role})["token"]) for role in ("label", "read", "manage")}
     mine = tight.post("/tokens", {"role": "label", "worker": "ann", "note": "Ann's"})
@@ -64,6 +65,7 @@ def test_every_answer_has_the_headers(tight):
         assert "access-control-allow-origin" not in headers
 
 
+@pytest.mark.slow
 def test_too_many_requests_are_429(tmp_path):
     with serving(tmp_path / "job.db", "--rate", "20") as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
@@ -78,6 +80,7 @@ def test_too_many_requests_are_429(tmp_path):
         wait_for(lambda: server.ask("GET", "/health").status, lambda status: status == 200)
 
 
+@pytest.mark.slow
 def test_a_token_file_is_made_for_its_owner_only(tmp_path):
     path = tmp_path / "token"
     with serving(tmp_path / "job.db", token=str(path)) as server:
@@ -87,6 +90,7 @@ def test_a_token_file_is_made_for_its_owner_only(tmp_path):
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 def test_row_32_an_open_address_is_warned_of(run, tmp_path):
     path = tmp_path / "token"
     path.write_text("short")
@@ -109,6 +113,7 @@ def test_a_port_in_use_is_a_sentence(run, tmp_path):
     assert "cannot be listened at (Address already in use); choose another with --port or --host" in said
 
 
+@pytest.mark.slow
 def test_a_stop_waits_for_answers_and_ends_streams(tmp_path):
     with serving(tmp_path / "job.db") as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)

@@ -7,6 +7,7 @@ from crowdassay.service.store.open import Batch, open_store
 from support.rows import one, stored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [one(), one(key="k"), one(time="2026-01-01T00:00:00Z"), one(round=2)])
 def test_sent_again_it_is_known_and_changes_nothing(place, again):
     store = open_store(place)

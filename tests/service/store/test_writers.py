@@ -47,6 +47,7 @@ for turn in range(int(sys.argv[3])):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing_though_one_is_killed(place):
     open_store(place).close()
     command = [PYTHON, "-c", WRITER, place]

@@ -96,6 +96,7 @@ def test_anchor_one_never_leaves_the_votes():
     assert found.n_iter == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [False, True])
 def test_it_settles(items):
     labels, _ = simulate(np.random.default_rng(0), n_items=200, n_workers=10, n_classes=3)
@@ -148,6 +149,7 @@ def test_the_mode_of_the_concentration_is_found_at_once():
         assert (log_posterior(at + 1e-4, c) - log_posterior(at - 1e-4, c)) / 2e-4 == pytest.approx(0.0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.5, 1.5])
 def test_the_size_of_the_effects_is_learned(spread):
     """Effects drawn with a known variance, workers known: the precision comes out near its inverse."""
