@@ -89,7 +89,7 @@ ENDPOINTS = (
     Endpoint("GET", "/events", get_events, "How the job stands, whenever it changes.", media="text/event-stream"),
     Endpoint("GET", "/download/{table}.csv", get_download, "A table as CSV.", parameters=TABLES_AS_CSV, media="text/csv"),
     Endpoint(
-        "POST", "/tokens", post_token, "Hand out a token.", {"id": "integer", "token": "string", "role": "string"},
+        "POST", "/tokens", post_token, "Hand out a token.", {"id": "integer", "token": "string", "role": "string"},  # nosec B105 - a type
         MANAGERS, body="NewToken", one=True, status=201,
     ),
     Endpoint("GET", "/tokens", get_tokens, "List tokens.", {"tokens": "[Token]"}, MANAGERS),

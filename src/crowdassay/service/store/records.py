@@ -24,7 +24,7 @@ LAST_SECOND = 7_258_118_400  # of the year 2199, since 1970
 R = TypeVar("R")
 Check = Callable[[object, str], str | int]
 TOKEN_ROLES = ("label", "read", "manage")
-BAD_TOKEN = "Send {role, worker, note}: the role is label, read or manage, the others may be left out."  # noqa: S105
+ROLE_WANTED = "Send {role, worker, note}: the role is label, read or manage, the others may be left out."
 FIT_STATES = ("waiting", "running", "done", "failed", "cancelled", "interrupted")
 
 
@@ -82,7 +82,7 @@ def as_round(value: object, _role: str) -> int:
 def as_role(value: object, _role: str) -> str:
     """Return the role of a token."""
     if value not in TOKEN_ROLES:
-        raise BadRecordError(BAD_TOKEN)
+        raise BadRecordError(ROLE_WANTED)
     return str(value)
 
 
@@ -343,7 +343,7 @@ read_label = reader(
 )
 read_truth = reader(Truth, "A truth is an object with item and label.")
 _read_item = reader(NewItem, "An item is an object with item, and perhaps text and link.")
-_read_token = reader(NewToken, BAD_TOKEN)
+_read_token = reader(NewToken, ROLE_WANTED)
 
 
 def read_item(value: object) -> NewItem:
