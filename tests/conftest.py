@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,19 @@ def real() -> Callable[[str], tuple[Labels, np.ndarray]]:
         return labels, match_truth(labels, folder / "truth.csv", what="truth")[0]
 
     return load
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    """Debian's Chromium without a window; skips where it, or what drives it, is missing."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as running:
+        window = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield window
+        window.close()
 
 
 @pytest.fixture(scope="session")

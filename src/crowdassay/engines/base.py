@@ -199,6 +199,8 @@ class ScaledSums:
 class Ability(StrEnum):
     """What an engine may be able to do besides returning sums."""
 
+    LABELS = "all labels in memory"
+    """It has all labels at hand, as a `LocalEngine` does, for methods that are not made of sums."""
     WEIGHTS = "class weights of every item in memory"
     """It keeps class weights that are handed to it, and where items are: it is an `ItemEngine`."""
     GPU = "arrays on a GPU"

@@ -6,13 +6,13 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Engine
+from crowdassay.engines.base import Ability, Engine
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
@@ -65,9 +65,9 @@ class Estimator(Fittable, ABC):
 
     def _local(self, engine: Engine) -> LocalEngine:
         """Return an engine whose labels are in memory as what it is; refuse another."""
-        if not isinstance(engine, LocalEngine):
+        if Ability.LABELS not in engine.can:
             raise ParameterError(f"{self.needs_memory()}, or take --engine local.")
-        return engine
+        return cast("LocalEngine", engine)
 
     def _predict_proba(self, labels: Labels) -> FloatArray:
         """Return class probabilities (n_items, n_classes) of new labels, the workers as fitted: by their tables."""

@@ -1,7 +1,5 @@
 """The report in a real browser: it draws, loads nothing, says nothing, and names do nothing."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -10,17 +8,7 @@ from crowdassay.results.report.build import write_report
 from support.crowds import draw_workers
 from support.hostile import NAMES, hostile_labels
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The page in a real browser: it lives, settles by key press, undoes, and names do nothing."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -10,20 +8,10 @@ from support.hostile import NAMES
 from support.service import serving, wait_for
 
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = pytest.mark.slow
 CLASSES = ("duck", "goose", "<b>swan</b>")
 WHO = [name for name in NAMES if name.strip() and "\0" not in name]
 TEXT = "Seen at the pond.\n<script>alert(1)</script><img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

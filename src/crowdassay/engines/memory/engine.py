@@ -72,7 +72,7 @@ class LocalEngine(ItemEngine):
         Called with a sentence when the first use of a kernel has to wait for the compiler.
     """
 
-    can = frozenset({Ability.WEIGHTS, Ability.EFFECTS})
+    can = frozenset({Ability.LABELS, Ability.WEIGHTS, Ability.EFFECTS})
 
     def __init__(
         self,
