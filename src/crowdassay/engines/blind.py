@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Counts, Engine, Sums, Weights, local_engine
+from crowdassay.engines.base import Ability, Counts, Engine, Sums, Weights, local_engine
 from crowdassay.engines.blocks import ItemSelection
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
@@ -27,7 +27,7 @@ class Blind(Engine):
 
     def __init__(self, engine: Engine, known: Labels) -> None:
         self.engine, self.facts = engine, engine.facts
-        self.xp, self.gathered, self.can = engine.xp, engine.gathered, engine.can
+        self.xp, self.gathered, self.can = engine.xp, engine.gathered, engine.can - {Ability.LABELS}
         free = known.with_gold(np.full(known.n_items, -1, np.int32))
         self._pair = [local_engine(labels) for labels in (free, known)] if known.n_items else []
 
