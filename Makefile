@@ -4,14 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS ?= 50000
 
-.PHONY: setup demo test quick coverage browser check format docs pictures notebooks clean bench fuzz dist
+.PHONY: setup demo test quick coverage browser proxies check format docs pictures notebooks clean bench fuzz dist
 
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,report,sources,spark,web]'
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev,excel,report,sources,spark,web]'
 	touch $@
 
 # A first look needs only the package: what development needs is installed by the other words.
@@ -21,12 +21,12 @@ $(VENV)/.light:
 	touch $@
 
 demo: $(if $(wildcard $(VENV)/.ready),setup,$(VENV)/.light)
-	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --gold examples/reviews/gold.csv --truth examples/reviews/truth.csv --cost 0.05 \
+	$(BIN)/crowdassay aggregate examples/reviews/labels.csv --gold examples/reviews/expert.csv --truth examples/reviews/truth.csv --cost 0.05 --expert-cost 1 \
 		--out results --report results/report.html
 
 # Two files of tests at a time, in the order of their names, so that Spark's long one comes early. Their matrices are small:
 # more threads for linear algebra would only wait for each other.
-test: setup browser
+test: setup browser proxies
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # What a change is tried with while it is made: everything but the tests marked as slow.
@@ -34,13 +34,18 @@ quick: setup
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not slow"
 
 # Which lines the tests run, package by package; lines inside compiled kernels cannot be seen.
-coverage: setup browser
+coverage: setup browser proxies
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term:skip-covered
 
 # Pages are looked at in Debian's chromium. Without it, and without the right to install it, those tests are skipped.
 browser:
 	@command -v chromium >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || \
 		(apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null || true
+
+# The service is tried behind Debian's nginx and Caddy, in the same way.
+proxies:
+	@(command -v nginx && command -v caddy && command -v openssl) >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || \
+		(apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx-light caddy openssl) >/dev/null || true
 
 check: setup
 	$(BIN)/ruff format --check .

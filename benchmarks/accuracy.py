@@ -5,7 +5,8 @@
 
 Every dataset found (CROWDASSAY_DATA, else ../shared/data) is given to every method with its default settings and never the
 truth. The default, some of whose constants are learned from such datasets, is scored with those learned without the dataset's
-group (benchmarks/left_out.json, by benchmarks/learn_default.py). Means are over groups, which count as one. Errors are in
+group (benchmarks/left_out.json, by benchmarks/learn_default.py), and so is the law of its errors (left_out_law.json, by
+benchmarks/learn_sizing.py). Means are over groups, which count as one. Errors are in
 percent, a tie among m classes counting 1 - 1/m if one is right. Log-loss takes probabilities below 1e-6 for 1e-6; calibration
 is the expected calibration error in ten bins; confidence is the mean probability of the labels less their accuracy.
 Intervals are 90 %, from a bootstrap over groups.
@@ -27,9 +28,11 @@ from crowdassay import Assay
 from crowdassay.errors import DataError
 from crowdassay.estimators.methods import METHODS
 from crowdassay.findings.scores import distance_errors, error_rate
+from crowdassay.labels.labels import shares
 from crowdassay.labels.record import find_winners
-from crowdassay.labels.votes import shares
 from crowdassay.models.assay.constants import Constants
+from crowdassay.planning.population import Law, shipped_law
+from crowdassay.planning.stop import limit_of
 from crowdassay.results.report.chart import save_chart
 from crowdassay.results.result import Result
 from known_items import as_text as known_text
@@ -40,7 +43,7 @@ from summary import SCALE_ONLY, as_text, regret_chart, sections
 
 USUAL = ("assay", "majority", "wawa", "dawid-skene", "one-coin", "two-coin", "mean-field", "dawid-skene-mean-field", "minimax")
 LEAST = 1e-6
-LEFT_OUT = Path(__file__).parent / "left_out.json"
+LEFT_OUT, LEFT_OUT_LAW = (Path(__file__).parent / name for name in ("left_out.json", "left_out_law.json"))
 
 Fit = Callable[[Dataset], Any]
 
@@ -68,8 +71,8 @@ def promises(one: Dataset, result: Result) -> dict[str, Any]:
     """Return what became of the labels called settled, and whether the number of errors lies in its interval."""
     known = np.flatnonzero(one.truth >= 0)
     settled = known[np.array(result.insight.standings, dtype=object)[known] == "settled"]
-    few = _of_known(result, known)
-    low, high = few.insight.totals.error_interval(result.spread)
+    limit = limit_of(float((1 - result.probability[known]).mean()), law_without(one.group))
+    low, high = limit.low * len(known), limit.high * len(known)
     wrong = int((result.code[known] != one.truth[known]).sum())
     return {
         "settled": len(settled),
@@ -78,19 +81,10 @@ def promises(one: Dataset, result: Result) -> dict[str, Any]:
     }
 
 
-def _of_known(result: Result, known: np.ndarray) -> Any:
-    """Return a result of the items whose truth is known, about which the promise is tested."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    from crowdassay.labels.join import take_items  # noqa: PLC0415
-
-    return replace(
-        result,
-        held=None,
-        labels=take_items(result.labels, known),
-        posterior=result.posterior[known],
-        winners=result.winners[known],
-    )
+def law_without(group: str) -> Law:
+    """Return the law of errors that was learned without a group; three groups are too small to have taught it anything."""
+    learned = json.loads(LEFT_OUT_LAW.read_text(encoding="utf-8")).get(group)
+    return shipped_law() if learned is None else Law(**learned)
 
 
 def ours(name: str) -> Fit:
@@ -100,7 +94,8 @@ def ours(name: str) -> Fit:
     def fit(one: Dataset) -> Result:
         if name.startswith("assay"):
             constants = Constants(**left_out[one.group])
-            return Assay(constants=constants, ordered=name == "assay --ordered").fit(one.labels).result_
+            scale = {"ordered": True, "decide": "mean"} if name in SCALE_ONLY else {}
+            return Assay(constants=constants, **scale).fit(one.labels).result_
         return METHODS[name].make().fit(one.labels).result_
 
     return fit
@@ -119,7 +114,7 @@ def asked_for(arguments: argparse.Namespace) -> dict[str, Fit]:
     if not others and not arguments.no_peers:
         print("Neither crowd-kit nor cleanlab is installed: only our own methods are measured.")
     named = list(METHODS) if "all" in arguments.methods else [name for name in arguments.methods if name in METHODS]
-    named += ["assay --ordered"] if "assay" in named else []
+    named += ["assay --ordered --decide mean"] if "assay" in named else []
     others |= {"rounded mean of the labels": rounded_mean} if "assay" in named else {}
     wanted = [name for name in arguments.methods if name.startswith(("crowd-kit ", "cleanlab "))]
     kept = {name: fit for name, fit in others.items() if not wanted or name in {*wanted, "rounded mean of the labels"}}

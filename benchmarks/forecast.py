@@ -20,7 +20,8 @@ from scipy.special import logit
 from crowdassay.models.assay.dependence import Dependence
 from crowdassay.planning.gain import error_curve
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, fit_law, limit_of
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, limit_of
+from law import fit_law
 from replay import DATASETS, POLICIES, Replay, load
 
 SHIPPED = Path(__file__).parents[1] / "src" / "crowdassay" / "planning" / "population.json"

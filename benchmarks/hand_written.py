@@ -21,9 +21,8 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.many_labels import count_votes, sort_by_item
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal
-from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.lbfgs import maximise
-from crowdassay.solvers.profiled import fit_counts
+from crowdassay.solvers.profiled import WorkerProblem, fit_counts
 
 LABELS = 5_000_000
 CLOSE = 1e-7  # relative distance from the best objective at which an optimiser counts as done

@@ -1,6 +1,7 @@
-"""How good are the rates of `crowdassay rate` on real panels of language models?
+"""How good are the rates of `crowdassay rate` on real panels of language models, and where items share a question?
 
     python benchmarks/judges.py [--data FOLDER] [--repeats 100] [--sizes 20,50,100,200] [--only NAME]
+    python benchmarks/judges.py --clusters [--repeats 100]
 
 For every dataset whose workers are language models, people's labels are the known classes of some items drawn at random, again
 and again. Printed for each number of labels: the share of 95 % intervals that hold the real rate (all classes), their width
@@ -8,6 +9,10 @@ against people's labels alone, the widest of all against that, the mean absolute
 and log-loss of the items that people did not see, before (the default's own probabilities) and after correction by people's
 labels. Panels of one group (`group` in meta.json) count as one in "mean of groups". Nothing in the intervals was fitted to
 these panels. Last, how many independent judges each panel is worth, with the class of every item known.
+
+With --clusters, simulated answers to questions instead: answers to one question are alike (correlation 0.4), and a judge who
+misreads a question misjudges all of them. Printed for each way in which people's answers are drawn: the share of 95 % intervals
+that hold the rate of these answers, and of the system that gave them (--beyond), with questions as clusters and without.
 """
 
 from __future__ import annotations
@@ -19,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay import read_labels
 from crowdassay.judges.panel import read_judges
 from crowdassay.judges.people import gather_people
-from crowdassay.judges.prediction import Panel, predict_people
+from crowdassay.judges.prediction import predict_people
 from crowdassay.judges.rate import default_panel
 from crowdassay.judges.rates import Evidence, choose_strata, claimed_rates, find_rates
 from crowdassay.judges.redundancy import find_likeness
@@ -89,13 +95,77 @@ def _scores(probability: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
     return float(gaps.sum() / len(truth)), float(loss)
 
 
+DESIGNS = {  # questions, answers to each, questions drawn and answers drawn of each; None for answers drawn one by one
+    "20 questions, all 5 answers": (200, 5, 20, 5),
+    "40 questions, all 5 answers": (200, 5, 40, 5),
+    "50 questions, 2 of 5 answers": (200, 5, 50, 2),
+    "10 questions, all 10 answers": (100, 10, 10, 10),
+    "100 answers, one by one": (200, 5, None, 100),
+}
+ALIKE, PASS_RATE = 0.4, 0.65
+
+
+def questions(design: tuple[int, int, int | None, int], generator: np.random.Generator) -> tuple[Verdicts, np.ndarray, float]:
+    """Return verdicts on answers to questions, the question of each answer, and the rate of these answers."""
+    n_questions, n_answers, drawn, each = design
+    spread = (1 - ALIKE) / ALIKE
+    chance = generator.beta(PASS_RATE * spread, (1 - PASS_RATE) * spread, n_questions)
+    shape = (n_questions, n_answers)
+    passes = generator.random(shape) < chance[:, None]
+    said = [passes ^ (generator.random(shape) < 0.15) ^ (generator.random(n_questions) < 0.15)[:, None] for _ in range(3)]
+    seen = np.zeros(shape, bool)
+    if drawn is None:
+        seen.flat[generator.permutation(seen.size)[:each]] = True
+    else:
+        for q in generator.permutation(n_questions)[:drawn]:
+            seen[q, generator.permutation(n_answers)[:each]] = True
+    n = passes.size
+    return Verdicts(
+        items=pa.array([str(j) for j in range(n)]), judges=("a", "b", "c"), people=(), classes=("fail", "pass"),
+        answers=("fail", "pass"), item=np.repeat(np.arange(n), 3), judge=np.tile(np.arange(3), n),
+        answer=np.stack([one.ravel() for one in said], axis=1).ravel().astype(int), seen=np.zeros(0, int),
+        person=np.zeros(0, int), said=np.zeros(0, int), gold=np.where(seen, passes, -1).ravel(),
+    ), np.repeat(np.arange(n_questions), n_answers), float(passes.mean())  # fmt: skip
+
+
+def clusters(repeats: int) -> None:
+    """Print how often intervals hold where items share a question, with clusters and without."""
+    columns = [f"{who} {how}" for who in ("these", "beyond") for how in ("clustered", "plain", "width")]
+    print(f"{'people saw':<32}" + "".join(f"{name:>18}" for name in columns))
+    for number, (name, design) in enumerate(DESIGNS.items()):
+        held: dict[str, list[float]] = {column: [] for column in columns}
+        for repeat in range(repeats):
+            generator = np.random.default_rng([number, repeat])
+            verdicts, question, rate = questions(design, generator)
+            people, panel = gather_people(verdicts), default_panel(verdicts)
+            stratum, alone_stratum, _ = choose_strata(verdicts, people)
+            every = np.ones(verdicts.n_items, bool)
+            for who, target in (("these", rate), ("beyond", PASS_RATE)):
+                widths = []
+                for how, cluster in (("clustered", question), ("plain", None)):
+                    proxy = predict_people(verdicts, people, panel, np.random.default_rng(repeat), cluster)
+                    evidence = Evidence(
+                        people, proxy.blind, proxy.panel, stratum, alone_stratum, beyond=who == "beyond", cluster=cluster
+                    )
+                    found = find_rates(evidence, every)
+                    assert found is not None
+                    held[f"{who} {how}"].append(_holds(found[1], target))
+                    widths.append(found[1].width)
+                held[f"{who} width"].append(widths[0] / widths[1])
+        print(f"{name:<32}" + "".join(f"{np.mean(held[column]):>18.3f}" for column in columns), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--sizes", default="20,50,100,200")
     parser.add_argument("--only")
+    parser.add_argument("--clusters", action="store_true")
     options = parser.parse_args()
+    if options.clusters:
+        clusters(options.repeats)
+        return
     sizes = [int(size) for size in options.sizes.split(",")]
     whole: dict[int, dict[str, list[dict[str, float]]]] = {size: {} for size in sizes}
     worth: dict[str, str] = {}
@@ -130,9 +200,7 @@ def _together(found: list[dict[str, float]], how: Any) -> dict[str, float]:
 def judges_worth(verdicts: Verdicts) -> str:
     """Say how many independent judges a panel is worth."""
     people = gather_people(verdicts)
-    says = np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0)
-    reading = read_judges(verdicts, Panel.of(verdicts, np.zeros((verdicts.n_items, verdicts.n_classes)), says), people)
-    found = find_likeness(reading, people.code, np.random.default_rng(0))
+    found = find_likeness(read_judges(verdicts, people), people.code, np.random.default_rng(0))
     return f"{len(verdicts.judges):>3} judges are worth {found.worth:.1f} ({found.low:.1f} to {found.high:.1f})"
 
 

@@ -18,9 +18,8 @@ from corpus import Dataset, calibration_error
 from crowdassay import Assay
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.join import take_items
-from crowdassay.labels.labels import Labels
+from crowdassay.labels.labels import Labels, shares
 from crowdassay.labels.record import find_winners
-from crowdassay.labels.votes import shares
 from crowdassay.models.assay.constants import Constants
 from crowdassay.solvers.assay.pool import answers
 

@@ -1,12 +1,14 @@
 """Learn the constants of the default from datasets of known truth, and how well they do where a group is left out.
 
     python benchmarks/learn_default.py [--most LABELS]
+    python benchmarks/learn_default.py --growth                 only how logits grow with labels, all else as it stands
     python benchmarks/learn_default.py --try [--page FILE]      the loss with other settings of the members, which are fixed
 
 Writes src/crowdassay/models/assay/constants.json, which ships, and benchmarks/left_out.json: the constants learned without
 each group of datasets, by which benchmarks/accuracy.py scores the default on that group. Weights and correlation minimise the
-mean log-loss over groups; the ridges of what known items teach minimise the log-loss on the items that are not known; the
-share of the pool in the mean of a scale minimises the root mean square error. Everything is chosen anew without each group.
+mean log-loss over groups; so does, with these fixed, the growth of the logits with labels. The ridges of what known items teach
+minimise the log-loss on the items that are not known; the share of the pool in the mean of a scale minimises the root mean
+square error. Everything is chosen anew without each group.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import logit, softmax
@@ -25,6 +28,7 @@ from corpus import Dataset, datasets, mean_of_groups
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.join import take_items
 from crowdassay.models.assay.constants import Constants
+from crowdassay.models.assay.dependence import sharpening, worth
 from crowdassay.solvers.assay.gold import learn, read_gold
 from crowdassay.solvers.assay.members import make_pool
 from crowdassay.solvers.assay.pool import answers, blend, parts, predict_proba
@@ -34,8 +38,8 @@ from pooling import NAMES, Lessons, Looks, features, look
 HERE = Path(__file__).parent
 SHIPPED = HERE.parent / "src" / "crowdassay" / "models" / "assay" / "constants.json"
 BEGIN = Constants(
-    dawid_skene=0.3, population=0.8, vote=0.2, items=1.6, correlation=0.4, slip=0.3, anchor=0.3, hold=0.5, belief=10.0,
-    concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4,
+    dawid_skene=0.3, population=0.8, vote=0.2, items=1.6, correlation=0.4, few=10.0, growth=0.3, slip=0.3, anchor=0.3, hold=0.5,
+    belief=10.0, concentration=4.0, smoothing=0.1, many=50.0, ridge_pool=2.0, ridge_class=5.0, ridge_worker=1.0, scale=0.4,
     spread=0.7,
 )  # fmt: skip
 MEMBERS = (
@@ -61,11 +65,36 @@ def learn_pool(sets: list[Dataset]) -> tuple[dict[str, Constants], dict[str, Loo
     whole, loss = lessons.fit()
     print(f"loss with all groups: {loss:.4f}", flush=True)
 
-    def named(theta: np.ndarray) -> Constants:
-        return replace(BEGIN, **{name: float(value) for name, value in zip(NAMES, theta, strict=True)})
+    def named(theta: np.ndarray, group: str | None) -> Constants:
+        few, growth, _ = lessons.fit_growth(theta, group)
+        weights = {name: float(value) for name, value in zip(NAMES, theta, strict=True)}
+        return replace(BEGIN, **weights, few=few, growth=growth)
 
-    left_out = {group: named(lessons.fit(group, whole)[0]) for group in sorted({one.group for one in sets})}
-    return left_out, {one.name: found for one, found in zip(sets, looks, strict=True)}, named(whole)
+    left_out = {group: named(lessons.fit(group, whole)[0], group) for group in sorted({one.group for one in sets})}
+    return left_out, {one.name: found for one, found in zip(sets, looks, strict=True)}, named(whole, None)
+
+
+def learn_growth(sets: list[Dataset]) -> None:
+    """Learn how logits grow with labels where there are more than two classes, and write it beside the other constants."""
+    lessons = Lessons([look(one, BEGIN) for one in sets], BEGIN)
+    shipped = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    left_out = json.loads((HERE / "left_out.json").read_text(encoding="utf-8"))
+    for group, constants in [(None, shipped["constants"]), *left_out.items()]:
+        few, growth, loss = lessons.fit_growth(np.array([constants[name] for name in NAMES]), group)
+        print(f"{group or 'all groups':24s} beyond {few:g} labels the power is {growth:.4f}, loss {loss:.4f}", flush=True)
+        constants |= {"few": few, "growth": round(growth, 4)}
+    shipped["learned"]["growth"] = {"by": "python benchmarks/learn_default.py --growth", "on": today()}
+    write(shipped, left_out)
+
+
+def write(shipped: dict[str, Any], left_out: dict[str, dict[str, float]]) -> None:
+    """Write the constants that ship, with their provenance, and those learned without each group."""
+    SHIPPED.write_text(json.dumps(shipped, indent=1) + "\n", encoding="utf-8")
+    (HERE / "left_out.json").write_text(json.dumps(left_out, indent=1) + "\n", encoding="utf-8")
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def try_settings(sets: list[Dataset]) -> list[str]:
@@ -85,9 +114,12 @@ def try_settings(sets: list[Dataset]) -> list[str]:
 def pool_posterior(looks: Looks, constants: Constants) -> np.ndarray:
     """Return the class probabilities of a dataset's items by the members' looks."""
     x, n_labels = features(looks, constants)
-    share = 1.0 / (1.0 + constants.correlation * (n_labels - 1.0))
+    share = worth(n_labels, constants.correlation)
     tempered = share[:, None] * (x[:, :, 0] * constants.dawid_skene + x[:, :, 1] * constants.population)
-    return np.asarray(softmax(tempered + x[:, :, 2] * constants.vote + x[:, :, 3] * constants.items, axis=1))
+    logits = tempered + x[:, :, 2] * constants.vote + x[:, :, 3] * constants.items
+    if logits.shape[1] > 2:
+        logits = sharpening(n_labels, constants.few, constants.growth)[:, None] * logits
+    return np.asarray(softmax(logits, axis=1))
 
 
 def log_loss(posterior: np.ndarray, truth: np.ndarray) -> float:
@@ -168,9 +200,13 @@ def main() -> None:
     parser.add_argument(
         "--try", dest="others", action="store_true", help="only print the loss with other settings of the members"
     )
+    parser.add_argument("--growth", action="store_true", help="only learn how logits grow with labels; all else stays")
     parser.add_argument("--page", type=Path, help="--try: a page, such as docs/accuracy.md, into which to write the table")
     arguments = parser.parse_args()
     sets = list(datasets(arguments.most))
+    if arguments.growth:
+        learn_growth(sets)
+        return
     if arguments.others:
         lines = try_settings(sets)
         if arguments.page:
@@ -202,15 +238,14 @@ def main() -> None:
     inside = [covered([off[at]], final[one.group].spread) for at, one in enumerate(sets)]
     print(f"real error inside its interval, group left out: {np.mean(inside):.3f} of datasets")
     rounded = {group: {name: round(value, 4) for name, value in one.as_dict().items()} for group, one in final.items()}
-    (HERE / "left_out.json").write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
     shipped = {name: round(value, 4) for name, value in replace(whole, **rest(None)).as_dict().items()}
     provenance = {
         "by": "python benchmarks/learn_default.py",
-        "on": datetime.now(UTC).date().isoformat(),
+        "on": today(),
         "groups": len(groups),
         "datasets": sorted(one.name for one in sets),
     }
-    SHIPPED.write_text(json.dumps({"constants": shipped, "learned": provenance}, indent=1) + "\n", encoding="utf-8")
+    write({"constants": shipped, "learned": provenance}, rounded)
     print(json.dumps(shipped, indent=1))
 
 

@@ -20,9 +20,12 @@ from scipy.special import logit
 
 from crowdassay.planning.population import Law, population
 from crowdassay.planning.sizing import error_limits, level_of
-from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, GRID_OF_KNOWN, Limit, fit_law, limit_from_items
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, Limit, count_doubts, limit_from_items
+from law import fit_law
 from replay import DATA, Replay, load, ours
 
+LEFT_OUT_LAW = Path(__file__).parent / "left_out_law.json"
+GRID_OF_KNOWN = (0, 20, 50, 100, 200)
 KINDS = {
     "relevance": ("trec_rf10", "web_search"),
     "sentiment": ("barzan_mozafari", "sentiment_popularity", "tweet_sentiment", "weather", "face_sentiment", "snow_affect"),
@@ -135,11 +138,13 @@ def sizing_coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
 def checked_limit(row: dict[str, Any], law: Law, known: np.ndarray) -> Limit:
     """Return the limit that a job would have been given, some of its items being known."""
     doubt, wrong = np.array(row["doubt"]), np.array(row["wrong"], bool)
-    return limit_from_items(np.delete(doubt, known), law, doubt[known], wrong[known])
+    others, of_known = np.delete(doubt, known), wrong[known]
+    checked = np.column_stack([count_doubts(doubt[known][~of_known]), count_doubts(doubt[known][of_known])])
+    return limit_from_items(float(others.mean()), count_doubts(others), law, checked)
 
 
 def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how often the upper limit held, its constants learned without the group it is tried on; means over groups.
+    """Return how often the upper limit held, and both did, learned without the group they are tried on; means over groups.
 
     Known items are drawn at random; ``hardest`` are the fifty of which the method is least sure, as an expert would be asked.
     """
@@ -161,13 +166,15 @@ def coverage(records: list[dict[str, Any]]) -> dict[str, Any]:
                 error = np.delete(row["wrong"], hardest).mean() if draws[0] is hardest else row["error"]
                 cells.append(float(np.mean([error <= one.high + 0.5 / n for one in limits])))
                 cells.append(float(np.mean([one.high - one.error for one in limits])))
+                cells.append(float(np.mean([one.low - 0.5 / n <= error <= one.high + 0.5 / n for one in limits])))
             held.setdefault(group, []).append(cells)
     means = np.mean([np.mean(part, axis=0) for part in held.values()], axis=0)
     replays = np.mean([cells for part in held.values() for cells in part], axis=0)
     return {
-        "held_by_known": {name: round(float(means[2 * n]), 4) for n, name in enumerate(names)},
-        "width_by_known": {name: round(float(means[2 * n + 1]), 4) for n, name in enumerate(names)},
-        "held_of_replays": {name: round(float(replays[2 * n]), 4) for n, name in enumerate(names)},
+        "held_by_known": {name: round(float(means[3 * n]), 4) for n, name in enumerate(names)},
+        "width_by_known": {name: round(float(means[3 * n + 1]), 4) for n, name in enumerate(names)},
+        "inside_by_known": {name: round(float(means[3 * n + 2]), 4) for n, name in enumerate(names)},
+        "held_of_replays": {name: round(float(replays[3 * n]), 4) for n, name in enumerate(names)},
         "replays": sum(map(len, held.values())),
     }
 
@@ -222,6 +229,10 @@ def main() -> None:
     text = json.dumps(found, indent=2)
     print(text)
     if given.out:
+        without = {group: fit_law([row for row in several if row["group"] != group]) for group in found["provenance"]["groups"]}
+        LEFT_OUT_LAW.write_text(
+            json.dumps({group: law.__dict__ for group, law in without.items()}, indent=1) + "\n", encoding="utf-8"
+        )
         given.out.write_text(text + "\n", encoding="utf-8")
 
 

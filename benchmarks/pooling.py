@@ -1,6 +1,7 @@
 r"""Learn the weights of the pool by the log-loss over datasets of known truth, each group of datasets counting alike.
 
-The logits are linear in the members' weights; only the correlation r of t(n) = 1 / (1 + r (n - 1)) is not.
+The logits are linear in the members' weights; only the correlation r of t(n) = 1 / (1 + r (n - 1)) is not. How they grow with
+more labels, where there are more than two classes, is learned afterwards with all else fixed, so that it changes no label.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 from corpus import Dataset
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.models.assay.constants import Constants
-from crowdassay.solvers.assay.members import Tables, fit_effects, fit_tables, slipped
+from crowdassay.models.assay.dependence import sharpening, worth
+from crowdassay.solvers.assay.members import MemberTables, fit_effects, fit_tables, slipped
 from crowdassay.solvers.assay.pool import answers
 
 NAMES = ("dawid_skene", "population", "vote", "items", "correlation")
+FEW = (5.0, 7.0, 10.0, 15.0, 20.0)  # labels beyond which logits may grow
 MOST_ITEMS = 250  # of a dataset that teach; all are scored
 
 
@@ -28,14 +31,14 @@ class Looks:
     Attributes
     ----------
     data : Dataset
-    tables : Tables
+    tables : MemberTables
     effects : ndarray of shape (n_items, n_classes) or None
         Log probabilities by the member with item effects.
     gate : float
     """
 
     data: Dataset
-    tables: Tables
+    tables: MemberTables
     effects: np.ndarray | None
     gate: float
 
@@ -103,20 +106,40 @@ class Lessons:
         """Return the weighted log-loss of (weights, correlation) and its gradient."""
         x, spread = self.x, 1.0 + theta[4] * (self.n - 1.0)
         tempered = x[:, :2] @ theta[:2]
-        logit = tempered / spread + x[:, 2:] @ theta[2:4]
+        value, slope = self.loss_of(tempered / spread + x[:, 2:] @ theta[2:4], weight)
+        by_r = -float(slope @ (tempered * (self.n - 1.0) / spread**2))
+        return value, np.concatenate([(slope / spread) @ x[:, :2], slope @ x[:, 2:], [by_r]])
+
+    def loss_of(self, logit: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted log-loss of logits and its slope by each."""
         top = np.maximum.reduceat(logit, self.first)
         power = np.exp(logit - np.repeat(top, self.k))
         total = np.add.reduceat(power, self.first)
         right = np.add.reduceat(self.y * logit, self.first) - top - np.log(total)
-        slope = np.repeat(weight, self.k) * (power / np.repeat(total, self.k) - self.y)
-        by_r = -float(slope @ (tempered * (self.n - 1.0) / spread**2))
-        return -float(weight @ right), np.concatenate([(slope / spread) @ x[:, :2], slope @ x[:, 2:], [by_r]])
+        return -float(weight @ right), np.repeat(weight, self.k) * (power / np.repeat(total, self.k) - self.y)
 
     def fit(self, without: str | None = None, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:
         """Return the best weights and correlation, none of them negative, and their loss, with a group left out."""
-        weight = np.where(self.group == without, 0.0, self.weight)
-        weight = weight / weight.sum()
+        weight = self.weight_without(without)
         start = np.array([0.3, 0.7, 0.2, 1.0, 0.4]) if start is None else start
         bounds = [(0.0, None)] * 4 + [(0.0, 20.0)]
         found = minimize(self.loss, start, (weight,), jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-9})
         return found.x, float(found.fun)
+
+    def fit_growth(self, theta: np.ndarray, without: str | None = None) -> tuple[float, float, float]:
+        """Return from how many labels on, and how fast, logits grow with more than two classes, and the loss."""
+        weight, x = self.weight_without(without), self.x
+        logit = worth(self.n, theta[4]) * (x[:, :2] @ theta[:2]) + x[:, 2:] @ theta[2:4]
+        larger = np.repeat(self.k, self.k) > 2
+
+        def loss(growth: float, few: float) -> float:
+            return self.loss_of(np.where(larger, sharpening(self.n, few, growth), 1.0) * logit, weight)[0]
+
+        found = [minimize_scalar(loss, args=(few,), bounds=(0.0, 1.0), method="bounded") for few in FEW]
+        best = int(np.argmin([one.fun for one in found]))
+        return FEW[best], float(found[best].x), float(found[best].fun)
+
+    def weight_without(self, group: str | None) -> np.ndarray:
+        """Return the weight of each item where a group is left out."""
+        weight = np.where(self.group == group, 0.0, self.weight)
+        return np.asarray(weight / weight.sum())

@@ -3,6 +3,7 @@
     .venv-bench/bin/python benchmarks/ranking.py             held-out log-loss, simulated and real comparisons (needs crowd-kit)
     ... benchmarks/ranking.py --only emotion_joy --splits 6  of one dataset, the mean of six ways to split it
     python benchmarks/ranking.py --speed 10000000            seconds for that many comparisons
+    python benchmarks/ranking.py --coverage 200              how often 95 % intervals hold, in so many draws of each kind
 
 Comparisons are split at random into five folds; each fold is predicted from the other four. There are no ties, since
 crowd-kit's models know none. A prediction below 1e-6 counts as 1e-6. NoisyBradleyTerry predicts with the skill and bias
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,65 @@ def losses(pairs: Pairs, rng: np.random.Generator) -> dict[str, float]:
     return {name: value / pairs.n_pairs for name, value in total.items()}
 
 
+def judged(
+    rng: np.random.Generator,
+    *,
+    questions: int,
+    people: int,
+    each: int,
+    both: bool,
+    items: int = 8,
+    alike: float = 0.6,
+    bias: float = 0.4,
+) -> tuple[Pairs, Any]:
+    """Draw questions on which two items are compared by several people, or in both orders; return them and the scores.
+
+    With a chance of ``alike`` a person answers a question as the first one did, or the second order as the first; else as if
+    nobody had been asked before. So every single answer is as Bradley and Terry's model has it, for people with a ``bias``.
+    """
+    score = rng.normal(0, 1, items)
+    one = rng.integers(items, size=questions)
+    two = (one + rng.integers(1, items, size=questions)) % items
+    asked = np.argsort(rng.random((questions, people)), axis=1)[:, :each]
+    times = 2 * each if both else each
+    worker = np.repeat(asked, 2, axis=1) if both else asked
+    turned = np.arange(times) % 2 == 1 if both else rng.random((questions, times)) < 0.5
+    turned = np.broadcast_to(turned, worker.shape)
+    left, right = (np.where(turned, b[:, None], a[:, None]) for a, b in ((one, two), (two, one)))
+    side = rng.normal(0, bias, people)
+    lot = np.where(rng.random((questions, times)) < alike, rng.random((questions, 1)), rng.random((questions, times)))
+    lot = np.where(turned, 1 - lot, lot)  # whoever answers alike chooses the same one, on whichever side
+    won = lot < 1 / (1 + np.exp(score[right] - score[left] - side[worker]))
+    outcome = np.where(won, 0, 1).ravel()
+    pairs = make(left.ravel(), right.ravel(), outcome, worker.ravel(), items, people)
+    return replace(pairs, question=np.repeat(np.arange(questions), times)), score - score.mean()
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "3 of 3 people on a question": {"questions": 333, "people": 3, "each": 3, "both": False},
+    "3 of 12 people on a question": {"questions": 333, "people": 12, "each": 3, "both": False},
+    "3 of 60 people on a question": {"questions": 333, "people": 60, "each": 3, "both": False},
+    "3 of 12 people, 100 questions": {"questions": 100, "people": 12, "each": 3, "both": False},
+    "one judge, both orders": {"questions": 333, "people": 1, "each": 1, "both": True},
+    "3 judges, both orders": {"questions": 333, "people": 3, "each": 3, "both": True},
+}
+
+
+def coverage(draws: int) -> None:
+    """Print how often intervals hold the score, with the question known and not known."""
+    print("| | questions known | not known |\n|---|---|---|")
+    for name, kind in KINDS.items():
+        rng, hits = np.random.default_rng(0), [[], []]
+        for _ in range(draws):
+            pairs, score = judged(rng, **kind)
+            for n, known in enumerate((pairs, replace(pairs, question=None))):
+                table = BradleyTerry().fit(known).ranking_
+                place = np.array([int(item[1:]) for item in table["item"].to_pylist()])
+                low, high = (table[limit].to_numpy() for limit in ("low", "high"))
+                hits[n] += ((low < score[place]) & (score[place] < high)).tolist()
+        print(f"| {name} | {np.mean(hits[0]):.1%} | {np.mean(hits[1]):.1%} |", flush=True)
+
+
 def loss(chance: Any, won: Any) -> float:
     return float(-np.log(np.maximum(np.where(won, chance, 1 - chance), FLOOR)).sum())
 
@@ -118,11 +179,15 @@ def speed(n: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speed", type=int)
+    parser.add_argument("--coverage", type=int)
     parser.add_argument("--only", choices=["simulated", "real", *REAL])
     parser.add_argument("--splits", type=int, default=1)
     options = parser.parse_args()
     if options.speed:
         speed(options.speed)
+        return
+    if options.coverage:
+        coverage(options.coverage)
         return
     rng = np.random.default_rng(0)
     sets: dict[str, Pairs | None] = {

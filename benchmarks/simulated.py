@@ -19,8 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay import Assay, DawidSkene, MajorityVote
-from crowdassay.checks.simulate import simulate
-from crowdassay.checks.stories import birds
+from crowdassay.checks.simulate import birds, simulate
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
 from page import fill

@@ -1,6 +1,7 @@
-"""How often each kind of bad worker is found, and how often a good one is accused: simulated jobs with known roles.
+"""How often each kind of bad worker is found, and how often a good one is accused: simulated jobs with known roles, or real.
 
     python benchmarks/verdicts.py --jobs 40
+    python benchmarks/verdicts.py --real [--most LABELS] [--show]      see real_verdicts.py
 
 The jobs that print the table were never looked at while the tests were made: those had the seeds 0 to 24.
 
@@ -78,17 +79,17 @@ def run_jobs(seeds, per_worker):
     accused = honest = flagged = alone = 0
     for seed in seeds:
         labels, _ = draw_job(np.random.default_rng(seed), per_worker=per_worker)
-        advice = Assay().fit(labels).result_.insight.advice
+        found = Assay().fit(labels).result_.insight
         for n in range(len(FAULTS)):
-            kinds = [str(reason.kind) for reason in advice.reasons[HONEST + n]]
+            kinds = [str(reason.kind) for reason in found.reasons[HONEST + n]]
             named[n] += WANTED[n] in kinds
             noticed[n] += bool(kinds)
-        wrong = sum(bool(reasons) for reasons in advice.reasons[1:HONEST])  # the first honest worker is copied
+        wrong = sum(bool(reasons) for reasons in found.reasons[1:HONEST])  # the first honest worker is copied
         accused, honest = accused + wrong, honest + HONEST - 1
-        flagged += sum(bool(reasons) for reasons in advice.reasons)
+        flagged += sum(bool(reasons) for reasons in found.reasons)
         labels, _ = draw_job(np.random.default_rng([seed, 1]), per_worker=per_worker, faults=False)
-        advice = Assay().fit(labels).result_.insight.advice
-        alone += any(advice.reasons)
+        found = Assay().fit(labels).result_.insight
+        alone += any(found.reasons)
     return named / len(seeds), noticed / len(seeds), (accused / honest, accused / max(flagged, 1), alone / len(seeds))
 
 
@@ -97,7 +98,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=5000, help="of the first job")
     parser.add_argument("--per-worker", type=int, nargs="+", default=[50, 100, 200])
+    parser.add_argument("--real", action="store_true", help="hold the verdicts on real workers against the truth")
+    parser.add_argument("--most", type=float, default=np.inf, help="labels of a real dataset")
+    parser.add_argument("--show", action="store_true", help="name the innocent")
     options = parser.parse_args()
+    if options.real:
+        from real_verdicts import measure_real  # noqa: PLC0415  needs the data
+
+        return measure_real(options.most, options.show)
     seeds = range(options.seed, options.seed + options.jobs)
     found = [run_jobs(seeds, size) for size in options.per_worker]
     head = " | ".join(f"{size} labels each" for size in options.per_worker)
@@ -107,6 +115,7 @@ def main():
     titles = ("honest workers accused", "false among all accused", "jobs of honest workers only with any accusation")
     for n, title in enumerate(titles):
         print(f"| {title} | " + " | ".join(f"{rates[n]:.1%}" for _, _, rates in found) + " |")
+    return None
 
 
 if __name__ == "__main__":

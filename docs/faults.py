@@ -1,15 +1,18 @@
-"""Write the table in reliability.md, each row with the tests that show it: `python docs/faults.py`."""
+"""Write the tables in reliability.md, each row with the tests that show it: `python docs/faults.py`."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reliability.md"
 MARK = "<!-- table -->\n"
+KNOCKS_HEADING = "\n## The second round of attempts to break it\n"
 TEST = re.compile(r"^def (test_row_(\d\d)_\w+)", re.MULTILINE)
 FUNCTION = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
+KNOCK, KNOCK_IN_NAME = re.compile(r"\b[WLSM]\d+\b"), re.compile(r"test_([wlsm]\d+)_")
 
 ROWS = {
     1: ("Empty file, or header only", 'Error "no labels found", exit 1; in Python a `ValueError`; no output'),
@@ -45,7 +48,7 @@ ROWS = {
         "Error with the line or byte; JSONL keeps its good lines only with `--skip-bad`",
     ),
     11: ("One class only", 'Labels returned with a "degenerate: one class" note; agreement undefined, not 1'),
-    12: ("One worker, or one label per item", "Falls back to priors; said to be unidentifiable, worker quality not estimable"),
+    12: ("One worker, or one label per item", "Falls back to priors; said to be an assumption; no worker is judged"),
     13: ("Disconnected worker-item graph", "Works; components reported; worker scores not compared across them"),
     14: ("All workers random, or an adversarial majority", 'Ends; "no better than chance" said, and the risk of a swap'),
     15: (
@@ -332,6 +335,47 @@ BROKEN_ON_PURPOSE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Every judgement that is there, and nothing else",
         ("test_short_rows_blank_lines_marks_and_separators",),
     ),
+    (
+        "An item that several columns tell, such as model and prompt, or a guessed item that makes most labels repeats",
+        "`--item-column model,prompt` on every engine; the guess stops with the columns that make every label the only one",
+        (
+            "test_several_columns_make_the_item_in_every_kind_of_file",
+            "test_several_columns_make_the_item_as_in_memory",
+            "test_a_guessed_item_that_makes_most_labels_repeats_stops_with_the_columns_that_read_the_file_right",
+        ),
+    ),
+    (
+        "A table of spans or of tokens with tags; a proposal that would misread the very file",
+        "Refused by name with what to give instead; only what was tried on the file is proposed",
+        (
+            "test_spans_and_tokens_are_refused_by_name_with_what_to_give_instead",
+            "test_only_what_reads_the_file_is_proposed",
+        ),
+    ),
+    (
+        "The expected error, asked in the terminal, the report, the notebook, tables, Python and `plan`",
+        "One number everywhere, with and without known items",
+        ("test_every_place_says_the_same_numbers", "test_a_saved_model_says_the_same_error"),
+    ),
+    (
+        "Labels of one class, one label an item, one worker, or a method whose probabilities nobody has checked",
+        "No estimate of the error, and why; gates fail, and `plan` never says stop",
+        (
+            "test_without_an_estimate_every_place_says_so_and_why",
+            "test_other_methods_give_no_estimate_in_python",
+            "test_labels_that_nobody_else_gave_are_marked_in_python",
+            "test_where_everything_is_known_nothing_is_wrong",
+        ),
+    ),
+    (
+        "Two of three votes on a lone item; labels that never differ; known items that show many errors",
+        "Not settled; they count for little more than one; the error is what they show",
+        (
+            "test_two_of_three_votes_on_one_item_settle_nothing",
+            "test_labels_that_never_differ_count_for_little_more_than_one",
+            "test_the_error_that_known_items_show_is_heeded",
+        ),
+    ),
 )
 FIRST = len(ROWS) + 1
 ROWS |= {n: (fault, outcome) for n, (fault, outcome, _) in enumerate(BROKEN_ON_PURPOSE, FIRST)}
@@ -343,6 +387,75 @@ ELSEWHERE: dict[int, tuple[str, ...]] = {
         "test_a_lost_executor_changes_nothing",
         "test_executors_without_the_package",
     ),
+}
+# The second round, by the names that tests carry: W wrong answers, L lost data, S the service, M misleading. What happened, and
+# what happens now. A row that no test names is open.
+KNOCKS: dict[str, tuple[str, str]] = {
+    "W1": ("A class that nobody chose, with a latent trait", "It takes no part in any method"),
+    "W6": (
+        "A fallback that is worse than what it replaces",
+        "It is taken only where it beats the vote by the tool's own check",
+    ),
+    "W10": ("An ordered categorical changes the decision", "The likeliest class, unless another decision is asked for by name"),
+    "W11": ("A ranking in which one competitor is always on one side", "The side's effect is not estimated, and that is said"),
+    "W12": (
+        "Several people, or both orders, on one question",
+        "Intervals are clustered by question, in `rank`, `rate` and `measure`",
+    ),
+    "W13": ("A judge's left bias beside the mean judge's", "The judge's own is shown"),
+    "W14": ("`rate` on the same rows in another order", "The same figures"),
+    "W15": (
+        "`03/02/2024 10:00`",
+        "Refused where times are needed, else left aside; a number above 12 in one date tells for all",
+    ),
+    "W16": ("MACE with other names of workers or classes", "The same answer"),
+    "W17": (
+        "A sample of rows that ends in the middle of a cell",
+        "That row says nothing; what is the same in all rows of every item is not taken for the label where another could be",
+    ),
+    "W18": ("promptfoo: assertions that threw, or none", "They have not judged, and nothing is made up for them"),
+    "W19": ("Several metrics in one table", "Each is a question of its own; `--question` picks one"),
+    "W20": ("The best workers accused of copying, and real copies missed", "Copies show in the answers that nobody else gives"),
+    "W21": ("Workers with one answer who are as right as the others", "They are not accused"),
+    "W22": ("Intervals of workers that hold less often than they promise", "They hold what they promise on data left out"),
+    "W23": ("`compare` without truth names a best", "Only where the held-out labels can tell"),
+    "W24": ("Expected errors of other methods than the default", "Not given, and why is said"),
+    "W25": ("One label for each item", "The error is said to be unknown, in every place"),
+    "W26": ("Two votes against one on a lone item", "It is not settled; what known items show is heeded"),
+    "L7": ("Two outputs of one run on one path", "Refused before any work, links and names in another case included"),
+    "L8": ('Python `save("")`', "Refused"),
+    "L9": ("A model whose objective is no number", "It is read again"),
+    "L10": ("A store that is copied while it is served", "`crowdassay store backup` copies all of it"),
+    "S6": ("A label token that takes the key of another's next label", "Keys that are given and keys that are made live apart"),
+    "S7": (
+        "Numbers that no row can have, two hosts, unknown standings",
+        "404, refused, 422; a token that is taken back ends at once",
+    ),
+    "S8": ("A schema in the address of PostgreSQL", "It is made"),
+    "S9": ("The first label of a job", "It is fitted"),
+    "S10": ("Times and durations sent to the service", "They reach the fit"),
+    "S11": ("The database is away; nothing is logged", "`GET /ready` says so; requests and fits are logged"),
+    "S12": ("A proxy with a path, another port or another Host", "The page and its cookie work behind it"),
+    "S13": (
+        "Any token makes a new class; a truth cannot be taken back",
+        "Classes can be fixed; truths are listed and taken back",
+    ),
+    "S14": ("The page of a job without known items", "It gives the advice that `aggregate` gives"),
+    "M11": ("`plan` for labels of one class", "No error is estimated, and it never says to stop"),
+    "M12": ("One quantity, two numbers", "Terminal, report, page, tables, Python and `plan` say the same"),
+    "M13": ("What it will cost", "Items that more labels would settle have a price, and so have those for an expert"),
+    "M14": (
+        "Sentences with a wrong number, list or reason",
+        "Counts agree with their nouns; workers are named under what is to be done",
+    ),
+    "M15": ("scikit-learn's scorers", "A wide frame or a matrix is predicted as an array"),
+    "M16": (
+        "Ids that are replaced, `--quiet`, infinite classes, names that look alike, a class None",
+        "Found; silent; refused; said",
+    ),
+    "M17": ("Sentences that stopped a manager", "Plain words"),
+    "M18": ("Frames and tables of other kinds", "They are read, or refused with a remedy"),
+    "M19": ("Tests of Ctrl-C started by a shell that ignores it", "Ctrl-C is heard whoever started them"),
 }
 # Why a row has no test yet.
 NOT_YET: dict[int, str] = {}
@@ -365,13 +478,30 @@ def tests() -> dict[int, list[str]]:
     return found
 
 
+def knock_tests() -> dict[str, list[str]]:
+    """Return the tests by row of the second round: those that name it in their own name or in their docstring."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                named = {one.upper() for one in KNOCK_IN_NAME.findall(node.name)}
+                for row in named | set(KNOCK.findall(ast.get_docstring(node) or "")):
+                    found.setdefault(row, []).append(f"`{path.relative_to(ROOT / 'tests')}::{node.name}`")
+    return found
+
+
 def page() -> str:
-    """Return the page with its table made anew."""
+    """Return the page with its tables made anew."""
     found = tests()
     lines = ["| # | Input or fault | What happens | Shown by |", "|---|---|---|---|"]
     for number, (fault, outcome) in ROWS.items():
         shown = "<br>".join(found.get(number, [])) or f"not tested: {NOT_YET[number]}"
         lines.append(f"| {number} | {fault} | {outcome} | {shown} |")
+    lines += [KNOCKS_HEADING, "| Row | What was found | What happens now | Shown by |", "|---|---|---|---|"]
+    known = knock_tests()
+    for row, (fault, outcome) in KNOCKS.items():
+        shown = "<br>".join(known.get(row, []))
+        lines.append(f"| {row} | {fault} | {outcome if shown else 'Open'} | {shown} |")
     return PAGE.read_text(encoding="utf-8").split(MARK)[0] + MARK + "\n" + "\n".join(lines) + "\n"
 
 

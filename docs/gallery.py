@@ -69,8 +69,8 @@ def photograph(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
         page = Path(folder) / "report.html"
         story = ROOT / "examples" / "reviews"
-        result = Assay().fit(story / "labels.csv", gold=story / "gold.csv").result_
-        result.report(page, title="Customer reviews, May 2024", cost=0.05)
+        result = Assay().fit(story / "labels.csv", gold=story / "expert.csv").result_
+        result.report(page, title="Customer reviews, May 2024", cost=0.05, expert_cost=1.0, currency="$")
         browser = running.chromium.launch(executable_path=place, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1280, "height": 760})
         tab.goto(page.as_uri())

@@ -63,6 +63,24 @@ def run_commands(block, capsys):
             assert re.fullmatch(pattern, printed.out.rstrip(), flags=re.S), printed.out
 
 
+def test_m18_the_page_of_the_interface_lists_no_private_names():
+    """With `members: true` mkdocstrings lists what filters leave out elsewhere; a list or nothing names what is public."""
+    listed = re.findall(r"^ +members: (.*)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), flags=re.M)
+    assert listed
+    for names in listed:
+        assert names == "null" or re.fullmatch(r"\[[a-z]\w*(, [a-z]\w*)*\]", names), names
+
+
+def test_m18_transcripts_show_their_numbers():
+    """Three dots stand for what is left out at the end of a line, for lines and for times; never inside a sentence."""
+    shortened = re.compile(r"(?<=[\w,:] )\.\.\.(?= (?!s\b)[\w%])|(?<=\w )\.\.\.\.$", flags=re.M)
+    for page in PAGES:
+        for language, block in blocks(page):
+            if language == "console" and page.name != "next.md":  # whose figures the law of errors moves
+                printed = "\n".join(line for line in block.splitlines() if not line.startswith("$"))
+                assert not shortened.search(printed), (page.name, shortened.search(printed))
+
+
 COMMANDS = re.findall(r"crowdassay (simulate .*?)`", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"), flags=re.S)
 
 

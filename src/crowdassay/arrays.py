@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+CodeArray = NDArray[np.integer[Any]]  # codes or counts of any width
 
 FEW_COLUMNS = 8  # columns up to which one after the other is quicker than row by row
 

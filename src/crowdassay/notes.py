@@ -16,6 +16,10 @@ class NoteKind(StrEnum):
     """Worker ids were replaced by salted ones."""
     NO_ANSWERS = "no answers"
     """Labels such as "unsure" were taken as classes; for judges every answer says something."""
+    VARIANTS = "variants"
+    """Labels differ in capitals, blanks and the like only: kept apart, or taken for one class."""
+    OTHER_SHEETS = "other sheets"
+    """Another sheet of a workbook may be meant."""
     FORGOTTEN = "forgotten"
     """Worker ids were replaced by salted ones, and the salt was not kept."""
 

@@ -6,7 +6,9 @@ To add one: a field here, and the code that heeds it. The command line's option 
 
 from __future__ import annotations
 
+import csv
 import inspect
+import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
@@ -45,7 +47,7 @@ class ReadOptions:
         None, "The tool that exported LABELS, 'plain' or 'wide'; recognised by content otherwise.", flags=("--from",),
         without=EXPORTS,
     )  # fmt: skip
-    item_column: str | None = _option(None, "Column that names the item.")
+    item_column: str | None = _option(None, "Column that names the item; several, separated by commas, name it together.")
     worker_column: str | None = _option(None, "Column that names the worker.")
     label_column: str | None = _option(None, "Column that holds the label.")
     worker_columns: tuple[str, ...] = _option(
@@ -61,6 +63,9 @@ class ReadOptions:
         False, "The first line holds labels, not names of columns: a row per item, a column per worker.",
         without=IN_MEMORY_FILES,
     )  # fmt: skip
+    sheet: str | None = _option(
+        None, "Which sheet of a workbook to read; the first with a table otherwise.", without={"frame": FILES_ONLY}
+    )
     classes: tuple[Any, ...] | None = _option(
         None, "All classes in order, separated by commas; otherwise numeric or alphabetical order.",
         flags=("--classes", "--order"), commas=True,
@@ -70,7 +75,7 @@ class ReadOptions:
     )
     options: str | None = _option(
         None, "Where several choices are allowed: 'each' asks yes or no of each option, 'set' takes the set as a class.",
-        choices=("each", "set"), bare="each", without=EXPORTS,
+        choices=("each", "set"), bare="each", without=HELD,
     )  # fmt: skip
     bins: tuple[str, ...] = _option(
         (), "Numbers as labels: how many classes to make of them, or the edges of the classes separated by commas.",
@@ -133,6 +138,7 @@ class ReadOptions:
 
 READING_OPTIONS = {option.name: option for option in fields(ReadOptions)}
 COLUMN_ROLES = tuple(name.removesuffix("_column") for name in READING_OPTIONS if name.endswith("_column"))
+READING_LISTS = tuple(name for name, one in READING_OPTIONS.items() if {"several", "commas"} & one.metadata.keys())
 READING_FLAGS = tuple(name for name, option in READING_OPTIONS.items() if isinstance(option.default, bool))
 
 
@@ -168,23 +174,36 @@ def documentation() -> str:
     """Return what the options mean, as a docstring lists parameters."""
     lines = []
     for name, option in READING_OPTIONS.items():
-        kind = "bool" if name in READING_FLAGS else "list of str" if _listed(name) else "str"
+        kind = "bool" if name in READING_FLAGS else "list of str" if name in READING_LISTS else "str"
+        kind = "str or list of str" if name == "item_column" else kind
         lines += [f"    {name} : {kind}, optional", f"        {option.metadata['help']}"]
     return "\n".join(lines) + "\n"
 
 
-def _listed(name: str) -> bool:
-    return bool(READING_OPTIONS[name].metadata.get("several") or READING_OPTIONS[name].metadata.get("commas"))
+def join_names(names: Iterable[str]) -> str:
+    """Write names of columns as one text, separated by commas; those that hold commas are quoted.
+
+    >>> join_names(["model", "prompt, long"])
+    'model,"prompt, long"'
+    """
+    line = io.StringIO()
+    given = list(names)
+    if len(given) == 1:
+        return given[0]
+    csv.writer(line, lineterminator="").writerow(given)
+    return line.getvalue()
 
 
 def _plain(name: str, value: Any) -> Any:
-    if not _listed(name):
+    if name == "item_column" and value is not None and not isinstance(value, str):
+        return join_names(map(str, value))
+    if name not in READING_LISTS:
         return value
-    if value is None or (value == () and name == "classes"):
+    if value is None or (name == "classes" and isinstance(value, tuple) and not value):
         return READING_OPTIONS[name].default
     if isinstance(value, str | int | float) and name != "classes":
         return tuple(part.strip() for part in str(value).split(",")) if name != "missing" else (str(value),)
     if name == "classes" and isinstance(value, str):
         return value  # which is refused where classes are checked
     values: Iterable[Any] = value.to_pylist() if hasattr(value, "to_pylist") else value
-    return tuple(values)
+    return tuple(map(str, values)) if name == "bins" else tuple(values)

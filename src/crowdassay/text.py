@@ -1,4 +1,4 @@
-"""Make names safe to show: shorten them, join their lines, and keep right-to-left text apart."""
+"""Make names safe to show: shorten them, join their lines, keep right-to-left text apart; and put names in a sentence."""
 
 from __future__ import annotations
 
@@ -43,3 +43,14 @@ def distinct(values: Sequence[object]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return names
+
+
+def joined(names: Sequence[str], most: int | None = None) -> str:
+    """Return names in a sentence, ``most`` of them and how many more there are.
+
+    >>> joined(["Ann", "Bob"]), joined(["Ann", "Bob", "Cy"], 1), joined(["Ann"])
+    ('Ann and Bob', 'Ann and 2 more', 'Ann')
+    """
+    rest = len(names[most:]) if most else 0
+    *words, last = [*names[:most], f"{rest:,} more"] if rest else names
+    return f"{', '.join(words)} and {last}" if words else last

@@ -46,3 +46,11 @@ def on_all_cores(work: Callable[[T], object], over: Iterable[T]) -> None:
     """Call ``work`` with everything in ``over`` on a thread for each core, and wait; see `work_on_each`."""
     with ThreadPoolExecutor(available_cores()) as pool:
         work_on_each(pool, work, over)
+
+
+def sum_of_parts(work: Callable[[int], float], parts: int) -> float:
+    """Return what ``work`` gives for each part, added up; several parts are worked on at once."""
+    if parts == 1:
+        return work(0)
+    with ThreadPoolExecutor(min(parts, available_cores())) as pool:
+        return sum(pool.map(work, range(parts)))

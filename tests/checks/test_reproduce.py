@@ -7,8 +7,7 @@ from itertools import cycle
 import pytest
 
 from crowdassay import DawidSkene, MinimaxEntropy
-from crowdassay.checks import paper
-from crowdassay.checks.reproduce import Experiments
+from crowdassay.checks.reproduce import TABLE_2, Experiments
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +32,7 @@ def test_rows_without_data_say_so(reproduce, tmp_path, monkeypatch):
     code, out, _ = reproduce("2", "--json", data=tmp_path)
     rows = json.loads(out)[0]["rows"]
     assert code == 0
-    assert len(rows) == sum(map(len, paper.TABLE_2.values()))
+    assert len(rows) == sum(map(len, TABLE_2.values()))
     assert all("ours" not in row for row in rows)
     assert "not publicly to be had" in next(row["note"] for row in rows if row["dataset"] == "Price")
     assert "datasets fetch rte" in next(row["note"] for row in rows if row["dataset"] == "RTE")

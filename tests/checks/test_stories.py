@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene, MajorityVote
-from crowdassay.checks.stories import COPYING, LABELS_A_PHOTO, birds
+from crowdassay.checks.simulate import COPYING, LABELS_A_PHOTO, birds
 from crowdassay.findings.scores import error_rate
 
 SEEDS = range(5)

@@ -206,8 +206,8 @@ def test_output_that_is_a_file_is_refused_before_the_fit(run, simulated, tmp_pat
 def test_names_cannot_act_on_a_terminal_or_a_spreadsheet(run, tmp_path):
     path = tmp_path / "labels.csv"
     rows = [
-        (f"t{j}", worker, "yes" if (j + n) % 3 else "no")
-        for j in range(12)
+        (f"t{j}", worker, "yes" if (j % 2) ^ ((j + n) % 7 == 0) else "no")
+        for j in range(40)
         for n, worker in enumerate(("=1+1", "[red]x[/red]", "\x1b[31mz"))
     ]
     path.write_text("item,worker,label\n" + "".join(",".join(row) + "\n" for row in rows))
@@ -246,3 +246,11 @@ def test_interruption_is_exit_code_3(run, simulated, monkeypatch):
     code, _, err = run("aggregate", simulated / "labels.csv", "--method", "minimax")
     assert code == 3
     assert "Interrupted" in err
+
+
+def test_workers_who_cannot_be_judged_are_not_called_the_least_reliable(run, tmp_path):
+    (tmp_path / "labels.csv").write_text("item,worker,label\na,u,x\nb,u,y\nc,v,x\nd,v,y\n")
+    code, out, _ = run("aggregate", tmp_path / "labels.csv", "--out", tmp_path / "out")
+    assert (code, "Least reliable workers" in out) == (0, False)
+    with (tmp_path / "out" / "workers.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["action"] for row in csv.DictReader(file)} == {"cannot tell"}

@@ -92,7 +92,7 @@ BAD = {
     "no predictions": (2, ["--predictions"], "no model predictions"),
     "misspelt item": (2, ["--item-column", "imgae"], "no column 'imgae'"),
     "salt alone": (2, ["--salt", "s"], "--pseudonymise"),
-    "out of what": (2, ["--out", "labels.xlsx"], ".csv or .parquet"),
+    "out of what": (2, ["--out", "labels.doc"], ".csv, .xlsx or .parquet"),
 }
 
 

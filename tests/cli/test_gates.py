@@ -6,7 +6,6 @@ import pytest
 
 from crowdassay.cli.gates import (
     AGGREGATE_FIGURES,
-    aggregate_conditions,
     aggregate_figures,
     check_conditions,
     read_conditions,
@@ -14,6 +13,7 @@ from crowdassay.cli.gates import (
 from crowdassay.cli.rate import figures as rate_figures
 from crowdassay.errors import ParameterError
 
+EXAMPLE = "estimated_error > 5%"
 FACTS = {
     "rate": {"pass": {"estimate": 0.91, "low": 0.85, "high": 0.95}, "v1.2 fail": {"low": 0.1}},
     "worth": 2.5,
@@ -29,8 +29,8 @@ def check(text, facts=FACTS):
     return gate
 
 
-def failures(texts, summary, *, truth):
-    gates = check_conditions(aggregate_conditions(texts, truth=truth), aggregate_figures(summary))
+def failures(texts, summary):
+    gates = check_conditions(read_conditions(texts, EXAMPLE, AGGREGATE_FIGURES), aggregate_figures(summary))
     return [str(gate) for gate in gates if gate.failed]
 
 
@@ -94,7 +94,8 @@ def test_json_holds_what_a_pipeline_asks_about(run, story):
     found = json.loads(out)
     assert code == 1
     assert found["failed_gates"] == ["removed is 1, and the run fails if removed > 0."]
-    assert 0 <= found["estimated_error"]["low"] <= found["estimated_error"]["rate"] <= found["estimated_error"]["high"]
+    assert found["estimated_error"] is None
+    assert "the default gives one" in found["why_no_estimated_error"]
     assert 0 < found["n_settled"] <= 480
     assert found["flagged_workers"][0]["worker"] == "Zack"
     assert found["flagged_workers"][0]["action"] == "remove"
@@ -105,12 +106,12 @@ def test_json_holds_what_a_pipeline_asks_about(run, story):
 @pytest.mark.parametrize("text", ["nonsense", "error > 5", "settled >> 1", "tied > x", "tied > 1.2.3"])
 def test_conditions_that_are_none_are_refused_before_anything_is_computed(text):
     with pytest.raises(ParameterError, match=r"estimated_error > 5%|there is no '.*'; there are 'estimated_error'"):
-        aggregate_conditions([text], truth=True)
+        read_conditions([text], EXAMPLE, AGGREGATE_FIGURES)
 
 
-def test_an_error_rate_needs_a_truth():
-    with pytest.raises(ParameterError, match="--truth"):
-        aggregate_conditions(["error_rate > 1%"], truth=False)
+def test_an_error_rate_needs_a_truth(run):
+    code, _, err = run("aggregate", "nowhere.csv", "--fail-if", "error_rate > 1%")
+    assert (code, "needs --truth" in err) == (2, True)
 
 
 def test_every_figure_can_be_asked_about():
@@ -118,8 +119,8 @@ def test_every_figure_can_be_asked_about():
         "estimated_error": {"rate": 0.1}, "error_rate": 0.2, "n_settled": 5, "n_items": 10, "n_tied": 1, "n_labels": 30,
         "flagged_workers": [{"action": "remove"}, {"action": "retrain"}], "converged": False,
     }  # fmt: skip
-    assert len(failures([f"{name} >= 0" for name in AGGREGATE_FIGURES], summary, truth=True)) == len(AGGREGATE_FIGURES)
-    assert failures(["flagged > 2", "not_converged < 1", "settled != 50%"], summary, truth=True) == []
+    assert len(failures([f"{name} >= 0" for name in AGGREGATE_FIGURES], summary)) == len(AGGREGATE_FIGURES)
+    assert failures(["flagged > 2", "not_converged < 1", "settled != 50%"], summary) == []
 
 
 def test_what_is_unknown_does_not_pass():
@@ -127,7 +128,7 @@ def test_what_is_unknown_does_not_pass():
         "estimated_error": None, "n_settled": 0, "n_items": 1, "n_tied": 0, "n_labels": 1, "flagged_workers": [],
         "converged": True,
     }  # fmt: skip
-    assert "cannot be told" in failures(["estimated_error > 5%"], summary, truth=False)[0]
+    assert "cannot be told" in failures(["estimated_error > 5%"], summary)[0]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,11 @@ def test_errors_are_json_too(run, story, monkeypatch, arguments, code, words):
 
 def test_a_column_may_say_what_was_paid(run, tmp_path):
     path = tmp_path / "labels.csv"
-    rows = [f"i{j},{who},{'ab'[j % 2]},{price}" for j in range(20) for who, price in (("ann", 0.1), ("bob", 0.2), ("cy", ""))]
+    rows = [
+        f"i{j},{who},{'ba'[j % 2] if (j, who) == (0, 'cy') else 'ab'[j % 2]},{price}"
+        for j in range(20)
+        for who, price in (("ann", 0.1), ("bob", 0.2), ("cy", ""))
+    ]
     path.write_text("item,worker,label,reward\n" + "\n".join(rows) + "\n")
     code, out, _ = run("aggregate", path, "--json", "--cost", "reward", "--method", "majority")
     assert code == 0
@@ -154,7 +159,7 @@ def test_a_column_may_say_what_was_paid(run, tmp_path):
     path.write_text(path.read_text().replace("0.2", "plenty", 1))
     code, out, err = run("aggregate", path, "--cost", "reward", "--method", "majority")
     assert code == 1
-    assert "Row 2 of labels.csv has the price 'plenty'" in err
+    assert "The cost in data row 2 of 'labels.csv' is 'plenty', which is no number" in err
     assert run("aggregate", path, path, "--cost", "reward")[0] == 2
     assert "between 0 and" in run("aggregate", path, "--cost", "-3")[2]
 

@@ -14,7 +14,7 @@ import pytest
 from crowdassay.checks.simulate import simulate
 from crowdassay.cli.places import memory_needed, too_large
 from crowdassay.estimators.dawid_skene import DawidSkene
-from crowdassay.estimators.glad import GLAD
+from crowdassay.estimators.scaled import GLAD
 from crowdassay.labels.labels import COMPILED_LABELS
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay.labels.classes import arrange_classes
-from crowdassay.labels.report import similar_workers
+from crowdassay.labels.report import similar_names
 
 ROWS = ["item,worker,label"] + [f"i{j},w{i},{'yes' if (i + j) % 3 else 'no'}" for j in range(12) for i in range(3)]
 
@@ -63,7 +63,7 @@ def test_one_person_under_two_names_is_noticed(run, tmp_path, engine):
 
 def test_many_alike_are_not_all_listed():
     names = [f"{letter}{end}" for letter in "abcdef" for end in ("", " ")]
-    (note,) = similar_workers(pa.array(names))
+    (note,) = similar_names(pa.array(names))
     assert note.count("; ") == 3
     assert "and 3 more groups" in note
-    assert similar_workers(pa.array([1, 2])) == []
+    assert similar_names(pa.array([1, 2])) == []

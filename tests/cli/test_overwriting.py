@@ -90,3 +90,42 @@ def test_a_model_beside_somebodys_model_json(run, own, tmp_path):
     assert run(*start, "--save-model", tmp_path / "m")[0] == 0
     err = unchanged(tmp_path / "m", lambda: run(*start, "--out", tmp_path / "m"))
     assert "holds a model" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "table", "outputs"),
+    [
+        (("aggregate", "--method", "majority"), LABELS, ("--out", "oo", "--next", "oo/labels.csv")),
+        (("aggregate", "--method", "majority"), LABELS, ("--out", "oo", "--next", "oo/Items.CSV")),
+        (("aggregate", "--method", "majority"), LABELS, ("--out", "link/r", "--next", "real/r/workers.csv")),
+        (("aggregate", "--method", "majority"), LABELS, ("--out", "oo.csv", "--next", "oo.csv")),
+        (("aggregate", "--method", "majority"), LABELS, ("--out", "oo.csv/tables", "--next", "oo.csv")),
+        (("aggregate", "--method", "majority"), LABELS, ("--out", "tables", "--save-model", "Tables")),
+        (("aggregate", "--method", "majority"), LABELS, ("--out", "sqlite:///z.csv", "--next", "z.csv")),
+        (("aggregate", "--method", "majority"), LABELS, ("--save-model", "m.html", "--report", "m.html")),
+        (("plan", "--budget", "1"), LABELS, ("--out", "z.csv", "--decisions", "z.csv")),
+        (("plan", "--budget", "1"), LABELS, ("--out", "z.csv", "--decisions", "Z.csv")),
+        (("plan", "--budget", "1"), LABELS, ("--out", "link/z.csv", "--decisions", "real/z.csv")),
+        (("convert",), LABELS, ("--out", "z.csv", "--gold-out", "./z.csv")),
+        (("rate", "--people", "u"), LABELS, ("--next", "z.csv", "--items", "z.csv")),
+        (("rate", "--people", "u"), LABELS, ("--report", "z.html", "--items", "z.html")),
+        (("rank",), "left,right,winner\na,b,a\nb,c,b\nc,a,c\n", ("--out", "r.html", "--report", "r.html")),
+        (("measure", "--facets", "rater,task"), "rater,task,score\na,x,1\nb,y,2\n", ("--chart", "r.svg", "--out", "r.svg/t")),
+    ],
+)
+def test_l7_two_outputs_of_one_run_are_not_one_file(run, tmp_path, monkeypatch, command, table, outputs):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(table)
+    (tmp_path / "real").mkdir()
+    os.symlink("real", "link")
+    err = unchanged(tmp_path, lambda: run(command[0], "table.csv", *command[1:], *outputs))
+    assert "another output of this command" in err
+    assert sorted(os.listdir()) == ["link", "real", "table.csv"]
+
+
+def test_outputs_beside_each_other_are_written(run, tmp_path):
+    (tmp_path / "labels.csv").write_text(LABELS)
+    out = tmp_path / "r"
+    outputs = ("--out", out, "--next", out / "next.csv", "--report", out / "page.html", "--save-model", out / "model")
+    assert run("aggregate", tmp_path / "labels.csv", "--method", "majority", *outputs)[0] == 0
+    assert {"labels.csv", "summary.json", "next.csv", "page.html", "model"} <= {path.name for path in out.iterdir()}

@@ -195,3 +195,152 @@ def test_the_report_is_one_page_that_leads_with_the_rate(run, verdicts, tmp_path
     assert "&lt;b&gt;a&lt;/b&gt;" in text
     assert "pass_rate.low &lt; 0.99: failed" in text
     assert 'http-equiv="Content-Security-Policy"' in text
+
+
+@pytest.mark.parametrize("salt", [(), ("--salt", "pepper")])
+def test_people_are_found_by_their_ids_though_these_are_replaced(run, verdicts, tmp_path, salt):
+    """M16: `--pseudonymise --people alice@x.com` found no such worker."""
+    rows = [
+        (f"i{j}", name, word(j % 3 > 0)) for j in range(40) for name in ("judge", "alice@x.com") if name == "judge" or j < 20
+    ]
+    path, cost = verdicts(rows=rows), tmp_path / "cost.csv"
+    cost.write_text("judge,cost\njudge,1\nalice@x.com,9\n")
+    code, out, err = run(
+        "rate", path, "--people", "alice@x.com", "--pseudonymise", *salt, "--cost", cost, "--against", path, "--json"
+    )
+    assert (code, err) == (0, "")
+    assert "alice" not in out
+    found = json.loads(out)
+    assert (found["n_people_items"], found["cost"]["people"]) == (20, 180.0)
+    assert ("not kept" in " ".join(found["notes"])) == (not salt)
+    plain = facts(run, path, "--people", "alice@x.com")
+    assert found["rate"] == plain["rate"]
+    code, out, err = run("rate", path, "--people", "bob@x.com", "--pseudonymise", *salt)
+    assert (code, out) == (2, "")
+    assert "There is no worker 'bob@x.com'" in err
+    assert "alice" not in err
+
+
+def test_a_column_that_makes_the_item_with_others_may_also_tell_the_groups(run, tmp_path):
+    path = tmp_path / "a.csv"
+    cells = [
+        (f"q{q}", model, who, word(q + len(model) + len(who) > 14))
+        for q in range(12)
+        for model in ("gpt", "llama")
+        for who in ("ann", "bot")
+    ]
+    with open(path, "w", newline="") as stream:
+        csv.writer(stream).writerows([("question_id", "model", "judge", "label"), *cells])
+    code, _, said = run("rate", path, "--people", "ann", "--by", "model")
+    assert code == 2
+    assert "--item-column 'question_id,model'" in said
+    found = facts(run, path, "--people", "ann", "--item-column", "question_id,model", "--by", "model")
+    assert found["n_people_labels"] == 24
+    gold = tmp_path / "gold.csv"
+    gold.write_text("question_id,model,truth\nq0,gpt,fail\nq1,llama,pass\nq2,gpt,fail\n")
+    assert run("rate", path, "--people", "ann", "--item-column", "question_id,model", "--gold", gold)[0] == 0
+
+
+def clustered(seed=0, n_questions=60, n_seen=15):
+    """Return answers to questions, which pass or fail together, and their question; people saw whole questions."""
+    generator = np.random.default_rng(seed)
+    passes = np.repeat(generator.random((n_questions, 1)) < 0.6, 4, axis=1) ^ (generator.random((n_questions, 4)) < 0.1)
+    rows = []
+    for q, k in np.ndindex(passes.shape):
+        rows += [(f"q{q}-{k}", f"m{i}", word(passes[q, k] ^ (generator.random() < 0.2))) for i in range(2)]
+        rows += [(f"q{q}-{k}", "ann", word(passes[q, k]))] * (q < n_seen)
+    return rows
+
+
+def width(found):
+    return found["rate"]["pass"]["high"] - found["rate"]["pass"]["low"]
+
+
+def test_items_that_share_a_question_widen_the_interval(run, verdicts):
+    """W12: answers to one question pass or fail together, and intervals took each for itself."""
+    columns = {"Question ID": lambda item, *_: item.split("-")[0], "answer to": lambda item, *_: item.split("-")[0]}
+    plain = facts(run, verdicts(rows=clustered()), "--people", "ann")
+    named = facts(run, verdicts(rows=clustered(), columns=columns), "--people", "ann", "--cluster", "answer to")
+    assert width(named) > 1.4 * width(plain)
+    assert not any("share" in note for note in named["notes"])
+    found = facts(run, verdicts(rows=clustered(), columns=columns), "--people", "ann")
+    assert found["rate"] == named["rate"]
+    assert any("Items that share 'Question ID' are taken to be alike (60 clusters of 240 items)" in n for n in found["notes"])
+    accuracy = [one["judges"][0]["accuracy"] for one in (plain, named)]
+    assert accuracy[1]["high"] - accuracy[1]["low"] >= accuracy[0]["high"] - accuracy[0]["low"]
+
+
+@pytest.mark.parametrize(
+    "value", [lambda item, *_: item[-1], lambda item, worker, _: f"{item} {worker}", lambda item, *_: item]
+)
+def test_a_column_that_does_not_cluster_items_is_left_alone(run, verdicts, value):
+    """W12: few values, other values in the rows of an item, or another in each item: a name alone makes no cluster."""
+    plain = facts(run, verdicts(rows=clustered()), "--people", "ann")
+    found = facts(run, verdicts(rows=clustered(), columns={"prompt": value}), "--people", "ann")
+    assert (found["rate"], found["notes"]) == (plain["rate"], plain["notes"])
+
+
+def test_one_cluster_says_nothing_of_others(run, verdicts):
+    path = verdicts(rows=clustered(n_seen=1), columns={"topic": lambda item, *_: item.split("-")[0]})
+    code, _, err = run("rate", path, "--people", "ann", "--cluster", "topic")
+    assert code == 1
+    assert "People saw items of one cluster only" in err
+
+
+def test_a_sheet_has_groups_and_a_column_that_names_them_is_no_judge(run, tmp_path):
+    """M16: `--by` was refused for wide sheets."""
+    path = tmp_path / "sheet.csv"
+    lines = ["id,model,gpt,claude,ann"]
+    lines += [f"{j},{'ab'[j % 2]},{word(j % 3 > 0)},{word(j % 4 > 0)},{word(j % 3 > 0) if j < 40 else ''}" for j in range(80)]
+    path.write_text("\n".join(lines))
+    for options in ((), ("--pseudonymise",)):
+        found = facts(run, path, "--from", "wide", "--people", "ann", "--by", "model", *options)
+        assert {name: (one["n_items"], one["n_people_items"]) for name, one in found["by"].items()} == {
+            "a": (40, 20),
+            "b": (40, 20),
+        }
+        assert found["n_judges"] == 2
+    code, _, err = run("rate", path, "--from", "wide", "--people", "ann", "--by", "modle")
+    assert code == 2
+    assert "did you mean 'model'" in err
+
+
+def test_promptfoo_has_groups_and_tests_are_clusters(run, tmp_path):
+    """M16: `--by` was refused for promptfoo."""
+    results = [
+        {
+            "testIdx": test, "promptIdx": place, "provider": {"id": provider}, "success": True, "prompt": {"label": "p"},
+            "gradingResult": {"componentResults": [
+                {"pass": (test + place) % 3 > 0, "assertion": {"type": "llm-rubric"}},
+                *([{"pass": test % 3 > 0, "assertion": {"type": "human"}}] if test < 20 else []),
+            ]},
+        }
+        for test in range(50) for place, provider in enumerate(("openai:a", "openai:b"))
+    ]  # fmt: skip
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"results": {"version": 3, "results": results}}))
+    found = facts(run, path, "--people", "human", "--by", "provider", "--pair", "test")
+    assert set(found["by"]) == {"openai:a", "openai:b"}
+    assert found["differences"][0]["pairs"] == 50
+    assert any("Items that share 'test'" in note for note in found["notes"])
+    code, _, err = run("rate", path, "--people", "human", "--by", "model")
+    assert code == 2
+    assert "'provider'" in err
+
+
+def test_a_column_may_tell_items_and_their_group(run, tmp_path):
+    """W12, M16: where model and question make the item, the model is the group and the question the cluster."""
+    path = tmp_path / "verdicts.csv"
+    lines = ["model,question,judge,verdict"]
+    for q in range(40):
+        for model in "ab":
+            said = {"m": word((q + (model == "b")) % 3 > 0), "n": word(q % 4 > 0)} | (
+                {"ann": word(q % 3 > 0)} if q < 20 else {}
+            )
+            lines += [f"{model},{q},{judge},{verdict}" for judge, verdict in said.items()]
+    path.write_text("\n".join(lines))
+    options = ("--item-column", "model,question", "--worker-column", "judge", "--people", "ann")
+    found = facts(run, path, *options, "--by", "model", "--pair", "question")
+    assert (found["n_items"], set(found["by"])) == (80, {"a", "b"})
+    assert found["differences"][0]["pairs"] == 40
+    assert any("Items that share 'question'" in note for note in found["notes"])

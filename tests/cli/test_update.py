@@ -2,10 +2,13 @@
 
 import json
 import subprocess
+import threading
+from contextlib import ExitStack
 
 import pytest
 
 from crowdassay import load_model
+from crowdassay.labels.workspace import folder_locked
 from support.databases import PYTHON, environment
 from support.service import RUN
 
@@ -90,7 +93,7 @@ def test_a_conflict_can_be_an_error(run, model, tmp_path):
     before = rows(model)
     code, _, err = run("update", model, new, "--repeats", "error")
     assert code == 1
-    assert "the model has another label by worker 'w0' on item 'i0' (1 such labels in all)" in err
+    assert "the model has another label by worker 'w0' on item 'i0' (1 such label in all)" in err
     assert rows(model) == before
 
 
@@ -106,6 +109,19 @@ def test_updates_at_once_lose_nothing(model, tmp_path):
     assert [one.wait(120) for one in updates] == [0] * 3
     assert sum(worker.startswith("p") for _, worker, _ in rows(model)) == 60
     assert sorted(path.name for path in model.parent.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--refit",)])
+def test_m16_quiet_updates_print_nothing_even_when_they_wait(run, model, tmp_path, more):
+    new = tmp_path / "new.csv"
+    new.write_text("item,worker,label\ni0,w0,y\ni0,,y\n")
+    held = ExitStack()
+    held.enter_context(folder_locked(model))
+    other = threading.Timer(0.3, held.close)
+    other.start()
+    assert run("update", model, new, "--quiet", *more) == (0, "", "")
+    other.join()
+    assert ("i0", "w0", "y") in rows(model)
 
 
 def test_tables_do_not_go_into_a_model(run, model, tmp_path):

@@ -11,12 +11,12 @@ from crowdassay.engines.gpu import engine as gpu
 from crowdassay.engines.gpu import layout as gpu_layout
 from crowdassay.engines.gpu import store as gpu_store
 from crowdassay.engines.gpu.engine import GpuEngine
-from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal, reference_sets, resolve
 from crowdassay.solvers.assay.pool import ByPool, Pool
+from support import reference
 from support.problems import random_labels
 from support.simulator import simulated_gpu
 
@@ -281,6 +281,7 @@ def test_a_pool_judges_as_in_memory(n_classes, streamed, small, monkeypatch):
         tables=np.log(draw.dirichlet(np.ones(n_classes), size=(labels.n_workers, n_classes))),
         stranger=np.zeros((n_classes, n_classes)), offset=draw.normal(size=n_classes), bias=draw.normal(size=n_classes),
         vote=0.4, correlation=0.5, many=50.0, label_weight=draw.random(labels.n_workers), stranger_weight=1.0,
+        few=1.5, growth=0.7,
     )  # fmt: skip
     card, memory = ByPool(pool)(small.engine(labels, streamed=streamed)), ByPool(pool)(LocalEngine(labels))
     np.testing.assert_allclose(card.posterior, memory.posterior, atol=1e-5)

@@ -10,15 +10,14 @@ from crowdassay import as_labels
 from crowdassay.checks.engines import problems
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.files.place import FilesPlace
-from crowdassay.engines.gpu.engine import GpuEngine
-from crowdassay.engines.gpu.place import GpuPlace
+from crowdassay.engines.gpu.engine import GpuEngine, GpuPlace
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.errors import CrowdassayError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.labels.spool import spool_labels
 from crowdassay.results.run import fit
 from support.parity import same_result
 from support.simulator import simulated_gpu
+from support.spools import spool_labels
 
 ABROAD = [name for name, method in METHODS.items() if method.make().needs_memory() is None]
 

@@ -13,8 +13,8 @@ from crowdassay.checks.simulate import simulate
 from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.estimators.methods import METHODS
-from crowdassay.labels.spool import spool_labels
 from support.fake_engine import FakeEngine
+from support.spools import spool_labels
 
 LOCAL = {"local": {}, "one thread": {"threads": 1}, "stateless": {"gathered": False}}
 FILES = {"files": {}, "files, one thread": {"threads": 1}}

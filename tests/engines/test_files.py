@@ -9,15 +9,15 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.dawid_skene import DawidSkene
-from crowdassay.estimators.glad import GLAD
 from crowdassay.estimators.minimax import MinimaxEntropy
+from crowdassay.estimators.scaled import GLAD
 from crowdassay.labels.folder import RESULT_TABLES
-from crowdassay.labels.spool import spool_labels
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal
 from crowdassay.results.run import fit
 from crowdassay.results.write import write_result
 from support.parity import same_table
+from support.spools import spool_labels
 
 LABELS = simulate(np.random.default_rng(0), n_items=3000, n_workers=40, n_classes=3)[0]
 

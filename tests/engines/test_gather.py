@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.blind import Blind
 from crowdassay.engines.blocks import ItemSelection
 from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.engines.sweeps import Blind
 from crowdassay.labels.join import join_items, take_items
-from crowdassay.labels.spool import spool_labels
 from support.problems import random_labels
+from support.spools import spool_labels
 
 
 def test_known_items_samples_and_workers():

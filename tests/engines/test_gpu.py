@@ -13,15 +13,15 @@ import pytest
 from crowdassay import DawidSkene, MinimaxEntropy
 from crowdassay.engines.base import Weights
 from crowdassay.engines.gpu import device
+from crowdassay.engines.gpu import engine as gpu_engine
 from crowdassay.engines.gpu import layout as gpu_layout
-from crowdassay.engines.gpu import place as gpu_place
 from crowdassay.engines.gpu import store as gpu_store
 from crowdassay.engines.gpu.device import contrasts, unpack
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.models.family import Model, centred_metric
 from crowdassay.models.structures import nominal, ordinal
-from crowdassay.solvers.ascent import GpuProblem, WorkerProblem
+from crowdassay.solvers.profiled import GpuProblem, WorkerProblem
 from support.problems import random_labels
 
 pytestmark = pytest.mark.slow
@@ -143,9 +143,9 @@ def test_the_problem_on_the_gpu_is_the_problem(population):
 
 
 def test_without_a_gpu_the_local_engine_takes_over(monkeypatch):
-    monkeypatch.setattr(gpu_place, "missing", lambda: "There is no GPU.")
+    monkeypatch.setattr(gpu_engine, "missing", lambda: "There is no GPU.")
     said = []
-    assert isinstance(gpu_place.GpuPlace(random_labels(0)).engine(gathered=False, announce=said.append), LocalEngine)
+    assert isinstance(gpu_engine.GpuPlace(random_labels(0)).engine(gathered=False, announce=said.append), LocalEngine)
     assert said == ["There is no GPU."]
     with pytest.warns(UserWarning, match="no GPU"):
         fitted = DawidSkene().fit(random_labels(0), engine="gpu")
@@ -201,7 +201,7 @@ def test_nonsense_is_refused():
 
 
 def test_the_command_line_goes_on_without_a_gpu(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(gpu_place, "missing", lambda: "There is no GPU.")
+    monkeypatch.setattr(gpu_engine, "missing", lambda: "There is no GPU.")
     run("simulate", "--out", tmp_path, "--items", 30)
     code, out, error = run("aggregate", tmp_path / "labels.csv", "--method", "dawid-skene", "--engine", "gpu")
     assert code == 0

@@ -24,8 +24,9 @@ from crowdassay.engines.spark import session as spark_session
 from crowdassay.engines.spark import write as spark_write
 from crowdassay.engines.spark.data import encode_frame, plain_columns
 from crowdassay.engines.spark.place import SparkPlace
-from crowdassay.errors import CrowdassayError, DataError, ParameterError
+from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
 from crowdassay.labels.cells import float_text
+from crowdassay.labels.frames import as_labels
 from crowdassay.models.family import Model
 from crowdassay.models.structures import STRUCTURES, resolve
 from crowdassay.results.run import fit
@@ -159,12 +160,33 @@ def test_floating_point_ids_and_labels_are_written_as_in_memory(sessions):
         assert [found[name].to_pylist() for name in ("item", "label")] == expected
 
 
+def test_several_columns_make_the_item_as_in_memory(sessions):
+    rows = [(f"q{n % 4}", (1.0, 2.5, 3.0)[n // 4 % 3], f"j{n // 12}", n % 3) for n in range(36)]
+    frame = pa.table(dict(zip(("question_id", "turn", "judge", "score"), zip(*rows, strict=True), strict=True)))
+    truth = pa.table({"question_id": ["q1", "q2"], "turn": [1.0, 2.5], "truth": ["0", "2"]})
+    named = {"item": "question_id,turn", "worker": None, "label": None}
+    local = as_labels(frame, item_column=["question_id", "turn"])
+    for spark in sessions.values():
+        there = spark.createDataFrame(frame)
+        found, names = plain_columns(there, named)
+        assert sorted(found.toArrow()["item"].to_pylist()) == sorted(local.items.take(local.label_item).to_pylist())
+        assert names["item"] == "question_id,turn"
+        for known in (truth, spark.createDataFrame(truth)):
+            held = encode_frame(there, columns=named, gold=known)
+            assert (held.n_items, held.n_gold) == (12, 2)
+            held.close()
+        with pytest.raises(ColumnError, match=r"\(24 of 36\) .* `item_column` 'question_id,turn'"):
+            encode_frame(there)
+        with pytest.raises(DataError, match="label column holds an infinite number"):
+            encode_frame(spark.createDataFrame(pa.table({"item": [1, 1], "worker": [1, 2], "label": [1.0, float("inf")]})))
+
+
 def test_nul_in_what_spark_reads_itself(sessions):
     for spark in sessions.values():
         for role in ("item", "worker", "label"):
             rows = {"item": ["a", "b"], "worker": ["u", "v"], "label": ["x", "y"]}
             rows[role][1] += "\0"
-            with pytest.raises(DataError, match=r"holds a NUL character \(1 rows\)"):
+            with pytest.raises(DataError, match=r"holds a NUL character \(1 row\)"):
                 encode_frame(spark.createDataFrame(pa.table(rows)))
 
 
@@ -243,7 +265,7 @@ def test_a_frame_handed_to_an_estimator(sessions):
         local = DawidSkene(smoothing=0.1, max_iter=4).fit(table, gold={"d": "yes"})
         method.fit(frame, gold={"d": "yes"})
         assert method.result_.facts.report.dropped == local.result_.labels.report.dropped
-        assert method.classes_ == ["no", "yes"]
+        assert method.classes_.tolist() == ["no", "yes"]
         assert method.objective_ == pytest.approx(local.objective_, rel=1e-9)
         for name in ("labels_", "posterior_", "items_", "workers_"):
             found = getattr(method, name)
@@ -284,7 +306,7 @@ def test_from_the_command_line(sessions, run, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "14 labels of 6 items by 3 workers" in page
     assert "Against the truth of 2 items" in page
-    assert (tmp_path / "next.csv").read_text().startswith("item,label,probability,labels_needed")
+    assert (tmp_path / "next.csv").read_text().startswith("item,label,probability,ask,labels_needed")
     code, _, err = run("aggregate", "no_such_table", *options[:2], "--method", "majority")
     assert (code, err.splitlines()[-1]) == (1, "Error: Spark knows no table 'no_such_table'; check its name and catalog.")
 

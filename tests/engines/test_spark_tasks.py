@@ -71,9 +71,10 @@ def test_cells_of_bytes_stay_where_they_are():
 def test_what_a_worker_has_loaded_is_frozen_once(monkeypatch):
     frozen = []
     monkeypatch.setattr(spark_tasks.gc, "freeze", lambda: frozen.append(True))
+    spark_tasks.settle.cache_clear()
     spark_tasks.settle()
     assert frozen == []
-    spark_tasks.freeze.cache_clear()
+    spark_tasks.settle.cache_clear()
     monkeypatch.setattr(spark_tasks, "task_context", lambda: "a task")
     for _ in range(2):
         spark_tasks.settle()

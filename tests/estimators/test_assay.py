@@ -10,11 +10,11 @@ from crowdassay.engines.files.place import FilesPlace
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.spool import spool_labels
 from crowdassay.models.assay.constants import default_constants
 from crowdassay.solvers.assay.pool import predict_proba
 from support.crowds import draw_workers
 from support.problems import random_labels
+from support.spools import spool_labels
 
 
 def misled(seed=0, n_items=600, n_workers=12):
@@ -145,8 +145,7 @@ def test_workers_to_be_believed():
 def test_a_scale_is_taken_as_one():
     frame = pd.DataFrame({"item": list("aaabbb"), "worker": list("xyzxyz"), "label": [0, 0, 2, 2, 2, 1]})
     assert not Assay().fit(frame).result_.parameters["ordered"]
-    frame["label"] = pd.Categorical(frame["label"], categories=[0, 1, 2], ordered=True)
-    assert Assay().fit(frame).result_.parameters["ordered"]
+    assert Assay(ordered=True).fit(frame).result_.parameters["ordered"]
     words = (list("aab"), list("xyx"), ["good", "bad", "fair"])
     with pytest.raises(DataError, match="needs the order of the classes"):
         Assay(ordered=True).fit(words)
@@ -159,7 +158,7 @@ def test_on_a_scale_the_label_is_nearer_to_the_truth():
     label = np.clip(np.rint(truth[:, None] + spread * generator.normal(size=(n_items, 8))), 0, 4).astype(int)
     item, worker = np.indices(label.shape).reshape(2, -1)
     off = [
-        np.mean((Assay(ordered=ordered).fit((item, worker, label.ravel())).result_.code - truth) ** 2)
+        np.mean((Assay(ordered=ordered, decide="mean").fit((item, worker, label.ravel())).result_.code - truth) ** 2)
         for ordered in (False, True)
     ]
     assert off[1] <= off[0]

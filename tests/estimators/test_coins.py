@@ -8,7 +8,7 @@ from crowdassay.errors import ParameterError
 from crowdassay.findings.scores import error_rate
 from crowdassay.models.family import Model
 from crowdassay.models.structures import resolve
-from crowdassay.solvers.m_steps import coin_tables
+from crowdassay.solvers.em import coin_tables
 from crowdassay.solvers.profiled import fit_profiled
 from support.problems import random_labels
 

@@ -6,9 +6,10 @@ from scipy.special import gammaln, logsumexp
 
 from crowdassay import DawidSkeneMeanField
 from crowdassay.checks.simulate import simulate
+from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
 from crowdassay.findings.scores import distance_errors, error_rate
-from crowdassay.solvers.m_steps import dirichlet_prior
+from crowdassay.solvers.em import dirichlet_prior
 from support.problems import random_labels
 
 
@@ -49,11 +50,11 @@ def test_a_prior_without_doubt_is_a_weighted_vote():
 
 
 def test_the_grid_is_the_papers_and_the_highest_bound_wins():
-    grid = DawidSkeneMeanField()._grid()
-    assert len(grid) == 121
-    assert grid[0] == pytest.approx((0.1, 0.1))
-    assert grid[-1] == pytest.approx((100.0, 10.0))
     labels, _ = simulate(np.random.default_rng(0), n_items=50, n_workers=7, n_classes=2)
+    grid = [trial.settings for trial in DawidSkeneMeanField()._trials(LocalEngine(labels))]
+    assert len(grid) == 121
+    assert grid[0] == pytest.approx({"diagonal": 0.1, "off_diagonal": 0.1})
+    assert grid[-1] == pytest.approx({"diagonal": 100.0, "off_diagonal": 10.0})
     result = DawidSkeneMeanField(off_diagonal=1.0).fit(labels).result_
     fits = [DawidSkeneMeanField(diagonal=c1, off_diagonal=1.0).fit(labels).result_ for c1 in 10 ** np.linspace(0, 1, 11)]
     best = max(fits, key=lambda fit: fit.objective)

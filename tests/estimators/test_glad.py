@@ -9,8 +9,7 @@ from crowdassay import GLAD, MajorityVote, simulate
 from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.glad import LogisticLikelihood, TableLikelihood
-from crowdassay.estimators.latent_trait import ThresholdLikelihood, prior_mean
+from crowdassay.estimators.scaled import TableLikelihood, ThresholdLikelihood, prior_mean
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
 from crowdassay.solvers.scaled import ScaledProblem, fit_scaled
@@ -21,7 +20,7 @@ from support.problems import random_labels
 def make_problem(kind, labels):
     engine = LocalEngine(labels)
     if kind == "ability":
-        return ScaledProblem(labels, LogisticLikelihood(LocalEngine(labels)), np.array([1.0]), 1.0)
+        return ScaledProblem(labels, LocalEngine(labels).scaled, np.array([1.0]), 1.0)
     if kind == "confusion":
         return ScaledProblem(labels, TableLikelihood(engine), np.eye(labels.n_classes).ravel() - 1, 1.0, pooled=True)
     likelihood = ThresholdLikelihood(engine, discrimination=kind == "discrimination")
@@ -75,7 +74,7 @@ def test_one_ability_is_whitehills_model(n_classes):
     labels = random_labels(1, n_classes=n_classes, gold=2)
     generator = np.random.default_rng(5)
     ability, log_scale = generator.standard_normal((labels.n_workers, 1)), generator.standard_normal(labels.n_items)
-    sums = LogisticLikelihood(LocalEngine(labels))(ability, log_scale, Weights.FREE)
+    sums = LocalEngine(labels).scaled(ability, log_scale, Weights.FREE)
     objective = 0.0
     for j in range(labels.n_items):
         joint = np.full(n_classes, 1 / n_classes)
@@ -94,7 +93,7 @@ def test_two_classes_need_no_table():
     labels = random_labels(1, n_classes=2, gold=2)
     generator = np.random.default_rng(5)
     ability, log_scale = generator.standard_normal((labels.n_workers, 1)), generator.standard_normal(labels.n_items)
-    one = LogisticLikelihood(LocalEngine(labels))(ability, log_scale, Weights.FREE)
+    one = LocalEngine(labels).scaled(ability, log_scale, Weights.FREE)
     other = LocalEngine(labels).scaled(ability[:, :, None] * np.eye(2), log_scale)
     assert one.objective == pytest.approx(other.objective, rel=1e-12)
     np.testing.assert_allclose(one.slope, other.slope, atol=1e-12)
@@ -180,7 +179,7 @@ def test_nonsense_is_refused(parameters):
 
 def test_a_pass_over_a_hundred_thousand_labels_is_quick():
     labels, *_ = simulate_glad(5, n_items=12_500, n_workers=100, n_classes=5)
-    likelihood, start = LogisticLikelihood(LocalEngine(labels)), np.ones((100, 1))
+    likelihood, start = LocalEngine(labels).scaled, np.ones((100, 1))
     likelihood(start, np.ones(12_500), Weights.FREE)
     began = time.thread_time()
     likelihood(start, np.ones(12_500), Weights.FREE)

@@ -6,7 +6,7 @@ import pytest
 
 from crowdassay import LatentTraitAnalysis, MajorityVote
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.latent_trait import prior_mean, threshold_tables
+from crowdassay.estimators.scaled import prior_mean, threshold_tables
 from crowdassay.findings.scores import distance_errors, error_rate
 from crowdassay.labels.labels import Labels
 from crowdassay.statistics import log_softmax

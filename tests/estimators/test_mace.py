@@ -7,7 +7,7 @@ from crowdassay import MACE, OneCoin, as_labels, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
-from crowdassay.solvers.m_steps import KnowingUpdate
+from crowdassay.solvers.em import KnowingUpdate
 from support.problems import random_labels
 
 

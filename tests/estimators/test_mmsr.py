@@ -3,7 +3,7 @@ import pytest
 
 from crowdassay import MMSR, as_labels
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.mmsr import skill_accuracy, worker_agreement
+from crowdassay.estimators.eigenvectors import skill_accuracy, worker_agreement
 from crowdassay.findings.scores import error_rate
 from support.problems import random_labels
 

@@ -157,7 +157,7 @@ def test_refusals():
         RaykarClassifier().fit(labels, features=table.slice(0, 4))
     with pytest.raises(DataError, match="several rows for the items 'i0'"):
         RaykarClassifier().fit(labels, features=pa.concat_tables([table, table.slice(0, 1)]))
-    with pytest.raises(DataError, match="11 rows but there are 12 items"):
+    with pytest.raises(DataError, match="11 rows for 12 items"):
         RaykarClassifier().fit(labels, features=np.zeros((11, 2)))
     with pytest.raises(DataError, match="the columns 'colour' are not"):
         RaykarClassifier().fit(labels, features=pa.table({"item": labels.items, "colour": ["red"] * 12}))

@@ -4,7 +4,7 @@ import pytest
 from crowdassay import DawidSkene, SpectralDawidSkene, as_labels
 from crowdassay.checks.simulate import simulate
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.spectral import decompose, group_means, spectral_tables, split_workers, symmetric
+from crowdassay.estimators.dawid_skene import decompose, group_means, spectral_tables, split_workers, symmetric
 from crowdassay.findings.scores import error_rate
 from support.problems import random_labels
 
@@ -56,10 +56,12 @@ def test_tables_of_a_simulation_are_found_before_any_em():
 
 def test_groups_do_not_depend_on_the_order_of_rows():
     rows = [(f"i{n % 7}", f"w{n % 5}", str(n % 2)) for n in range(33)]
-    for these in (rows, rows[::-1]):
+    found = []
+    for these in (rows, rows[::-1], rows[7:] + rows[:7]):
         labels = as_labels(tuple(map(list, zip(*these, strict=True))))
-        group = dict(zip(labels.workers.to_pylist(), split_workers(labels), strict=True))
-        assert group == {"w0": 0, "w1": 1, "w2": 2, "w3": 0, "w4": 1}
+        found.append({name: int(group) for name, group in zip(labels.workers.to_pylist(), split_workers(labels), strict=True)})
+    assert found[0] == found[1] == found[2]
+    assert sorted(found[0].values()) == [0, 0, 1, 1, 2]
 
 
 def test_em_ends_where_dawid_skene_does_when_labels_are_many():
@@ -93,7 +95,7 @@ def test_nonsense_is_refused():
 
 @pytest.mark.parametrize(
     ("name", "error"),
-    [("bluebirds", 10.19), ("rte", 7.25), ("temp", 5.84), ("trec", 29.98), ("dog", 15.86), ("web_search", 17.38)],
+    [("bluebirds", 10.19), ("rte", 7.25), ("temp", 5.84), ("trec", 29.85), ("dog", 15.74), ("web_search", 17.23)],
 )
 def test_errors_on_real_data(real, name, error):
     labels, truth = real(name)

@@ -66,7 +66,7 @@ def test_the_papers_page_is_html(refused, tmp_path, name):
 
 
 def test_items_to_label_next_are_csv(refused, labels, tmp_path):
-    assert "must end in .csv" in refused("aggregate", labels, "--next", tmp_path / "next.xlsx")
+    assert "must end in .csv" in refused("aggregate", labels, "--next", tmp_path / "next.doc")
 
 
 def test_a_pipe_or_device_is_neither_read_nor_replaced(refused, labels, tmp_path):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,3 +61,12 @@ def test_row_22_compiled_code_does_not_delay_the_end(tmp_path):
     assert child.returncode == 3
     assert time.monotonic() - started < PROMPT
     assert "Interrupted; nothing was written." in words
+
+
+def test_m19_ctrl_c_is_heard_in_tests_whoever_started_them():
+    """A shell in the background ignores Ctrl-C, and so does whatever it starts."""
+    code = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nimport conftest\nconftest.pytest_configure()\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])

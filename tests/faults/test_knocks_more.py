@@ -181,7 +181,7 @@ def test_the_right_salt_knows_its_workers_and_a_wrong_one_is_said(run, hidden):
     assert "late" not in names
     code, out, _ = run("update", salted, hidden / "new.csv", "--pseudonymise", "--salt", "salt")
     assert code == 0
-    assert "None of these 2 workers is known to the model" in out
+    assert "None of the workers of these labels (2) is known to the model" in out
 
 
 @pytest.mark.slow

@@ -156,7 +156,7 @@ def test_row_11_one_class(run, tmp_path):
         fitted = METHODS[name].make().fit(one)
         assert fitted.labels_["label"].to_pylist() == ["x", "x"]
         assert fitted.predict(one)["probability"].to_pylist() == [1.0, 1.0]
-        assert "Degenerate: one class" in fitted.result_.notes[0]
+        assert "There is only one class" in fitted.result_.notes[0]
     found = agreement(one, resamples=0).tables["overall"].to_pylist()
     assert {row["measure"]: row["value"] for row in found}["alpha"] is None
     path = tmp_path / "labels.csv"
@@ -164,7 +164,7 @@ def test_row_11_one_class(run, tmp_path):
     code, out, _ = run("aggregate", path, "--json")
     assert code == 0
     notes = json.loads(out)["notes"]
-    assert any("Degenerate" in note for note in notes)
+    assert any("only one class" in note for note in notes)
     assert not any("chance" in note for note in notes)
 
 

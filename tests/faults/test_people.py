@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crowdassay.errors import DataError
-from crowdassay.labels import archive
+from crowdassay.labels import probe
 from crowdassay.labels.files import read_labels
 from support import exports
 
@@ -30,8 +30,8 @@ def notes(run, tmp_path):
 
 @pytest.mark.parametrize("method", ["assay", "majority", "dawid-skene", "minimax"])
 def test_row_12_one_worker_or_one_label_each(notes, method):
-    assert "unidentifiable" in notes([(n, "w", n % 2) for n in range(20)], method)
-    assert "unidentifiable" in notes([(n, f"w{n % 5}", n % 2) for n in range(20)], method)
+    assert "is an assumption" in notes([(n, "w", n % 2) for n in range(20)], method)
+    assert "is an assumption" in notes([(n, f"w{n % 5}", n % 2) for n in range(20)], method)
 
 
 def test_row_13_two_groups_without_a_link(notes):
@@ -89,9 +89,9 @@ def test_row_28_zip_bombs(tmp_path, monkeypatch):
     link = zipfile.ZipInfo("a.json")
     link.external_attr = 0o120777 << 16
     assert "is a link" in refusal(packed({link: "/etc/passwd"}))
-    monkeypatch.setattr(archive, "MAX_MEMBERS", 50)
+    monkeypatch.setattr(probe, "MAX_MEMBERS", 50)
     assert "more than 50" in refusal(packed({f"{n}.json": "[]" for n in range(51)}))
-    monkeypatch.setattr(archive, "LARGEST_ARCHIVE", 1000)
+    monkeypatch.setattr(probe, "LARGEST_ARCHIVE", 1000)
     assert "more than 1,000" in refusal(packed({"a.json": bytes(2000)}, compress_type=zipfile.ZIP_STORED))
     nested = packed({"inner.zip": bytes(100)})
     assert refusal(nested)  # a zip in a zip is never opened
@@ -99,7 +99,7 @@ def test_row_28_zip_bombs(tmp_path, monkeypatch):
 
 def test_row_34_no_gpu_is_one_sentence():
     from crowdassay.engines.gpu.device import missing
-    from crowdassay.engines.gpu.place import GpuPlace
+    from crowdassay.engines.gpu.engine import GpuPlace
     from crowdassay.engines.memory.engine import LocalEngine
     from support.problems import random_labels
 

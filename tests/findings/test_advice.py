@@ -13,9 +13,7 @@ from crowdassay import DawidSkene, Labels
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.findings.drift import Clock, find_drift
 from crowdassay.findings.passes import two_passes
-from crowdassay.findings.reasons import shown_time
-from crowdassay.findings.verdicts import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN, Advice, attention, decide
-from crowdassay.findings.worker_tests import Fault
+from crowdassay.findings.verdicts import KEEP, REMOVE, RETRAIN, TALK, UNKNOWN, Fault, attention, decide, shown_time
 from crowdassay.findings.workers import Behaviour
 from crowdassay.labels.join import take_items
 
@@ -44,7 +42,7 @@ EXPECTED = {
     "reads neutral as positive (40%)": ("biased", RETRAIN, "says positive to"),
     "guesses": ("spammer", REMOVE, "answers as if by chance"),
     "one answer": ("one answer", REMOVE, "says neutral to"),
-    "copies another": ("copy", TALK, "gives the same answer as w0 on"),
+    "copies another": ("copy", TALK, "w0 gave the same answer"),
     "below par (.65)": ("below par", RETRAIN, "a typical worker would be right"),
     "too fast (1 s)": ("too fast", TALK, "for a label where most take"),
     "contradicts": ("adversary", TALK, "contradicts the others"),
@@ -58,7 +56,7 @@ def test_every_fault_is_named_with_a_verb_and_a_reason(fault):
     verdict, action, words = EXPECTED[fault]
     assert (found.verdicts[i], found.actions[i]) == (verdict, action)
     assert words in found.evidence[i]
-    assert found.advice.reasons[i][0].p < 0.01
+    assert found.reasons[i][0].p < 0.01
 
 
 def test_the_honest_are_kept():
@@ -85,7 +83,7 @@ def test_the_change_is_found_where_it_is():
     labels, names, result = job()
     found = measured(labels, result)
     clock = found.first.clock
-    drift = find_drift(found.expectation.compare(result, labels.compared, clock)[1].paces)
+    drift = find_drift(found.expectation.compare(labels, labels.compared, result.posterior, clock)[1].paces)
     fallen = names.index("falls from .93 to .50")
     assert drift.before[fallen] > 0.85
     assert drift.after[fallen] < 0.62
@@ -102,10 +100,10 @@ def test_blocks_add_up_to_the_whole():
     np.testing.assert_array_equal(clock.took, whole.took)
     expectation = measured(labels, result).expectation
     parts = [
-        expectation.compare(replace(result, labels=block, posterior=result.posterior[part]), block.compared, clock)[1]
+        expectation.compare(block, block.compared, result.posterior[part], clock)[1]
         for block, part in zip(blocks, rows, strict=True)
     ]
-    joined, alone = reduce(Behaviour.join, parts), expectation.compare(result, labels.compared, whole)[1]
+    joined, alone = reduce(Behaviour.join, parts), expectation.compare(labels, labels.compared, result.posterior, whole)[1]
     for name in ("sums", "cells", "answers", "paces"):
         np.testing.assert_allclose(getattr(joined, name), getattr(alone, name), atol=1e-9)
     assert joined.sums[:, 0].sum() == labels.n_labels
@@ -140,7 +138,7 @@ def test_those_who_fail_known_items_are_told():
     truth = DawidSkene(smoothing=0.5).fit(labels).result_.code
     gold = np.where(np.arange(labels.n_items) % 2 == 0, truth, -1)
     found = DawidSkene(smoothing=0.5).fit(labels.with_gold(gold)).result_.insight
-    kinds = [str(reason.kind) for reason in found.advice.reasons[names.index("below par (.65)")]]
+    kinds = [str(reason.kind) for reason in found.reasons[names.index("below par (.65)")]]
     assert "fails gold" in kinds
     assert "items whose class is known" in found.evidence[names.index("below par (.65)")]
 
@@ -157,6 +155,6 @@ def test_what_is_decided_of_the_faults_that_were_found():
     assert verdicts == ["spammer", "informative", "too few labels", "weak"]
     assert actions == [REMOVE, KEEP, UNKNOWN, RETRAIN]
     assert held == [[Fault.GUESSES], [], [], [Fault.WEAK]]
-    assert attention(Advice(verdicts, actions, [[]] * 4), np.array([1, 2, 3, 4])) == [0, 3]
+    assert attention(actions, np.array([1, 2, 3, 4])) == [0, 3]
     assert decide([Fault.AGAINST, Fault.GUESSES, Fault.PAR], "unclear") == ("adversary", TALK, [Fault.AGAINST])
     assert decide([Fault.COPY, Fault.PAR], "informative")[1] == TALK

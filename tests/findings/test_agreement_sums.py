@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay.findings import others, sums
+from crowdassay.findings import sums
 from crowdassay.findings.agreement_sums import LEAST_SHARED, PAIRS_SHOWN, positions, sum_lots, sum_pairs, sum_workers
-from crowdassay.findings.coefficients import MARGINS, AgreementSums
+from crowdassay.findings.coefficients import MARGINS
 from support import plain_agreement
 from support.problems import random_labels
 
@@ -26,9 +26,9 @@ def cut(request, monkeypatch):
     """Look at all labels together, or in blocks, chunks and ranges of a few."""
     if request.param == "cut":
         monkeypatch.setattr(sums, "LEAST_BLOCK", 30)
-        monkeypatch.setattr(others, "CELLS_IN_CACHE", 1)
-        monkeypatch.setattr(others, "FEWEST_IN_CHUNK", 11)
-        monkeypatch.setattr("crowdassay.findings.pairs.MOST_MET", 5)
+        monkeypatch.setattr(sums, "CELLS_IN_CACHE", 1)
+        monkeypatch.setattr(sums, "FEWEST_IN_CHUNK", 11)
+        monkeypatch.setattr("crowdassay.findings.sums.MOST_MET", 5)
 
 
 def arrays(labels):
@@ -50,14 +50,14 @@ def test_sums_by_lot_and_by_worker(labels, level, cut):
     np.testing.assert_allclose(apart, distances, atol=1e-10)
     if level == "ordinal":
         np.testing.assert_allclose(found.full, expected[2], atol=1e-10)
-    total = AgreementSums(found.classes.sum(axis=0), found.spread.sum(), None)
+    margin = found.classes.sum(axis=0)[MARGINS]
     shared = labels.workers_each > 1
     observed = (apart[shared] / (labels.workers_each[shared] - 1)).sum()
     each = np.empty((labels.n_workers, 5))
     plain_agreement.compare_workers(
-        *arrays(labels), *classes, distances, x, nominal, total.classes[MARGINS], observed, 0, each
+        *arrays(labels), *classes, distances, x, nominal, margin, observed, 0, each
     )  # fmt: skip
-    np.testing.assert_allclose(sum_workers(labels, total, level, x, apart), each, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(sum_workers(labels, margin, level, x, apart), each, rtol=1e-9, atol=1e-10)
 
 
 def test_kappas_of_pairs(labels, cut):

@@ -8,13 +8,14 @@ from crowdassay import DawidSkene, MajorityVote, simulate
 from crowdassay.engines.files.place import FilesPlace
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark.place import SparkPlace
-from crowdassay.findings.insight import CLASSES_WITH_COLUMNS, EXPECTED_LABELS
-from crowdassay.labels.spool import spool_labels
+from crowdassay.findings.insight import EXPECTED_LABELS
+from crowdassay.findings.notes import CLASSES_WITH_COLUMNS
 from crowdassay.results.run import fit
 from crowdassay.results.summary import summarise
 from crowdassay.results.write import write_result
 from support.fake_spark import fake_labels
 from support.parity import same_table
+from support.spools import spool_labels
 
 MANY = simulate(np.random.default_rng(0), n_items=200, n_workers=6, n_classes=40)[0]
 
@@ -29,7 +30,7 @@ def test_with_many_classes_workers_have_rows_for_their_cells():
     row = cells.slice(17, 1).to_pylist()[0]
     codes = [list(map(str, values.to_pylist())) for values in (MANY.workers, MANY.classes, MANY.classes)]
     place = tuple(names.index(str(row[role])) for names, role in zip(codes, ("worker", "true", "observed"), strict=True))
-    assert row["confusion"] == found.confusion[place]
+    assert row["confusion"] == found.insight.confusion()[0][place]
     assert row["sigma"] == found.sigma[place]
     assert any("confusion" in note for note in found.insight.notes)
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import DawidSkene, MajorityVote, as_labels
-from crowdassay.findings.connection import connect
+from crowdassay.findings.connection import Links
 from support.crowds import draw_workers
 from support.problems import random_labels
 
@@ -50,7 +50,7 @@ def test_groups_apart_are_reported():
             [*labels.label.tolist(), 0, 1, 2],
         )
     )
-    connection = connect(both)
+    connection = Links.of(both).connection()
     assert connection.sizes.tolist() == [300, 3]
     assert connection.identified.tolist() == [True, False]
     found = insight(both)
@@ -98,7 +98,7 @@ def test_copies_are_found_and_honest_pairs_left_alone():
     assert compared == 66
     assert found.looks_like[8:12] == ["w10", "w11", "w8", "w9"]
     assert found.looks_like[:8] == [""] * 8
-    assert any("Likely copies: 4 workers; 2 pairs agree" in note for note in found.notes)
+    assert any("Likely copies: 4 workers; 2 pairs leave the others together" in note for note in found.notes)
     for seed in range(5):
         honest, _, _ = draw_workers(
             np.random.default_rng(seed), n_items=400, n_workers=12, labels_per_item=6, low=0.6, high=0.8

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from crowdassay.findings import others, sums
-from crowdassay.findings.copies import LEAST_COMMON, compare_tables
+from crowdassay.findings import sums
+from crowdassay.findings.copies import Answers, telling
 from crowdassay.findings.drift import Clock
-from crowdassay.findings.pairs import Meetings
+from crowdassay.findings.sums import Meetings
 from crowdassay.findings.workers import TYPICAL_AT_PAR, WorkerExpectation
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import Record
 from support import plain_passes
 from support.problems import random_labels
 
@@ -25,8 +24,8 @@ def blocks(request, monkeypatch):
     """Look at all labels together, or in blocks and chunks of a few."""
     if request.param == "cut":
         monkeypatch.setattr(sums, "LEAST_BLOCK", 30)
-        monkeypatch.setattr(others, "CELLS_IN_CACHE", 1)
-        monkeypatch.setattr(others, "FEWEST_IN_CHUNK", 11)
+        monkeypatch.setattr(sums, "CELLS_IN_CACHE", 1)
+        monkeypatch.setattr(sums, "FEWEST_IN_CHUNK", 11)
 
 
 def tables(labels, generator):
@@ -38,7 +37,7 @@ def expectation(labels, seed, *, votes=False):
     p, prior = tables(labels, generator), generator.dirichlet(np.ones(labels.n_classes))
     p[0, 0] = np.eye(labels.n_classes)[0] * (1 - labels.n_classes * 1e-12) + 1e-12  # some classes weigh nothing
     answers, crowd = generator.integers(1, 9, (labels.n_workers, labels.n_classes)), tables(labels, generator)[0]
-    return WorkerExpectation(answers, crowd, *(() if votes else (np.log(p), np.log(prior))))
+    return WorkerExpectation(answers, crowd, *(() if votes else (p, prior)))
 
 
 def counted(labels, seed):
@@ -64,13 +63,14 @@ def test_agreement_with_the_others(labels, votes, blocks):
     found, chosen = expectation(labels, 1, votes=votes), counted(labels, 2)
     n_classes = labels.n_classes
     expected = np.zeros((labels.n_workers, 5)), *np.zeros((2, labels.n_workers, n_classes))
-    log_p = np.zeros((1, n_classes, n_classes)) if votes else found.log_p
-    log_prior = np.zeros(n_classes) if votes else found.log_prior
+    habit = found.answers / found.answers.sum(axis=1, keepdims=True)
+    log_p = np.zeros((1, n_classes, n_classes)) if votes else np.log(found.tables)
+    log_prior = np.zeros(n_classes) if votes else np.log(found.prior)
     plain_passes.compare_with_others(
         labels.starts, labels.worker, labels.label, labels.repeat_weight, labels.gold, chosen, log_p, log_prior, votes,
-        found.habit.T, found.crowd, *expected,
+        habit, found.crowd, *expected,
     )  # fmt: skip
-    np.testing.assert_allclose(found.agreement_sums(labels, chosen).T, np.column_stack(expected), atol=1e-10)
+    np.testing.assert_allclose(found.compare(labels, chosen)[0].T, np.column_stack(expected), atol=1e-10)
 
 
 @pytest.mark.parametrize("timed", [True, False])
@@ -82,17 +82,18 @@ def test_behaviour(labels, timed, blocks):
     shown = Labels(
         *(getattr(labels, name) for name in ("starts", "worker", "label", "items", "workers", "classes", "gold")), time=time
     )
-    record = Record(shown, "", {}, posterior, posterior > 0.5, np.empty(0), np.empty(0))
     size, n_classes = labels.n_workers, labels.n_classes
     expected = [
         np.zeros(shape) for shape in ((size, 9), (size, n_classes, n_classes, 3), (size, n_classes, 3), (size, clock.n_bins, 5))
     ]
+    habit = found.answers / found.answers.sum(axis=1, keepdims=True)
     plain_passes.add_behaviour(
-        labels.starts, labels.worker, labels.label, labels.repeat_weight, labels.gold, chosen, found.log_p, found.log_prior,
-        found.habit.T, found.crowd, TYPICAL_AT_PAR, posterior, clock.bins(labels.worker, time), *expected,
+        labels.starts, labels.worker, labels.label, labels.repeat_weight, labels.gold, chosen,
+        np.log(found.tables), np.log(found.prior),
+        habit, found.crowd, TYPICAL_AT_PAR, posterior, clock.bins(labels.worker, time), *expected,
     )  # fmt: skip
-    agreed, behaviour = found.compare(record, chosen, clock)
-    np.testing.assert_allclose(agreed, found.agreement_sums(labels, chosen))
+    agreed, behaviour = found.compare(shown, chosen, posterior, clock)
+    np.testing.assert_allclose(agreed, found.compare(labels, chosen)[0])
     assert (expected[3].sum() > 0) == timed
     for name, sums_of in zip(("sums", "cells", "answers", "paces"), expected, strict=True):
         np.testing.assert_allclose(getattr(behaviour, name), sums_of, atol=1e-10, err_msg=name)
@@ -100,25 +101,18 @@ def test_behaviour(labels, timed, blocks):
 
 @pytest.mark.parametrize("at_once", [1 << 20, 5])
 def test_pairs_of_workers(labels, at_once, monkeypatch):
-    monkeypatch.setattr("crowdassay.findings.pairs.MOST_MET", at_once)
-    monkeypatch.setattr("crowdassay.findings.copies.LEAST_COMMON", 2)
+    monkeypatch.setattr("crowdassay.findings.sums.MOST_MET", at_once)
+    monkeypatch.setattr("crowdassay.findings.copies.LEAST_LEFT", 1)
+    for name, value in (("FALSE_PAIR_RISK", 1.0), ("HABIT_RISK", 1.0), ("LEAST_MATCHED", -np.inf)):
+        monkeypatch.setattr(f"crowdassay.findings.copies.{name}", value)
     generator = np.random.default_rng(2)
-    p, code = tables(labels, generator), generator.integers(labels.n_classes, size=labels.n_items)
-    first = labels.first_judgements
-    starts = np.append(0, np.cumsum(np.bincount(labels.label_item[first], minlength=labels.n_items)))
-    worker, label, item = labels.worker[first], labels.label[first], labels.label_item[first]
-    order = np.argsort(worker, kind="stable")
-    by_worker = np.append(0, np.cumsum(np.bincount(worker, minlength=labels.n_workers)))
-    edges = np.linspace(-20, 20, 4001)
-    histogram, rows = np.zeros(len(edges) + 1, np.int64), np.full((200, 6), -np.inf)
-    n_pairs = plain_passes.compare_tables(
-        starts, worker, label, code, order, by_worker, item, p, 2, labels.n_workers, edges, histogram, rows
-    )
-    rows = rows[np.isfinite(rows[:, 0])]
-    found, most = compare_tables(starts, worker, label, code, p, edges)
-    assert found.sum() == n_pairs == len(most) > 0
-    np.testing.assert_array_equal(found, histogram)
-    np.testing.assert_allclose(*(table[np.lexsort((table[:, 5], table[:, 4]))] for table in (most, rows)), atol=1e-9)
+    counts = 3 * generator.random((labels.n_workers, labels.n_classes, labels.n_classes))
+    p, crowd = tables(labels, generator), counts.sum(axis=0) / counts.sum(axis=(0, 2))[:, None]
+    prior = np.full(labels.n_classes, 1 / labels.n_classes)
+    expected = plain_passes.leave_together(labels, counts, p, crowd, prior)
+    rows, n_pairs = Answers(labels, telling(labels), counts, p, crowd, prior).compare()
+    assert n_pairs == len(rows) == len(expected) > 0
+    np.testing.assert_allclose(*(table[np.lexsort((table[:, 2], table[:, 1]))][:, 1:] for table in (rows, expected)), atol=1e-9)
 
 
 def test_everybody_meets_everybody_once(labels):
@@ -128,13 +122,6 @@ def test_everybody_meets_everybody_once(labels):
     pairs = [(n, o) for n in range(labels.n_labels) for o in range(labels.n_labels) if item[n] == item[o] and who[n] < who[o]]
     assert sorted(found) == sorted(pairs)
     assert [who[n] for n, _ in found] == sorted(who[n] for n, _ in found)
-
-
-def test_few_common_items_are_too_few():
-    starts, worker = np.arange(0, 2 * LEAST_COMMON, 2), np.tile([0, 1], LEAST_COMMON - 1)
-    p, code = np.full((2, 2, 2), 0.5), np.zeros(LEAST_COMMON - 1, np.int64)
-    histogram, rows = compare_tables(starts, worker, np.zeros(len(worker), np.int64), code, p, np.linspace(-20, 20, 4001))
-    assert (histogram.sum(), len(rows)) == (0, 0)
 
 
 def test_sums_of_blocks_join_field_by_field():

@@ -5,8 +5,9 @@ import pytest
 
 from crowdassay import Assay, DawidSkene, MajorityVote, as_labels, simulate
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.findings.worker_tests import Fault
-from crowdassay.findings.workers import WorkerExpectation, count_answers, crowd_table
+from crowdassay.findings.verdicts import Fault
+from crowdassay.findings.workers import WorkerExpectation, count_answers
+from crowdassay.planning.state import crowd_table
 from crowdassay.statistics import discoveries
 from support.crowds import draw_workers
 
@@ -14,9 +15,8 @@ ADVERSARY, SPAMMER = Fault.AGAINST, Fault.GUESSES
 
 
 def tally(labels, counted, tables=None, prior=None):
-    logs = () if tables is None else (np.log(tables), np.log(prior))
-    expectation = WorkerExpectation(count_answers(labels, counted), np.eye(labels.n_classes), *logs)
-    return expectation.agreement(expectation.agreement_sums(labels, counted))
+    expectation = WorkerExpectation(count_answers(labels, counted), np.eye(labels.n_classes), tables, prior)
+    return expectation.agreement(expectation.compare(labels, counted)[0])
 
 
 def verdicts(method, seed, **crowd):
@@ -111,7 +111,7 @@ def test_the_crowds_table_has_no_zero():
 
 
 def test_too_many_tables_are_done_without(monkeypatch):
-    monkeypatch.setattr("crowdassay.findings.workers.MOST_TABLE_CELLS", 10)
+    monkeypatch.setattr("crowdassay.findings.passes.MOST_TABLE_CELLS", 10)
     found = verdicts(MajorityVote(), 0, n_items=1000, spammers=4, adversaries=2)
     assert set(found[4:6]) == {ADVERSARY}
     assert set(found[6:]) == {"informative"}

@@ -8,7 +8,7 @@ import pytest
 
 from crowdassay.errors import DataError
 from crowdassay.labels.cells import (
-    DUCKDB,
+    DUCKDB_BLANK,
     MISSING_COUNTS,
     WITHOUT,
     blank,
@@ -26,7 +26,7 @@ def test_the_same_cells_are_blank_in_memory_and_in_duckdb():
     texts = pa.array(["", "  ", "x ", " x", *SIGNS, *(f" {sign} " for sign in SIGNS)])
     connection = duckdb.connect()
     connection.register("cells", pa.table({"label": texts}))
-    found = connection.sql(f"SELECT {blank_as_null('label', DUCKDB)} IS NULL AS none FROM cells").to_arrow_table()["none"]
+    found = connection.sql(f"SELECT {blank_as_null('label', DUCKDB_BLANK)} IS NULL AS none FROM cells").to_arrow_table()["none"]
     assert found.to_pylist() == blank(texts).to_pylist()
     assert found.to_pylist()[:4] == [True, True, False, False]
 

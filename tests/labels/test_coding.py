@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdassay.errors import DataError
-from crowdassay.labels.coding import code_column, recode
+from crowdassay.labels.encode import code_column, recode
 
 
 def decoded(column):

@@ -173,3 +173,42 @@ def test_an_error_says_which_roles_have_no_column():
     with pytest.raises(ColumnError, match="could both be") as both:
         choose("item", "worker", "label", "Label")
     assert both.value.missing == ()
+
+
+@pytest.mark.parametrize(
+    ("columns", "worker"),
+    [
+        (["item", "Voter ID", "label"], "Voter ID"),
+        (["item", "turkID", "label"], "turkID"),
+        (["item", "validator", "label"], "validator"),
+        (["item", "Your Name:", "label"], "Your Name:"),
+        (["item", "ann", "annotator", "label"], "annotator"),
+        (["audio_id", "listener_id", "rating"], "listener_id"),
+    ],
+)
+def test_names_of_workers_as_they_are_in_the_wild(columns, worker):
+    found = find_columns(columns, ["item", "worker", "label"], {})
+    assert (found["item"], found["worker"], found["label"]) == (columns[0], worker, columns[-1])
+
+
+def test_subjects_and_ann_are_workers_where_each_judges_several_items_once():
+    rows = [{"subject": s, "stimulus": t, "rating": s * t % 3} for s in range(3) for t in range(4)]
+    found = find_columns(list(rows[0]), ["item", "worker", "label"], {}, lambda: rows)
+    assert found == {"item": "stimulus", "worker": "subject", "label": "rating"}
+    rows = [{"instance_id": t, "ann": s, "label": s * t % 3} for s in range(3) for t in range(4)]
+    assert find_columns(list(rows[0]), ["item", "worker", "label"], {}, lambda: rows)["worker"] == "ann"
+    wide = [{"item": n, "ann": n % 2, "bob": n % 3} for n in range(12)]  # where Ann is a person
+    with pytest.raises(ColumnError, match="No worker or label column"):
+        find_columns(list(wide[0]), ["item", "worker", "label"], {}, lambda: wide)
+    mails = [{"subject": f"re: {n}", "text": f"mail {n}", "label": n % 2} for n in range(12)]
+    with pytest.raises(ColumnError, match="No worker column"):
+        find_columns(list(mails[0]), ["item", "worker", "label"], {}, lambda: mails)
+    assert find_columns(["subject_id", "user", "label"], ["item", "worker", "label"], {})["item"] == "subject_id"
+
+
+def test_of_several_columns_that_are_equally_near_none_is_named_as_the_nearest():
+    with pytest.raises(ColumnError) as error:
+        find_columns(["id", "annotator1", "annotator2"], ["item", "worker", "label"], {})
+    assert "nearest" not in str(error.value)
+    with pytest.raises(ColumnError, match="the nearest is 'anotator'"):
+        find_columns(["id", "anotator", "label"], ["item", "worker", "label"], {})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdassay.errors import DataError
+from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels import delimited
 from crowdassay.labels.delimited import Dialect
 from crowdassay.labels.files import read_labels
@@ -121,4 +121,33 @@ def test_blank_lines_and_excels_line_that_names_the_separator_are_left_out(tmp_p
     assert (spool.n_labels, spool.classes.to_pylist()) == (2, ["x", "y"])
     path.write_bytes((first + rest + "c;w\n").encode())
     with pytest.raises(DataError, match=rf"Line {(first + rest).count(chr(10)) + 1} of 'labels.csv' has 2 fields"):
+        read_labels(path)
+
+
+TRIPLES = ["i1 ann yes", "i1 bob no", "i2 ann yes", "i2 bob yes"]
+
+
+@pytest.mark.parametrize(
+    ("head", "separator"),
+    [
+        ("item worker label\n", " "),
+        ("# item worker label\n", " "),
+        ("# made in 2026\n# item worker label\n", " "),
+        ("# made by hand, in 2026\n\nitem,worker,label\n", ","),
+        ("# made by hand\n#item,worker,label\n", ","),
+        ("## of two\n# lines\nitem\tworker\tlabel\n", "\t"),
+    ],
+)
+def test_comments_and_blanks_between_cells(tmp_path, head, separator):
+    """Tables that programs of researchers write: comments first, the header among them, cells separated by blanks."""
+    path = tmp_path / "labels.txt"
+    path.write_text(head + "".join(row.replace(" ", separator) + "\n" for row in TRIPLES))
+    labels = read_labels(path)
+    assert (labels.n_labels, labels.n_items, labels.n_workers, labels.class_names) == (4, 2, 2, ("no", "yes"))
+
+
+def test_lines_without_a_header_are_no_table_of_blanks(tmp_path):
+    path = tmp_path / "labels.txt"
+    path.write_text("".join(row + "\n" for row in TRIPLES))
+    with pytest.raises(ColumnError, match="add a header row if there is none"):
         read_labels(path)

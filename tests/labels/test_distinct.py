@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdassay.labels import coding, distinct
-from crowdassay.labels.coding import code_column
-from crowdassay.labels.distinct import number_texts
-from crowdassay.labels.text_keys import hash_text
+from crowdassay.labels import distinct, encode
+from crowdassay.labels.distinct import hash_text, number_texts
+from crowdassay.labels.encode import code_column
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +106,7 @@ def test_hash_is_siphash_1_3_of_128_bits():
 def test_long_columns_give_the_codes_of_short_ones(monkeypatch, kind):
     values = ["b", " ", None, "a", "", "b", "\u2003", "c", "a"]
     short = code_column(pa.array(values, pa.string()), "item")
-    monkeypatch.setattr(coding, "COMPILED_LABELS", 1)
+    monkeypatch.setattr(encode, "COMPILED_LABELS", 1)
     codes, words = code_column(
         pa.chunked_array([pa.array(values[:4], pa.string()), pa.array(values[4:], pa.string())]).cast(kind), "item"
     )

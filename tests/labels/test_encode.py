@@ -103,7 +103,7 @@ def test_unknown_policy():
 
 
 def test_columns_of_different_length():
-    with pytest.raises(DataError, match="2 items, 1 workers"):
+    with pytest.raises(DataError, match="2 items, 1 worker"):
         encode(pa.array(["a", "b"]), pa.array(["w"]), pa.array(["x", "y"]))
 
 

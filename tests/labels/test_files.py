@@ -168,8 +168,8 @@ def test_no_file_a_folder_and_other_extensions(tmp_path):
         read_labels(tmp_path / "gone.csv")
     with pytest.raises(FileError, match="is a folder"):
         read_labels(tmp_path)
-    with pytest.raises(FileError, match=r"'a\.xlsx' is a spreadsheet; save it as CSV UTF-8"):
-        read_labels(write(tmp_path, "a.xlsx", b"x"))
+    with pytest.raises(FileError, match=r"'a\.numbers' is a spreadsheet of Numbers; export it as Excel or CSV"):
+        read_labels(write(tmp_path, "a.numbers", b"x"))
     for name in ("a.doc", "a", "a.parquet.gz", "a.gz"):
         with pytest.raises(FileError, match=r"\.csv, \.tsv, \.tab, \.txt, \.results, \.parquet, \.jsonl, \.ndjson, \.json"):
             read_labels(write(tmp_path, name, b"x"))

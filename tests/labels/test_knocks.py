@@ -17,8 +17,7 @@ from crowdassay.labels import delimited, probe
 from crowdassay.labels.databases.duck import ask
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.frames import as_labels
-from crowdassay.labels.ingest import spool_files
-from crowdassay.labels.ingest_rows import as_parquet
+from crowdassay.labels.ingest import as_parquet, spool_files
 from crowdassay.labels.raw import find_inputs
 from crowdassay.labels.source import open_source
 from crowdassay.labels.study_columns import encode_names
@@ -408,3 +407,114 @@ def test_c6_what_duckdb_refuses_is_still_read_little_by_little(tmp_path, spooled
     assert opened[0].tell() < path.stat().st_size / 2  # most of the file has not been read yet
     assert max(len(batch) for batch in batches) == 50
     assert len(spooled(path).label) == 3001
+
+
+@pytest.mark.parametrize("clock", ["", " 10:00", " 10:00:00"])
+def test_w15_dates_that_may_begin_with_the_day_or_the_month_are_refused_or_left_aside(tmp_path, spooled, clock):
+    head = "item,worker,label,timestamp\n"
+    doubtful = write(tmp_path / "a.csv", f"{head}a,u,x,03/02/2024{clock}\na,u,y,02/03/2024{clock}\nb,v,x,03/02/2024{clock}\n")
+    for read in (read_labels, spooled):
+        with pytest.raises(DataError, match=r"day first or the month first \(data row 1: '03/02/2024.*2024-12-31"):
+            read(doubtful, repeats="last")
+    labels = read_labels(doubtful)
+    assert (labels.time, labels.n_labels) == (None, 3)
+    assert "The times in 'timestamp' could not be read" in " ".join(labels.report.notes)
+
+
+@pytest.mark.parametrize(("proof", "kept"), [("25/12/2023 10:00", "y"), ("12/25/2023 10:00", "x")])
+def test_w15_a_number_above_twelve_in_one_date_tells_for_all(tmp_path, spooled, proof, kept):
+    head = "item,worker,label,timestamp\n"
+    path = write(tmp_path / "a.csv", f"{head}a,u,x,03/02/2024 10:00\na,u,y,02/03/2024 10:00\nb,v,x,{proof}\n")
+    for read in (read_labels, spooled):
+        assert rows_of(read(path, repeats="last"))[0] == ("a", "u", kept)
+
+
+def test_w17_a_row_that_the_sample_cut_says_nothing_of_its_columns(tmp_path):
+    text = "a long remark on the item, " * 40
+    lines = [(f"i{n // 2}", f"w{n % 2}", f"{n // 2} {text}", f"set {n // 20}", "yn"[n * 7 % 3 > 0]) for n in range(600)]
+    rows = "\n".join(",".join([*row[:2], f'"{row[2]}"', *row[3:]]) for row in lines)
+    path = write(tmp_path / "a.csv", f"item,worker,remark,part,tone\n{rows}\n")
+    assert path.stat().st_size > delimited.SAMPLE_BYTES
+    assert read_labels(path).report.columns["label"] == "tone"
+    shown = delimited.first_rows(path.read_bytes()[: delimited.SAMPLE_BYTES], delimited.sniff(path.read_bytes(), path))
+    assert [row["part"] for row in shown] == [row[3] for row in lines[: len(shown)]]
+
+
+def test_w17_a_column_that_is_the_same_in_all_rows_of_an_item_is_not_taken_for_the_label(tmp_path):
+    lines = "".join(f"i{n // 3},w{n % 3},{'ab'[n // 3 % 2]},{'yn'[n * 7 % 4 > 1]}\n" for n in range(30))
+    path = write(tmp_path / "a.csv", f"item,worker,category,tone\n{lines}")
+    with pytest.raises(ColumnError, match=r"'category' is called like a label, but it is the same .*'tone' could be"):
+        read_labels(path)
+    assert read_labels(path, label_column="tone").class_names == ("n", "y")
+    assert read_labels(path, label_column="category").class_names == ("a", "b")  # whoever names it knows
+    agreed = write(
+        tmp_path / "b.csv",
+        "item,worker,category,source\n" + "".join(f"i{n // 3},w{n % 3},{'ab'[n // 3 % 2]},s{n // 3}\n" for n in range(30)),
+    )
+    assert read_labels(agreed).class_names == ("a", "b")  # all agree, and nothing else could be an answer
+
+
+def test_few_values_answer_and_many_values_are_content(tmp_path):
+    head = "question_id,rater,Question,Answer,Answer Relevance (1-5)\n"
+    lines = "".join(f"q{n // 2},r{n % 2},why {n // 2}?,because of {n} things,{1 + n * 7 % 5}\n" for n in range(120))
+    labels = read_labels(write(tmp_path / "a.csv", head + lines))
+    assert (labels.report.columns["label"], labels.n_classes) == ("Answer Relevance (1-5)", 5)
+    two = "".join(f"{line},{1 + n * 5 % 4}\n" for n, line in enumerate(lines.splitlines()))
+    path = write(tmp_path / "b.csv", f"{head.strip()},Fluency\n{two}")
+    with pytest.raises(
+        ColumnError, match=r"another text in nearly every row; 'Answer Relevance \(1-5\)', 'Fluency' could be the label"
+    ):
+        read_labels(path)
+
+
+def test_m16_an_infinite_number_never_becomes_a_class(tmp_path, spooled):
+    rows = {"item": list("aabb"), "worker": list("uvuv"), "label": [1.0, np.inf, 0.0, 1.0]}
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table(rows), path)
+    for read in (lambda: as_labels(pd.DataFrame(rows)), lambda: read_labels(path), lambda: spooled(path)):
+        with pytest.raises(DataError, match="label column holds an infinite number"):
+            read()
+    written = write(tmp_path / "a.csv", HEAD + "a,u,1\na,v,inf\nb,u,0\nb,v,1\n")
+    assert "Taken as a class each: 'inf' (rows: 1)" in " ".join(read_labels(written).report.notes)
+
+
+def test_m16_pandas_reads_the_class_none_as_missing_and_the_remedy_is_said(tmp_path):
+    path = write(tmp_path / "a.csv", HEAD + "".join(f"i{n // 3},w{n % 3},{('yes', 'no', 'None')[n % 3]}\n" for n in range(9)))
+    with pytest.warns(UserWarning, match="keep_default_na=False"):
+        assert as_labels(pd.read_csv(path)).report.dropped == {"missing label": 3}
+    for kept in (as_labels(pd.read_csv(path, keep_default_na=False)), read_labels(path)):
+        assert kept.class_names == ("None", "no", "yes")
+
+
+def test_stray_quotes_in_a_table_with_tabs_are_text_where_every_line_has_all_its_cells(tmp_path, spooled):
+    lines = '"so" it is\tu\tx\n5" wide\tu\ty\n"so" it is\tv\ty\n5" wide\tv\tx\n'
+    path = write(tmp_path / "a.tsv", f"item\tworker\tlabel\n{lines}")
+    for labels in (read_labels(path), spooled(path)):
+        assert sorted(set(labels.items.to_pylist())) == ['"so" it is', '5" wide']
+        assert labels.n_labels == 4
+        assert "holds quotes that enclose no cells" in labels.report.notes[0]
+    large = write(
+        tmp_path / "b.tsv", f"item\tworker\tlabel\n{lines}" + "".join(f"i{n // 2}\tw{n % 2}\tx\n" for n in range(40_000))
+    )
+    assert read_labels(large).n_labels == 40_004
+    proper = write(tmp_path / "c.tsv", 'item\tworker\tlabel\n"a\tb"\tu\tx\n"a\tb"\tv\ty\n')
+    assert read_labels(proper).items.to_pylist() == ["a\tb"]
+    ragged = write(tmp_path / "d.tsv", 'item\tworker\tlabel\n"a" b\tu\n"a" b\tv\ty\n')
+    with pytest.raises(DataError, match="quote"):
+        read_labels(ragged)
+
+
+def test_a_windows_table_is_read_where_only_texts_and_columns_that_are_not_read_have_its_letters(tmp_path, spooled):
+    rows = [f"i{n // 2},w{n % 2},{'xy'[n % 2]},caf\xe9 {n // 2},d\xe9j\xe0" for n in range(6)]
+    path = tmp_path / "a.csv"
+    path.write_bytes(("item,worker,label,text,remark\n" + "\n".join(rows)).encode("cp1252"))
+    labels = read_labels(path)
+    assert (labels.n_labels, labels.item_text.to_pylist()[0]) == (6, "caf\xe9 0")
+    assert "read as Windows-1252: 6 cells" in " ".join(labels.report.notes)
+    assert spooled(path).n_labels == 6
+    path.write_bytes(
+        ("item,worker,label\n" + "\n".join(f"i{n // 2},w{n % 2},{'xé'[n % 2]}" for n in range(6))).encode("cp1252")
+    )
+    for read in (read_labels, spooled):
+        with pytest.raises(DataError, match="not UTF-8 text at line 3"):
+            read(path)

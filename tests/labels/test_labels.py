@@ -92,7 +92,7 @@ def test_votes_are_the_same_however_many_labels_there_are(monkeypatch):
 
 
 def test_codes_of_different_lengths_are_refused():
-    with pytest.raises(DataError, match="differ in length: 2 items, 1 workers, 2 labels"):
+    with pytest.raises(DataError, match="differ in length: 2 items, 1 worker, 2 labels"):
         Labels.from_codes(np.array([0, 1]), np.array([0]), np.array([0, 1]), **WORDS)
 
 

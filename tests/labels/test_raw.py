@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from crowdassay.errors import DataError, FileError
-from crowdassay.labels.raw import check_text, opened, refuse_bad_bytes
+from crowdassay.labels.raw import check_start, opened, refuse_bad_bytes
 
 
 def test_gzip_is_unpacked_by_name(tmp_path):
@@ -34,15 +34,14 @@ def test_what_is_no_text_is_refused(tmp_path, start, message):
     path = tmp_path / "a.csv"
     path.write_bytes(start)
     with pytest.raises(DataError, match=message):
-        check_text(path)
+        check_start(start, path)
 
 
 def test_bom_is_told(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_bytes(b"\xef\xbb\xbfabc")
-    assert check_text(path)
-    path.write_bytes(b"abc")
-    assert not check_text(path)
+    path.touch()
+    assert check_start(b"\xef\xbb\xbfabc", path)
+    assert not check_start(b"abc", path)
 
 
 def test_the_first_bad_byte_is_named(tmp_path):

@@ -50,7 +50,7 @@ def test_items_table():
 
 
 def test_the_workers_table_can_be_read_and_parameters_have_their_own():
-    fitted = MinimaxEntropy().fit((ROWS["task"], ROWS["worker"], ROWS["answer"]))
+    fitted = MinimaxEntropy(alpha=1.0, beta=1.0).fit((ROWS["task"], ROWS["worker"], ROWS["answer"]))
     names = ["worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "verdict", "action", "evidence"]
     assert fitted.workers_.column_names == [*names, "looks_like"]
     assert fitted.parameters_["sigma"].to_numpy() == pytest.approx(fitted.sigma_.ravel())

@@ -80,8 +80,8 @@ def test_parquet(tmp_path):
     table = pa.table({"a": ["=x", None], "b": [1, 2]})
     write_table(table, tmp_path / "a.parquet", "parquet")
     assert pq.read_table(tmp_path / "a.parquet").equals(table)
-    with pytest.raises(ParameterError, match="'xlsx'"):
-        write_table(table, tmp_path / "a.xlsx", "xlsx")
+    with pytest.raises(ParameterError, match="'feather'"):
+        write_table(table, tmp_path / "a.feather", "feather")
 
 
 def test_json(tmp_path):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import ManyFacet
-from crowdassay.checks.facets import FACET_CHECKS
+from crowdassay.checks.studies import FACET_CHECKS
 
 SETTINGS = {
     "marginal": {},

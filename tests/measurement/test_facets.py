@@ -399,3 +399,10 @@ def test_bad_ratings_are_refused():
         ManyFacet(facets=["rater", "task"]).fit(
             pa.table({"rater": ["a", "b", None, None, None], "task": list("xyxyx"), "score": [1, 2, 1, 2, 1]})
         )
+
+
+@pytest.mark.parametrize("column", ["rater", "score"])
+def test_a_column_without_any_value_is_refused(column):
+    table = {"rater": ["a", "b"], "task": ["x", "x"], "score": [1, 2]} | {column: pa.nulls(2)}
+    with pytest.raises(DataError, match=rf"No ratings found in pyarrow frame: all 2 rows miss a value \(no {column}: 2\)"):
+        ManyFacet(facets=["rater", "task"]).fit(pa.table(table))

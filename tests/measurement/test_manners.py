@@ -137,7 +137,7 @@ def test_forged_codes_are_refused(name, part, column, value, tmp_path):
     table = table.set_column(table.column_names.index(column), column, pa.array([codes], table[column].type))
     head = json.loads((tmp_path / "model" / "model.json").read_text())
     parts = {one: table if one == part else pq.read_table(tmp_path / "model" / one) for one in folder.STUDY_PARTS}
-    folder.write_model(tmp_path / "model", {key: v for key, v in head.items() if key != "checksum"}, parts)
+    folder.write_model(tmp_path / "model", model, {key: v for key, v in head.items() if key != "checksum"}, parts)
     with pytest.raises(DataError, match="do not fit together"):
         load_model(tmp_path / "model")
 
@@ -201,9 +201,27 @@ def test_estimates_of_other_data_and_damage_are_refused(tmp_path):
         "fit.parquet": pq.read_table(tmp_path / "two" / "fit.parquet"),
     }
     head = {**heads[0], "records": [heads[0]["records"][0], heads[1]["records"][1]]}
-    folder.write_model(tmp_path / "mixed", {key: v for key, v in head.items() if key != "checksum"}, parts)
+    folder.write_model(tmp_path / "mixed", Rasch(), {key: v for key, v in head.items() if key != "checksum"}, parts)
     with pytest.raises(DataError, match="do not fit together"):
         load_model(tmp_path / "mixed")
     (tmp_path / "one" / "fit.parquet").write_bytes(b"nonsense")
     with pytest.raises(DataError, match="damaged or has been changed"):
         load_model(tmp_path / "one")
+
+
+def test_sliders_are_measured_in_bins():
+    rng = np.random.default_rng(0)
+    rows = [(r, c, int(np.clip(rng.normal(20 + 4 * c, 20), 0, 100))) for r in range(10) for c in range(15)]
+    rater, clip, score = zip(*rows, (11, 0, 0), (11, 1, 100), strict=True)
+    table = pa.table({"rater": rater, "clip": clip, "score": score})
+    for bins in (5, "5", [0, 20, 40, 60, 80, 100]):
+        model = ManyFacet(facets=["rater", "clip"]).fit(table, bins=bins)
+        assert model._ratings.values.tolist() == [10, 30, 50, 70, 90]
+        assert any("5 classes with the edges 0, 20, 40, 60, 80, 100" in note for note in model._ratings.notes)
+    many = pa.table(
+        {"rater": [n % 7 for n in range(707)], "clip": [n % 31 for n in range(707)], "score": [n % 101 for n in range(707)]}
+    )
+    with pytest.raises(DataError, match=r"101 different values, .* `bins` 10 makes ten classes"):
+        ManyFacet(facets=["rater", "clip"]).fit(many)
+    with pytest.raises(DataError, match="outside the edges"):
+        ManyFacet(facets=["rater", "clip"]).fit(many, bins=[0, 50])

@@ -11,8 +11,8 @@ from scipy.stats import norm
 from crowdassay import PartialCredit, Rasch, RatingScale
 from crowdassay.measurement import fit
 from crowdassay.measurement.fit import FacetsLikelihood, fit_facets
-from crowdassay.measurement.rasch import make_design, make_prior, step_rows
-from crowdassay.measurement.responses import read_responses
+from crowdassay.measurement.rasch import design_responses, make_prior, step_rows
+from crowdassay.measurement.ratings import read_responses
 from support.draws import draw_scores
 
 MODELS = [Rasch(), RatingScale(), PartialCredit()]
@@ -31,7 +31,7 @@ class Case:
             responses = dataclasses.replace(responses, low=low, **parts)
         many = {name: np.tile(getattr(responses, name), times) for name in ("item", "worker", "score")}
         self.responses, self.own_steps = dataclasses.replace(responses, **many), model.own_steps
-        self.design = make_design(self.responses, own_steps=model.own_steps)
+        self.design = design_responses(self.responses, own_steps=model.own_steps)
         steps = step_rows(self.responses, self.design, own_steps=model.own_steps)
         self.prior = None if width is None else make_prior(steps, 5, width, own_steps=model.own_steps)
         self.size = self.design.n_parameters

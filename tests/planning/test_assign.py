@@ -8,7 +8,7 @@ import pytest
 from crowdassay import Assay, MajorityVote, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning.assign import Plan, assign
-from crowdassay.planning.prices import EXPERT, Offer
+from crowdassay.planning.prices import EXPERT, Offer, make_offer
 from crowdassay.planning.state import State
 
 
@@ -63,14 +63,14 @@ def test_bad_workers_are_not_asked():
 
 
 def test_an_expert_is_asked_where_labels_cannot_help(state):
-    everyone = Offer.everyone(state, cost=1.0, expert=1.2)
+    everyone = make_offer(state, expert=1.2)[1]
     made = assign(state, 60, offer=everyone)
     experts = made.worker == EXPERT
     assert experts.any()
     assert len(set(made.item[experts])) == experts.sum()
-    assert not (assign(state, 60, offer=Offer.everyone(state, expert=1e6)).worker == EXPERT).any()
+    assert not (assign(state, 60, offer=make_offer(state, expert=1e6)[1]).worker == EXPERT).any()
     guessers = replace(state, tables=np.full_like(state.tables, 0.5), crowd=np.full((2, 2), 0.5))
-    assert (assign(guessers, 60, offer=Offer.everyone(state, expert=5.0)).worker == EXPERT).all()
+    assert (assign(guessers, 60, offer=make_offer(state, expert=5.0)[1]).worker == EXPERT).all()
 
 
 def test_new_workers_get_a_few_settled_items_and_nothing_else(state):
@@ -100,7 +100,7 @@ def test_nothing_is_asked_that_is_worth_less_than_it_costs(state):
 
 
 def test_a_table_of_nothing_has_its_columns(state):
-    assert Plan.nothing().table(state).column_names == ["batch", "item", "worker", "cost", "gain", "reason"]
+    assert Plan.of().table(state).column_names == ["batch", "item", "worker", "cost", "gain", "reason"]
 
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf")])

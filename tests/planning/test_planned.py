@@ -43,8 +43,9 @@ def test_where_nothing_checks_it_the_error_is_the_one_that_aggregate_says():
     assert crowdassay.plan(fitted, 5).summary()["estimated_error"] == pytest.approx(said["rate"], rel=1e-3)
 
 
-def test_a_result_is_planned_for_without_checking_its_known_items(fitted):
-    assert crowdassay.plan(fitted.result_, 5).summary()["known_items"] == 0
+def test_a_result_is_planned_for_as_its_estimator_is(fitted):
+    assert crowdassay.plan(fitted.result_, 5).summary() == crowdassay.plan(fitted, 5).summary()
+    assert crowdassay.plan(fitted.result_, 5).summary()["known_items"] == 30
     made = crowdassay.plan(fitted, 5, target_error=0.99)
     assert made.summary()["stop"]
     assert not made.assignments().num_rows

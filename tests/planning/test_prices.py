@@ -25,16 +25,17 @@ def write(path, text):
 
 @pytest.mark.parametrize("text", ["worker,cost,capacity\na,0.5,3\nb,,\n", "Worker;Cost;Capacity\na;0.5;3\nb;;\n"])
 def test_a_file_of_people_has_names_prices_and_capacities(tmp_path, text):
-    people = read_people(write(tmp_path / "people.csv", text))
-    assert (people.names, people.cost, people.capacity) == (["a", "b"], {"a": 0.5}, {"a": 3})
+    capacity, costs = read_people(write(tmp_path / "people.csv", text))
+    assert (list(capacity.items()), costs) == ([("a", 3), ("b", ENDLESS)], {"a": 0.5})
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("", "empty"), ("name\na\n", "no column 'worker'"), ("worker\n\n", "names no worker"), ("worker,cost\n,1\n", "row 2"),
+        ("", "empty"), ("name\na\n", "No worker column found"), ("worker\n\n", "no workers found"),
+        ("worker,cost\n,1\n", "worker in data row 1 of .* is empty"),
         ("worker,cost\na,1\na,2\n", "named before"), ("worker,cost\na,-1\n", "positive number"),
-        ("worker,cost\na,inf\n", "positive number"), ("worker,capacity\na,1.5\n", "whole number"),
+        ("worker,cost\na,inf\n", "'inf', which is no number"), ("worker,capacity\na,1.5\n", "whole number"),
     ],
 )  # fmt: skip
 def test_a_bad_file_of_people_is_one_sentence(tmp_path, text, word):
@@ -43,20 +44,22 @@ def test_a_bad_file_of_people_is_one_sentence(tmp_path, text, word):
 
 
 def test_a_file_of_prices_needs_prices(tmp_path):
-    with pytest.raises(CrowdassayError, match="no column 'cost'"):
+    with pytest.raises(CrowdassayError, match="No cost column found"):
         read_people(write(tmp_path / "prices.csv", "worker\na\n"), need_cost=True)
 
 
 def test_prices_of_the_price_list_come_first_and_the_rest_cost_the_same(state, tmp_path):
     names = [str(name) for name in state.workers.to_pylist()]
-    available = read_people(write(tmp_path / "people.csv", f"worker,cost,capacity\n{names[0]},2,5\n{names[1]},3,\nnew,,\n"))
-    prices = read_people(write(tmp_path / "prices.csv", f"worker,cost\n{names[0]},7\nstranger,1\n"), need_cost=True)
-    extended, offer, notes = make_offer(state, available=available, prices=prices, label_cost=0.1)
+    capacity, costs = read_people(
+        write(tmp_path / "people.csv", f"worker,cost,capacity\n{names[0]},2,5\n{names[1]},3,\nnew,,\n")
+    )
+    costs |= read_people(write(tmp_path / "prices.csv", f"worker,cost\n{names[0]},7\nstranger,1\n"), need_cost=True)[1]
+    extended, offer, notes = make_offer(state, capacity=capacity, costs=costs, label_cost=0.1)
     assert extended.workers.to_pylist()[offer.workers[2]] == "new"
     assert offer.cost.tolist() == [7.0, 3.0, 0.1]
     assert offer.capacity.tolist() == [5, ENDLESS, ENDLESS]
     assert any("'stranger'" in note for note in notes)
-    assert any("1 of 3 workers have no price" in note for note in notes)
+    assert any("Of 3 workers, 1 has no price" in note for note in notes)
 
 
 @pytest.mark.parametrize("keywords", [{"label_cost": 0.0}, {"label_cost": np.nan}, {"expert": -1.0}])

@@ -10,14 +10,15 @@ import pytest
 from crowdassay import Assay, DawidSkene, MajorityVote, simulate
 from crowdassay.errors import ParameterError
 from crowdassay.planning.assign import assign
-from crowdassay.planning.gain import error_curve, labels_needed, look_further
+from crowdassay.planning.gain import LABELS_AHEAD, error_curve, labels_needed, look_further
 from crowdassay.planning.plan import assess, curve_records, items_table
 from crowdassay.planning.population import Law, forecast_law, population, shipped_law
 from crowdassay.planning.sizing import COVERED, kinds, size_job
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import fit_law, limit_of
+from crowdassay.planning.stop import limit_of
 
-POLICIES = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "policies.py"))
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+POLICIES = runpy.run_path(str(BENCHMARKS / "policies.py"))
 
 
 def records(generator, groups=40, spread=0.5):
@@ -30,6 +31,7 @@ def records(generator, groups=40, spread=0.5):
 
 
 def test_the_limit_holds_on_groups_it_was_not_learned_from():
+    fit_law = runpy.run_path(str(BENCHMARKS / "law.py"))["fit_law"]
     law = fit_law(list(records(np.random.default_rng(0))))
     held = [row["error"] <= limit_of(row["estimated"], law).high for row in records(np.random.default_rng(1), 200)]
     assert np.mean(held) > 0.93
@@ -37,7 +39,7 @@ def test_the_limit_holds_on_groups_it_was_not_learned_from():
 
 def test_known_items_narrow_the_limit_and_correct_the_estimate():
     law = Law(0.8, 40.0, 42)
-    highs = [limit_of(0.1, law, wrong=known // 10, known=known).high for known in (0, 20, 100, 1000)]
+    highs = [limit_of(0.1, law, wrong=known // 10, known=known).high for known in (0, 20, 100, 2000)]
     assert highs == sorted(highs, reverse=True)
     assert highs[-1] < 0.12
     assert limit_of(0.05, law, wrong=60, known=200).error == pytest.approx(0.3, abs=0.05)
@@ -49,6 +51,7 @@ def test_the_shipped_limit_held_on_real_data():
     for held in (cover["held_of_replays"], cover["held_by_known"]):
         assert min(share for known, share in held.items() if known != "hardest") >= 0.95
         assert 0.9 <= held["hardest"] < 0.95  # where only the hardest are known it is no promise, and a note says so
+    assert min(share for known, share in cover["inside_by_known"].items() if known != "hardest") >= 0.9
     assert population()["sizing"]["coverage"]["held"] >= COVERED
     assert shipped_law().groups >= 35
     low, high = population()["forecast"]["overlap_without_a_group"]
@@ -77,7 +80,16 @@ def test_more_labels_make_surer_unless_workers_guess():
     guessing = replace(state, crowd=np.full((2, 2), 0.5))
     flat = look_further(guessing, items)
     assert np.allclose(flat, flat[:, :1])
-    assert set(labels_needed(flat, 0.95)) <= {None, 0}
+    assert set(labels_needed(guessing, items)) <= {LABELS_AHEAD + 1, 0}
+
+
+def test_labels_needed_are_the_first_that_settle():
+    labels, _ = simulate(np.random.default_rng(2), n_items=200, n_workers=20, skill=2, labels_per_item=2)
+    state = replace(State.of(Assay().fit(labels).result_), settled=0.8)
+    enough = look_further(state, np.arange(200)) >= state.settled
+    first = np.where(enough.any(axis=1), enough.argmax(axis=1), LABELS_AHEAD + 1)
+    assert labels_needed(state, np.arange(200)).tolist() == first.tolist()
+    assert len(set(first)) > 3
 
 
 def test_known_items_are_checked_by_a_fit_that_was_not_told():
@@ -85,20 +97,20 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
     gold = np.full(200, -1)
     gold[:80] = truth[:80]
     result = Assay().fit(labels.with_gold(gold)).result_
-    told = []
-
-    def fit(data):
-        told.append(set(np.flatnonzero(data.gold >= 0).tolist()))
-        return Assay().fit(data).result_
-
-    found = assess(State.of(result), method="assay", fit=fit)
-    assert [len(one) for one in told] == [40, 40]
-    assert not told[0] & told[1]  # each item is judged by the fit that was not told its class
-    assert told[0] | told[1] == set(range(80))
+    error = result.insight.error
+    found = assess(State.of(result), error)
     assert found.limit.known == 80
-    assert 0 < found.limit.wrong < 40
+    dealt = np.random.default_rng(0).permutation(80)
+    wrong = 0
+    for part in (dealt[first::5] for first in range(5)):  # each item is judged by a fit that was not told its class
+        fewer = gold.copy()
+        fewer[part] = -1
+        wrong += int((Assay().fit(labels.with_gold(fewer)).result_.code[part] != truth[part]).sum())
+    assert 0 < found.limit.wrong == wrong < 40
     assert not found.notes
-    assert "no promise" in assess(State.of(result), method="majority").notes[0]
+    other = MajorityVote().fit(labels.with_gold(gold)).result_.insight
+    assert other.error is None
+    assert "the default gives one" in other.why_no_error
     rows = curve_records(found, cost=0.05)
     assert rows[0]["spend"] == 0
     assert all(row["high"] >= row["error"] for row in rows)
@@ -107,20 +119,20 @@ def test_known_items_are_checked_by_a_fit_that_was_not_told():
 def test_where_all_classes_are_known_it_still_says_how_many_were_labelled_wrong():
     labels, truth = simulate(np.random.default_rng(4), n_items=60, n_workers=20, skill=1.0, labels_per_item=3)
     result = Assay().fit(labels.with_gold(truth)).result_
-    limit = assess(State.of(result), method="assay", fit=lambda data: Assay().fit(data).result_).limit
+    limit = result.insight.error
     assert (limit.error, limit.high, limit.known) == (0.0, 0.0, 60)
     assert limit.wrong > 0
 
 
 def test_it_says_when_only_hard_items_are_known():
     labels, truth = simulate(np.random.default_rng(4), n_items=150, n_workers=20, skill=1.5, labels_per_item=4)
-    blind = MajorityVote().fit(labels).result_
+    blind = Assay().fit(labels).result_
     order = np.argsort(blind.probability)
     for chosen, said in ((order[:20], True), (order[::8], False)):
         gold = np.full(150, -1)
         gold[chosen] = truth[chosen]
-        result = MajorityVote().fit(labels.with_gold(gold)).result_
-        notes = assess(State.of(result), method="assay", fit=lambda data: MajorityVote().fit(data).result_).notes
+        result = Assay().fit(labels.with_gold(gold)).result_
+        notes = assess(State.of(result), result.insight.error).notes
         assert any("at random" in note for note in notes) == said
 
 

@@ -54,7 +54,7 @@ def test_derivatives_and_probabilities(ties):
     problem = PairsLikelihood(rows, ties=ties, position=True)
     point = problem.initial_point() + 0.3 * np.random.default_rng(3).normal(size=problem.size)
     variances = {"scores": 1.0, "reliability": 0.1, "bias": 0.1}
-    _, gradient, matrix, _ = problem.evaluate(point, variances)
+    _, gradient, matrix = problem.evaluate(point, variances)
     for k in range(problem.size - (ties == "half")):
         shift = np.zeros(problem.size)
         shift[k] = 1e-5
@@ -73,7 +73,7 @@ def test_profiled_gradient_with_workers():
     problem = PairsLikelihood(make_rows(pairs, ties="davidson", by_worker=True), ties="davidson", position=True)
     variances = {"scores": 1.0, "reliability": 0.2, "bias": 0.2}
     point = problem.initial_point() + 0.3 * np.random.default_rng(5).normal(size=problem.size)
-    _, gradient, _, _ = problem.evaluate(point, variances)
+    _, gradient, _ = problem.evaluate(point, variances)
     for k in range(problem.size):
         shift = np.zeros(problem.size)
         shift[k] = 1e-4

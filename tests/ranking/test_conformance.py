@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay import BradleyTerry
-from crowdassay.checks.rankings import RANKING_CHECKS
+from crowdassay.checks.studies import RANKING_CHECKS
 
 SETTINGS = {
     "default": {},

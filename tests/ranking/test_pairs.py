@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from crowdassay import BradleyTerry
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.ranking.pairs import BOTH_BAD, read_pairs
 
@@ -30,7 +32,7 @@ def test_arena_records(tmp_path):
     pairs = read_pairs(path)
     assert names(pairs) == [("gpt", "llama", 0), ("llama", "gpt", 2), ("llama", "gpt", 2), ("llama", "gpt", 1)]
     assert pairs.worker.tolist() == [0, 1, -1, -1]
-    assert "1 comparisons both were bad" in pairs.notes[0]
+    assert "In 1 comparison both were bad" in pairs.notes[0]
     dropped = read_pairs(path, both_bad="drop")
     assert dropped.n_pairs == 3
     assert dropped.dropped == {"both bad": 1}
@@ -113,3 +115,83 @@ def test_styles_are_a_column_or_two():
         read_pairs(table, style=["tone"])
     with pytest.raises(ParameterError, match="both_bad"):
         read_pairs(table, both_bad="x")
+
+
+def test_winners_and_losers():
+    """M16, exports: sports and preference data name the winner and the loser; no side is known, and none is estimated."""
+    for words in (("winner", "loser"), ("chosen", "rejected"), ("winner_name", "loser_name")):
+        pairs = read_pairs(pa.table(dict(zip(words, (["x", "y", "z"], ["y", "z", "x"]), strict=True))))
+        assert names(pairs) == [("x", "y", 0), ("y", "z", 0), ("z", "x", 0)]
+        assert not pairs.sides
+        assert "not known which one was on the left" in pairs.notes[0]
+    table = pa.table({"won": ["x", "y"], "lost": ["y", "z"]})
+    named = read_pairs(table, left_column="won", right_column="lost", winner_column="won")
+    assert names(named) == [("x", "y", 0), ("y", "z", 0)]
+    model = BradleyTerry().fit(pa.table({"winner": ["x"] * 9 + ["y"] * 6, "loser": ["y"] * 6 + ["z"] * 9}))
+    assert model.position_bias_ == 0.0
+    assert model.ranking_["item"].to_pylist() == ["x", "y", "z"]
+    assert not any("both orders" in note for note in model.notes_)
+
+
+def test_fastchat_pairs(tmp_path):
+    """Exports: model_1, model_2 and a winner called model_1, model_2 or tie."""
+    pairs = read_pairs(pa.table({"model_1": ["x", "x"], "model_2": ["y", "y"], "winner": ["model_2", "tie"]}))
+    assert names(pairs) == [("x", "y", 1), ("x", "y", 2)]
+
+
+def test_both_orders_in_one_row_are_two_comparisons_of_one_question(tmp_path):
+    """Exports: g2_winner names who won when model_2 stood on the left; a judge is a name and a prompt; errors are none."""
+    row = {"question_id": 7, "model_1": "x", "model_2": "y", "judge": ["gpt-4", "pair-v2"]}
+    rows = [
+        row | {"g1_winner": "model_1", "g2_winner": "model_1"},
+        row | {"g1_winner": "tie", "g2_winner": "model_2", "question_id": 8},
+        row | {"g1_winner": "error", "g2_winner": "model_2", "question_id": 9},
+    ]
+    path = tmp_path / "gpt-4_pair.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    pairs = read_pairs(path)
+    assert names(pairs) == [("x", "y", 0), ("x", "y", 2), ("y", "x", 1), ("y", "x", 0), ("y", "x", 0)]
+    assert pairs.question.tolist() == [0, 1, 0, 1, 2]
+    assert pairs.workers.to_pylist() == ["gpt-4"]
+    assert pairs.dropped == {"no winner": 1}
+    assert pairs.source == "gpt-4_pair.jsonl"
+    without = read_pairs(pa.table({name: [r[name] for r in rows] for name in ("model_1", "model_2", "g1_winner", "g2_winner")}))
+    assert without.question.tolist() == [0, 1, 0, 1, 2]  # the row is the question
+
+
+def test_alpaca_evals_annotations(tmp_path):
+    """Exports: a preference between 1 and 2 is a share of a win, and the outputs' lengths may be a style."""
+    rows = [
+        {"instruction": f"q{n}", "generator_1": "base", "generator_2": "m", "annotator": "gpt", "preference": preference}
+        | {"output_1": "a" * (3 + n), "output_2": "a" * (2 + n * n)}
+        for n, preference in enumerate([1.0, 2.0, 1.5, 1.25, None])
+    ]
+    path = tmp_path / "annotations.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    pairs = read_pairs(path, style=["output"])
+    assert pairs.outcome.tolist() == [0, 1, 2, 0, 1]
+    assert pairs.weight.tolist() == [1, 1, 1, 0.75, 0.25]
+    assert pairs.question.tolist() == [0, 1, 2, 3, 3]
+    assert pairs.n_comparisons == 4
+    gap = np.array([1, 1, -1, -5, -5])  # characters by which the left one is longer
+    np.testing.assert_allclose(pairs.style.ravel() / pairs.style[0, 0], gap)
+    model = BradleyTerry(position=False, prior=1.0).fit(read_pairs(path))
+    row = model.ranking_.iloc[0]
+    assert (row["item"], row["comparisons"]) == ("base", 4)
+
+
+def test_a_share_of_a_win_counts_as_that_share():
+    """Exports: 1.25 four times says what three wins and one loss say."""
+    rows = {"left": ["x"] * 4, "right": ["y"] * 4}
+    shares = BradleyTerry(prior=1.0, position=False).fit(pa.table({**rows, "preference": [1.25] * 4}))
+    wins = BradleyTerry(prior=1.0, position=False).fit(pa.table({**rows, "preference": [1, 1, 1, 2]}))
+    np.testing.assert_allclose(shares.scores_, wins.scores_, atol=1e-6)
+
+
+def test_names_that_look_the_same_are_said():
+    """M16: 'a' and 'a ' are kept apart, and it is said; so with workers."""
+    table = pa.table({"left": ["a", "a "], "right": ["b", "b"], "winner": ["left", "left"], "worker": ["Ann", "ann"]})
+    noted = read_pairs(table).notes
+    assert "Items whose names look the same" in noted[0]
+    assert "'a', 'a '" in noted[0]
+    assert "Workers whose names look the same" in noted[1]

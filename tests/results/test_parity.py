@@ -17,11 +17,11 @@ from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark.place import SparkPlace
 from crowdassay.errors import CrowdassayError
 from crowdassay.estimators.methods import METHODS
-from crowdassay.labels.spool import spool_labels
 from crowdassay.results.run import fit
 from support.crowds import story
 from support.fake_spark import fake_labels
 from support.parity import same_result
+from support.spools import spool_labels
 
 ABROAD = [name for name, method in METHODS.items() if method.make().needs_memory() is None]
 
@@ -133,5 +133,5 @@ def test_one_class_is_said_everywhere(name, tmp_path):
         for place in places(labels, np.zeros(3, int), tmp_path)
     ]
     for found in results:
-        assert found.notes == ("Degenerate: one class. Every item gets it, and nothing is learned about items or workers.",)
+        assert found.notes == ("There is only one class: every item gets it, and nothing is learned about items or workers.",)
         same_result(found, results[0])

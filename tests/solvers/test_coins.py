@@ -7,8 +7,7 @@ from scipy.stats import beta
 
 from crowdassay.engines.base import Weights
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.m_steps import coin_tables, coin_update, mean_field_update
+from crowdassay.solvers.em import coin_tables, coin_update, fit_em, free_tables, mean_field_update
 from support.problems import random_labels
 
 
@@ -61,7 +60,7 @@ def test_em_only_rises_whatever_the_update(update, estimate_prior):
 
 def test_em_goes_on_from_given_tables():
     engine = LocalEngine(random_labels(7, n_items=80))
-    options = {"estimate_prior": False, "tol": 0.0, "smoothing": 0.5}
+    options = {"estimate_prior": False, "tol": 0.0, "update": free_tables(0.5)}
     middle, end = (fit_em(engine, max_iter=max_iter, **options) for max_iter in (5, 9))
     again = fit_em(engine, max_iter=4, start=middle.sigma, **options)
     np.testing.assert_allclose(middle.history + again.history, end.history)

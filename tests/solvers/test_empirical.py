@@ -13,12 +13,12 @@ from crowdassay.errors import ParameterError
 from crowdassay.estimators.minimax import make_model
 from crowdassay.findings.scores import error_rate
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.spool import spool_labels
 from crowdassay.models.family import VANISHING, Model, centred_metric, usual_gamma
 from crowdassay.models.structures import nominal
-from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.empirical import learned_prior
+from crowdassay.solvers.profiled import WorkerProblem
 from support.problems import random_labels
+from support.spools import spool_labels
 
 
 def model(n_classes, *, population=True, metric=False):

@@ -8,8 +8,7 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.models.family import Model
 from crowdassay.models.structures import resolve
 from crowdassay.solvers import profiled
-from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.profiled import fit_counts
+from crowdassay.solvers.profiled import WorkerProblem, fit_counts
 
 
 @pytest.fixture(scope="module")

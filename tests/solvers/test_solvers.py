@@ -5,14 +5,14 @@ from scipy.optimize import minimize
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import Weights
 from crowdassay.engines.confusion import observed_counts
-from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
+from crowdassay.labels.labels import gold_votes, shares
 from crowdassay.models.family import Model
 from crowdassay.models.structures import STRUCTURES, resolve
-from crowdassay.solvers.algorithm1 import fit_algorithm1, vote_shares
-from crowdassay.solvers.ascent import WorkerProblem
-from crowdassay.solvers.em import fit_em
-from crowdassay.solvers.profiled import fit_profiled
+from crowdassay.solvers.algorithm1 import fit_algorithm1
+from crowdassay.solvers.em import fit_em, free_tables
+from crowdassay.solvers.profiled import WorkerProblem, fit_profiled
+from support import reference
 from support.problems import random_labels
 
 
@@ -47,7 +47,7 @@ def test_m_step_is_the_joint_optimum():
     engine = LocalEngine(labels)
     problem = WorkerProblem(engine, model, np.zeros(3), 10**6)
     _, value, _ = problem.maximise(np.zeros(4 * 4), Weights.VOTES, 1e-14)
-    shares = vote_shares(engine)
+    held = shares(gold_votes(labels))
 
     def joint(flat):
         theta, phi = flat[:16].reshape(4, 4), flat[16:].reshape(6, 4)
@@ -56,7 +56,7 @@ def test_m_step_is_the_joint_optimum():
         for j in range(6):
             mine = slice(labels.starts[j], labels.starts[j + 1])
             total += reference.evaluate_item(
-                sigma[labels.worker[mine]], labels.label[mine], np.zeros(3), model.item, model.beta, shares[j], phi[j]
+                sigma[labels.worker[mine]], labels.label[mine], np.zeros(3), model.item, model.beta, held[j], phi[j]
             )[0]
         return -total
 
@@ -111,7 +111,7 @@ def test_running_out_of_iterations_keeps_the_best_so_far(labels, n_iter):
 @pytest.mark.parametrize("estimate_prior", [True, False])
 @pytest.mark.parametrize("smoothing", [0.0, 0.5])
 def test_em_only_rises(labels, estimate_prior, smoothing):
-    found = fit_em(LocalEngine(labels), estimate_prior=estimate_prior, smoothing=smoothing, max_iter=2000, tol=1e-10)
+    found = fit_em(LocalEngine(labels), estimate_prior=estimate_prior, update=free_tables(smoothing), max_iter=2000, tol=1e-10)
     assert found.converged
     assert found.n_iter == len(found.history)
     assert np.diff(found.history).min() >= -1e-9 * abs(found.objective)
@@ -123,7 +123,7 @@ def test_without_items_the_family_is_dawid_skenes():
     """With no item block and a vanishing penalty, the profiled solver finds EM's likelihood."""
     labels, _ = simulate(np.random.default_rng(4), n_items=300, n_workers=6, n_classes=3, labels_per_item=6, item_spread=0.0)
     engine = LocalEngine(labels)
-    by_em = fit_em(engine, estimate_prior=False, smoothing=0.0, max_iter=20000, tol=1e-13)
+    by_em = fit_em(engine, estimate_prior=False, max_iter=20000, tol=1e-13)
     model = family("nominal", 3, alpha=1e-9, item=False)
     found = fit_profiled(engine, model, np.full(3, -np.log(3)), starts=1, max_iter=20000, tol=1e-13)
     assert found.objective == pytest.approx(by_em.objective, rel=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdassay.engines.base import Counts, Engine, Sums, Weights
-from crowdassay.engines.kernels import reference
+from support import reference
 
 
 class FakeEngine(Engine):

@@ -19,7 +19,7 @@ def same_result(found, expected, atol=1e-6, method="x"):
     """Compare every table column by column, the notes, the summary and the items to label next."""
     tied = dict(zip(*(expected.labels_table()[name].to_pylist() for name in ("item", "tied")), strict=True))
     for name in TABLES:
-        same_table(arrow(found.frame(name)), arrow(expected.frame(name)), name, atol, tied)
+        same_table(arrow(found.frame(name, kind="pyarrow")), arrow(expected.frame(name, kind="pyarrow")), name, atol, tied)
     same_table(found.insight.next_table(), expected.insight.next_table(), "next", max(atol, 1e-6), tied)
     same_table(found.insight.confusion_table(), expected.insight.confusion_table(), "confusion", max(atol, 1e-6), tied)
     one, other = (summarise(result, method) for result in (found, expected))
@@ -60,7 +60,7 @@ def same_value(one, other, name, atol):
         assert one.keys() == other.keys(), name
         for key in other:
             same_value(one[key], other[key], f"{name}.{key}", atol)
-    elif isinstance(other, list) and other and isinstance(other[0], dict):
+    elif isinstance(other, (list, tuple)) and other and isinstance(other[0], dict):
         assert len(one) == len(other), name
         for n, (this, that) in enumerate(zip(one, other, strict=True)):
             same_value(this, that, f"{name}.{n}", atol)

@@ -202,52 +202,35 @@ def add_behaviour(  # noqa: PLR0915
                 pace[BIN_VARIANCE] += square - mean * mean
 
 
-def compare_tables(starts, workers, labels, code, order, by_worker, item, tables, least, slots, edges, counts, rows):
-    """Compare how often every two workers agree with how often their tables say they would.
-
-    ``code`` (n_items,) is the class of each item; ``order`` and ``by_worker`` list labels by worker; ``tables``
-    (n_workers, n_classes, n_classes). Adds the excess of every pair with at least ``least`` common items, in standard
-    deviations, to the histogram ``counts`` over ``edges``, and keeps in ``rows`` (size, 6) the pairs of largest excess:
-    excess, common items, agreements, expected agreements, worker, worker. Returns the number of pairs.
-    """
-    n_classes, n_pairs = tables.shape[1], 0
-    slot, mates = np.full(len(by_worker) - 1, -1, np.int64), np.empty(slots, np.int64)
-    shared, agreed = np.zeros((slots, n_classes)), np.zeros(slots)
-    for i in range(len(by_worker) - 1):
-        size = 0
-        for p in range(by_worker[i], by_worker[i + 1]):
-            n = order[p]
-            j = item[n]
-            for o in range(starts[j], starts[j + 1]):
-                if workers[o] <= i:
+def leave_together(labels, counts, tables, crowd, prior):
+    """Return, for every two workers one of whom leaves the others, 0, both, matches, how often either leaves, and expected."""
+    n_classes, rows = labels.n_classes, {}
+    for j in range(labels.n_items):
+        here = [n for n in range(labels.starts[j], labels.starts[j + 1]) if labels.first_judgements[n]]
+        gold, said = labels.gold[j], [labels.label[n] for n in here]
+        same_as = {gold} if gold >= 0 else set(said[:1])
+        if set(said) <= same_as or len(here) < (2 if gold >= 0 else 3):
+            continue
+        full = np.log(prior) + sum(np.log(tables[labels.worker[n], :, labels.label[n]]) for n in here)
+        weight = np.eye(n_classes)[gold] if gold >= 0 else np.exp(full - full.max()) / np.exp(full - full.max()).sum()
+        for n in here:
+            for o in here:
+                i, k, x, y = labels.worker[n], labels.worker[o], labels.label[n], labels.label[o]
+                rest = [labels.label[m] for m in here if m not in (n, o)]
+                without = full - np.log(tables[i, :, x]) - np.log(tables[k, :, y])
+                if i == k or x == (gold if gold >= 0 else without.argmax()):
                     continue
-                s = slot[workers[o]]
-                if s < 0:
-                    s = slot[workers[o]] = size
-                    mates[s], agreed[s] = workers[o], 0.0
-                    shared[s] = 0.0
-                    size += 1
-                shared[s, code[j]] += 1.0
-                if labels[n] == labels[o]:
-                    agreed[s] += 1.0
-        for s in range(size):
-            slot[mates[s]] = -1
-            common = shared[s].sum()
-            if common < least:
-                continue
-            expected, variance = 0.0, 0.0
-            for c in range(n_classes):
-                if shared[s, c] > 0.0:
-                    same = 0.0
-                    for k in range(n_classes):
-                        same += tables[i, c, k] * tables[mates[s], c, k]
-                    expected += shared[s, c] * same
-                    variance += shared[s, c] * same * (1.0 - same)
-            excess = (agreed[s] - expected) / np.sqrt(variance + 1e-12)
-            n_pairs += 1
-            counts[np.searchsorted(edges, excess)] += 1
-            weakest = rows[:, 0].argmin()
-            if excess > rows[weakest, 0]:
-                rows[weakest, 0], rows[weakest, 1], rows[weakest, 2] = excess, common, agreed[s]
-                rows[weakest, 3], rows[weakest, 4], rows[weakest, 5] = expected, i, mates[s]
-    return n_pairs
+                first = np.maximum(counts[i, :, x] - weight, 0) + 2 * crowd[:, x]
+                first /= np.maximum(counts[i].sum(axis=1) - weight, 0) + 2
+                second = np.maximum(counts[k, :, x] - weight * (x == y), 0) + 2 * crowd[:, x]
+                second /= np.maximum(counts[k].sum(axis=1) - weight, 0) + 2
+                log_q = sum((np.log(crowd[:, z]) for z in rest), np.zeros(n_classes)) + np.log(first)
+                q = prior * np.exp(log_q / (1 + 0.8 * len(rest)))
+                q = weight if gold >= 0 else q / q.sum()
+                chance = (rest.count(x) + 2 * q @ second) / (len(rest) + 2)
+                sharp = np.exp(full - np.log(tables[k, :, y]))
+                sharp = weight if gold >= 0 else sharp / sharp.sum()
+                chance = max(chance, q @ second, sharp @ second)
+                row = rows.setdefault((min(i, k), max(i, k)), np.zeros(5))
+                row += [(x == y) / 2, i < k, i > k, chance * (i < k), chance * (i > k)]
+    return np.array([(0.0, *pair, *row) for pair, row in rows.items()])

@@ -19,5 +19,7 @@ def a_pool(labels, seed=0, **more):
         many=50.0,
         label_weight=generator.random(labels.n_workers),
         stranger_weight=0.7,
+        few=2.0,
+        growth=0.5,
         **more,
     )

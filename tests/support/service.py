@@ -115,7 +115,9 @@ def start(store: Any, *options: str, token: str = "none") -> Running:
     else:
         raise AssertionError(f"the server did not start: {said}")
     running = Running(int(found.group(1)), found.group(2), process=process, said=said)
-    if token not in {"none", "made"}:
+    if token == "store":
+        running.token = None
+    elif token not in {"none", "made"}:
         running.token = Path(token).read_text(encoding="utf-8").strip()
 
     def up() -> bool:

@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import Grouped, reading_options
-from crowdassay.cli.outputs import check_out, refuse_inputs, table_options, write_out
-from crowdassay.cli.places import engine_options, open_place
+from crowdassay.cli.options import PATH, Grouped, choice, decide_option, reading_options, settled_option
+from crowdassay.cli.outputs import check_outputs, form_of, is_same, table_options
+from crowdassay.cli.places import open_place
 from crowdassay.cli.running import noting
+from crowdassay.errors import DataError, FileError, ParameterError
 
 if TYPE_CHECKING:
     from crowdassay.arrays import FloatArray
+    from crowdassay.cli.gates import Condition
     from crowdassay.estimators.base import Estimator
     from crowdassay.estimators.methods import Preset
-    from crowdassay.labels.facts import Facts
+    from crowdassay.labels.labels import Facts
     from crowdassay.results.result import Result
 
 FITTING = (
-    "ordered", "gold_workers", "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior", "smoothing",
-    "threads", "max_iter", "tol",
+    "ordered", "decide", "gold_workers", "gamma", "gammas", "folds", "seed", "reading", "alpha", "beta", "solver", "prior",
+    "smoothing", "threads", "max_iter", "tol", "settled",
 )  # fmt: skip
 
 MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # options that only the paper's method has
@@ -36,32 +38,42 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--gammas", help="--gamma auto: what to choose from, separated by commas; 1/256 to 4 by default.")
 @click.option("--folds", type=int, help="--gamma auto: into how many parts labels are dealt; 5 by default.")
 @click.option("--reading", help="--gamma auto: weigh classes by 'predictive' (the default) or 'uniform' probabilities.")
-@click.option("--validation", type=click.Path(path_type=Path), help="--gamma auto: choose by this file of item,label instead.")
+@click.option("--validation", type=PATH, help="--gamma auto: choose by this file of item,label instead.")
 @click.option("--seed", type=int, help="For whatever is drawn at random; 0 by default.")
 @click.option("--alpha", type=float, help="minimax: penalty on worker parameters, instead of gamma.")
 @click.option("--beta", type=float, help="minimax: penalty on item parameters, instead of gamma.")
 @click.option("--solver", help="minimax: 'profiled' (fast, the default) or 'algorithm1' (the paper's, literally).")
 @click.option(
-    "--ordered", is_flag=True, default=None, help="assay: the classes are a scale, in the order of --order or numbers."
+    "--ordered", is_flag=True, default=None, help="assay: model the classes as a scale, in the order of --order or numbers."
 )
+@decide_option
 @click.option("--prior", help="dawid-skene: class prior, 'estimated' (the default) or 'uniform'.")
 @click.option("--smoothing", type=float, help="dawid-skene: added to every count; 0 by default.")
-@click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
-@click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
+@settled_option
+@click.option("--truth", type=PATH, help="File of item,label to score against.")
+@click.option("--gold", type=PATH, help="File of item,label whose classes are known and kept.")
 @click.option("--gold-workers", help="assay: workers to be believed, though they may be wrong, separated by commas.")
-@click.option(
-    "--calibration", type=click.Path(path_type=Path), help="With --truth: draw how honest the probabilities are (.svg or .png)."
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the result tables, or sqlite:///FILE or postgresql://..."
-)
-@click.option("--next", "ask", type=click.Path(path_type=Path), help="Write the items most worth another label (.csv).")
-@click.option("--report", type=click.Path(path_type=Path), help="Write the report, one .html file that opens offline.")
+@click.option("--calibration", type=PATH, help="With --truth: draw how honest the probabilities are (.svg or .png).")
+@click.option("--out", type=PATH, help="Folder for the result tables, or sqlite:///FILE or postgresql://...")
+@click.option("--next", "ask", type=PATH, help="Write the items most worth another label (.csv or .xlsx).")
+@click.option("--disputes", type=PATH, help="Write the items that workers disagree on and who said what (.csv or .xlsx).")
+@click.option("--feedback", type=PATH, help="Folder for one sheet for each worker with their likely mistakes.")
+@click.option("--expert", type=PATH, help="Write items drawn at random for an expert to answer (.xlsx or .csv), for --gold.")
+@click.option("--expert-items", type=int, help="--expert: how many; 50 by default.")
+@click.option("--report", type=PATH, help="Write the report, one .html file that opens offline.")
 @click.option("--report-title", help="--report: its title.")
 @click.option("--cost", help="The price of a label, such as 0.05, or the column of LABELS that says what each was paid.")
+@click.option("--expert-cost", type=float, help="The price of an expert's answer to an item, such as 1.50.")
+@click.option("--currency", default="", help="Of the prices, such as EUR or $.")
 @table_options
-@click.option("--save-model", type=click.Path(path_type=Path), help="Folder for the fitted model, for 'crowdassay update'.")
-@engine_options
+@click.option("--save-model", type=PATH, help="Folder for the fitted model, for 'crowdassay update'.")
+@choice(
+    "--engine",
+    values=["auto", "local", "files", "gpu", "spark"],
+    help="Where the labels are during the fit; auto is memory, or files where memory will not do.",
+)
+@click.option("--memory", help="Memory to use at most, about, such as 1GB; --engine files keeps to it.")
+@click.option("--temp-dir", type=PATH, help="--engine files: folder for temporary files.")
 @click.option("--threads", type=int, help="Number of threads; all cores by default. The result does not depend on it.")
 @click.option("--max-iter", type=int, help="Passes over the labels allowed.")
 @click.option("--tol", type=float, help="Relative change of the objective at which to stop.")
@@ -83,22 +95,12 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
     from crowdassay.cli.aggregate_show import tell
-    from crowdassay.cli.gates import aggregate_conditions, aggregate_figures, check_conditions, tell_failures
+    from crowdassay.cli.gates import aggregate_figures, check_conditions, tell_failures
     from crowdassay.cli.running import progress_line, working
-    from crowdassay.labels.folder import MODEL_FILES, RESULT_FILES
     from crowdassay.results.summary import summarise
 
     chosen, estimator = choose(method, options)
-    conditions = aggregate_conditions(options["fail_if"], truth=options["truth"] is not None)
-    check_cost(options["cost"], labels)
-    if options["out"] is not None:
-        check_out(options["out"], spark=options["engine"] == "spark")
-    check_pictures(options)
-    refuse_inputs(
-        [*labels, *(options[name] for name in ("truth", "gold", "validation"))],
-        [options[name] for name in ("ask", "report", "calibration")],
-        [(options["out"], RESULT_FILES), (options["save_model"], MODEL_FILES)],
-    )
+    conditions = check_asked(labels, options)
     quiet = options["quiet"] or options["as_json"]
     known = {} if options["validation"] is None else {"validation": options["validation"]}
     with ExitStack() as stack:
@@ -106,56 +108,121 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             place = stack.enter_context(open_place(labels, options, estimator, announce))
             estimator.fit(place, progress=progress, announce=announce, **known)
         result = estimator.result_
+        paid = None if options["cost"] is None else read_cost(options["cost"], labels[0], place.facts, options["sheet"])
+        prices = {"cost": paid, "expert_cost": options["expert_cost"], "currency": options["currency"]}
         summary, failed = None, []
         if options["out"] is not None or not options["quiet"] or conditions:
             with working("Describing workers and items ...", quiet=quiet):
-                paid = read_cost(options["cost"], labels, place.facts)
-                ordered = chosen.ordered or bool(options["ordered"])
-                summary = summarise(result, chosen.name, ordered=ordered, cost=paid)
-            gates = check_conditions(conditions, aggregate_figures(summary))
-            failed = [str(gate) for gate in gates if gate.failed]
-            if gates:
-                summary["failed_gates"] = failed
+                ordered = estimator.needs_order() or bool(options["ordered"])
+                summary = summarise(result, chosen.name, ordered=ordered, money=result.money(**prices))
+        if conditions and summary is not None:
+            gates = check_conditions(
+                conditions, aggregate_figures(summary), whys={"estimated_error": summary["why_no_estimated_error"]}
+            )
+            summary["failed_gates"] = failed = [str(gate) for gate in gates if gate.failed]
         if options["out"] is not None and summary is not None:
+            from crowdassay.results.write import write_result
+
             with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
-                write_out(result, summary, options["out"], options["form"], raw=options["raw"])
-        show_more(result, labels, options)
+                write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+        write_more(result, prices, options)
         if options["save_model"] is not None:
             with noting(f"the model in '{options['save_model']}'"):
                 estimator.save(options["save_model"])
         if summary is not None and not options["quiet"]:
-            tell(result, summary, options)
+            tell(result, summary, result.money(**prices), {**options, "labels": labels})
     if options["strict"] and not result.converged:
         failed = [*failed, f"The fit did not converge, and --strict demands it; raise --max-iter from {result.n_iter}."]
     return tell_failures(failed)
 
 
-def show_more(result: Result, labels: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Write what was asked for beyond the tables: items to label next, the calibration, the report."""
-    if options["ask"] is not None:
-        from crowdassay.labels.write import write_table
+def write_more(result: Result, prices: dict[str, Any], options: dict[str, Any]) -> None:
+    """Write what was asked for beyond the tables: sheets for people, the calibration, the report."""
+    tables = {"ask": lambda: result.next_table(result.money(**prices)), "disputes": result.disputes_table}
+    for path, table in ((options[name], table) for name, table in tables.items()):
+        if path is not None:
+            from crowdassay.labels.write import write_table
 
-        with noting(f"'{options['ask']}'"):
-            write_table(result.insight.next_table(), options["ask"], raw=options["raw"])
+            with noting(f"'{path}'"):
+                write_table(table(), path, form_of(path, options["form"]), raw=options["raw"])
+    if options["feedback"] is not None:
+        from crowdassay.results.feedback import write_feedback
+
+        with noting(f"the feedback in '{options['feedback']}'"):
+            write_feedback(result, options["feedback"], options["form"], raw=options["raw"])
+    if options["expert"] is not None:
+        from crowdassay.planning.expert import KNOWN_ITEMS
+        from crowdassay.results.expert import expert_table, read_sheet, write_sheet
+
+        n, classes = options["expert_items"] or KNOWN_ITEMS, list(map(str, result.facts.class_names))
+        with noting(f"'{options['expert']}'"):
+            write_sheet(expert_table(result, n, read_sheet(options["gold"])), classes, options["expert"])
     if options["calibration"] is not None:
-        from crowdassay.errors import DataError
-        from crowdassay.results.report.chart import save_chart
         from crowdassay.results.report.charts import calibration_chart
 
         if not result.insight.against.known:
             raise DataError("--calibration has nothing to draw: every item of the truth was given as gold.")
         chart = calibration_chart(result.insight.against.records)
         with noting(f"'{options['calibration']}'"):
-            save_chart(chart, options["calibration"])
+            chart.save(options["calibration"])
     if options["report"] is not None:
-        cost = read_cost(options["cost"], labels, result.place.facts)
         with noting(f"'{options['report']}'"):
-            result.report(options["report"], title=options["report_title"], cost=cost)
+            result.report(options["report"], title=options["report_title"], **prices)
+
+
+def check_asked(labels: tuple[str, ...], options: dict[str, Any]) -> list[Condition]:
+    """Refuse, before any work, what does not go together or could not be written; return the conditions of --fail-if."""
+    from crowdassay.cli.gates import AGGREGATE_FIGURES, read_conditions
+    from crowdassay.findings.money import check_currency, check_price
+    from crowdassay.labels.folder import FEEDBACK_MARK, INDEX_FILES, MODEL_FILES, MODEL_HEAD, SUMMARY
+
+    conditions = read_conditions(options["fail_if"], "estimated_error > 5%", AGGREGATE_FIGURES)
+    if options["truth"] is None:
+        if any(one.name == "error_rate" for one in conditions):
+            raise ParameterError("--fail-if error_rate needs --truth to compare with; estimated_error does not.")
+        if options["calibration"] is not None:
+            raise ParameterError("--calibration needs --truth to compare with.")
+    if options["report_title"] is not None and options["report"] is None:
+        raise ParameterError("--report-title goes with --report.")
+    if options["expert_items"] is not None and options["expert"] is None:
+        raise ParameterError("--expert-items goes with --expert.")
+    if options["expert_items"] is not None and options["expert_items"] < 1:
+        raise ParameterError(f"--expert-items must be 1 or more, not {options['expert_items']}.")
+    if (cost := options["cost"]) is not None:
+        if (each := price(cost)) is not None:
+            check_price(each)
+        elif len(labels) != 1 or not Path(labels[0]).is_file():
+            raise ParameterError(f"--cost '{cost}' names a column, which needs one file of labels; give a price such as 0.05.")
+    if options["expert_cost"] is not None:
+        check_price(options["expert_cost"], "An expert's answer")
+    check_currency(options["currency"])
+    if options["currency"] and cost is None and options["expert_cost"] is None:
+        raise ParameterError("--currency goes with --cost or --expert-cost.")
+    if options["engine"] == "spark" and options["form"] not in {"csv", "parquet"}:
+        raise ParameterError(f"Spark writes tables as CSV or Parquet; leave out --format {options['form']}.")
+    model, out = options["save_model"], options["out"]
+    if model is not None and out is not None and os.path.realpath(str(out)) == os.path.realpath(model):
+        raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
+    gold, expert = options["gold"], options["expert"]
+    same = gold is not None and expert is not None and is_same(gold, expert)  # its answers are kept
+    if expert is not None and not same:
+        from crowdassay.results.expert import check_sheet
+
+        check_sheet(expert)
+    check_outputs(
+        [*labels, options["truth"], options["validation"], None if same else gold],
+        tables=[options["ask"], options["disputes"], expert],
+        pages=[options["report"]],
+        pictures=[options["calibration"]],
+        folders=[(model, MODEL_FILES, MODEL_HEAD), (options["feedback"], INDEX_FILES, SUMMARY, (FEEDBACK_MARK,))],
+        results=out,
+        spark=options["engine"] == "spark",
+    )
+    return conditions
 
 
 def choose(method: str | None, options: dict[str, Any]) -> tuple[Preset, Estimator]:
     """Return the method asked for, or that the options are for, and its estimator with these."""
-    from crowdassay.errors import ParameterError
     from crowdassay.estimators.methods import find_method
 
     fitting = {name: options[name] for name in FITTING if options[name] is not None}
@@ -176,37 +243,8 @@ def choose(method: str | None, options: dict[str, Any]) -> tuple[Preset, Estimat
     return chosen, chosen.make(**fitting)
 
 
-def check_pictures(options: dict[str, Any]) -> None:
-    """Refuse a chart, report or model that could not be written, before there is anything to write."""
-    from crowdassay.errors import FileError, ParameterError
-    from crowdassay.labels.folder import check_writable
-
-    if options["calibration"] is not None:
-        from crowdassay.results.report.chart import check_chart
-
-        if options["truth"] is None:
-            raise ParameterError("--calibration needs --truth to compare with.")
-        check_chart(options["calibration"])
-    if options["ask"] is not None:
-        if options["ask"].suffix.lower() != ".csv":
-            raise FileError(f"'{options['ask']}' must end in .csv.")
-        check_writable(options["ask"].parent)
-    if options["save_model"] is not None:
-        check_writable(options["save_model"])
-        if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(options["save_model"]):
-            raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
-    if options["report"] is not None:
-        from crowdassay.results.report.page import check_report
-
-        check_report(options["report"])
-    elif options["report_title"] is not None:
-        raise ParameterError("--report-title goes with --report.")
-
-
 def number(option: str, text: str) -> float:
     """Return the number an option gives, or say what was given instead."""
-    from crowdassay.errors import ParameterError
-
     try:
         return float(text)
     except ValueError:
@@ -221,47 +259,26 @@ def price(text: str) -> float | None:
         return None
 
 
-def check_cost(text: str | None, labels: tuple[str, ...]) -> None:
-    """Refuse a price that is none, and a column where there is not one table to read it from."""
-    from crowdassay.errors import ParameterError
-    from crowdassay.findings.money import check_price
-
-    if text is None:
-        return
-    each = price(text)
-    if each is not None:
-        check_price(each)
-    elif len(labels) != 1 or not Path(labels[0]).is_file():
-        raise ParameterError(f"--cost '{text}' names a column, which needs one file of labels; give a price such as 0.05.")
-
-
-def read_cost(text: str | None, labels: tuple[str, ...], facts: Facts) -> float | FloatArray | None:
-    """Return the price of a label, what each worker was paid (n_workers,), or None where neither was asked for.
+def read_cost(text: str, source: str, facts: Facts, sheet: str | None = None) -> float | FloatArray:
+    """Return the price of a label, or what each worker was paid by a column of the labels (n_workers,).
 
     Rows without a label were paid for as well, so that all rows of a worker count.
     """
     import numpy as np
+    import pyarrow.compute as pc
 
-    from crowdassay.errors import DataError
-    from crowdassay.labels.probe import probe
-    from crowdassay.labels.source import open_source
+    from crowdassay.labels.study_columns import encode_numbers, read_columns
+    from crowdassay.labels.values import as_text
 
-    if text is None:
-        return None
-    each = price(text)
-    if each is not None:
+    if (each := price(text)) is not None:
         return each
-    path = Path(labels[0])
     if facts.report.format != "plain":
         raise DataError(f"--cost '{text}' names a column, which only plain tables have; give a price such as 0.05.")
-    names = {"worker": facts.report.columns["worker"], "label": text}
-    table = open_source(probe(path), ("worker", "label"), names).read()
-    paid = np.zeros(facts.n_workers)
-    place = {str(name): i for i, name in enumerate(facts.workers.to_pylist())}
-    for row, (worker, amount) in enumerate(zip(table["worker"].to_pylist(), table["label"].to_pylist(), strict=True), 1):
-        value = None if amount is None or str(amount).strip() == "" else price(str(amount).strip().lstrip("$€£"))
-        if value is None and amount is not None and str(amount).strip():
-            raise DataError(f"Row {row} of {path.name} has the price '{amount}', which is no number; mend it or give a price.")
-        if value is not None and str(worker) in place:
-            paid[place[str(worker)]] += value
-    return paid
+    given = {"worker": facts.report.columns["worker"], "cost": text}
+    columns = read_columns(source, ("worker", "cost"), given, "prices", sheet)
+    amounts = pc.utf8_ltrim(as_text(columns.table["cost"]), characters=" $€£")
+    place = pc.index_in(as_text(columns.table["worker"]), value_set=as_text(facts.workers))
+    paid = np.zeros(facts.n_workers + 1)  # the last is for workers none of whose labels counts
+    codes = pc.fill_null(place, facts.n_workers).to_numpy()
+    np.add.at(paid, codes, np.nan_to_num(encode_numbers(amounts, "cost", columns.source)))
+    return paid[:-1]

@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from crowdassay.cli.outputs import print_json
 from crowdassay.findings.items import hardness
-from crowdassay.findings.money import KNOWN_ITEMS
+from crowdassay.findings.money import WAYS_TO_SETTLE, Ask, Money
+from crowdassay.findings.money_words import advice, spending
+from crowdassay.findings.tables import ITEMS, WORKERS
+from crowdassay.labels.folder import TABLE_FORMS
+from crowdassay.labels.record import LIKELIEST
 from crowdassay.labels.report import import_sentences
 from crowdassay.labels.values import counted
 from crowdassay.notes import NoteKind, kind_of
+from crowdassay.planning.expert import KNOWN_ITEMS
 from crowdassay.results.result import Result
 from crowdassay.results.show import print_table, terminal
-from crowdassay.tables import Column, TableOf
+from crowdassay.tables import Column
 from crowdassay.text import short
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from crowdassay.labels.labels import Facts, Labels
+
 
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
 MOST_FLAGGED = 8  # workers named with their reasons
 ROWS_PRINTED = 5  # of workers and of items
-LEAST_RELIABLE = TableOf(
-    "workers",
-    (
-        Column("worker", format="name"),
-        Column("n_labels", "labels", "count"),
-        Column("accuracy", format="precise", missing="unknown"),
-        Column("accuracy_low", "95% interval", "precise", to="accuracy_high"),
-        Column("action", "what to do"),
-    ),
+LEAST_RELIABLE = (
+    "worker",
+    "n_labels",
+    WORKERS.column("accuracy", format="precise"),
+    WORKERS.column("accuracy_low", format="precise"),
+    WORKERS.column("action", title="what to do"),
 )
-HARDEST = TableOf(
-    "items",
-    (
-        Column("item", format="name"),
-        Column("n_labels", "labels", "count"),
-        Column("label", format="name"),
-        Column("probability", format="precise"),
-        Column("hardness", format="precise"),
-    ),
-)
+HARDEST = ("item", "n_labels", Column("label", format="name"), ITEMS.column("probability", format="precise"))
 
 
-def print_report(labels: Any, *, notes: bool = True) -> None:
+def print_report(labels: Labels | Facts, *, notes: bool = True) -> None:
     """Print what was read, and what was left out and why; of labels, or of the facts of labels held elsewhere."""
     console, report = terminal(), labels.report
     columns = ", ".join(f"{role} = {short(name)}" for role, name in report.columns.items())
@@ -59,7 +55,9 @@ def print_report(labels: Any, *, notes: bool = True) -> None:
     )
     if report.format != "plain":
         question = "" if report.question is None else f", question {short(report.question)}"
-        console.print(f"Read as {report.format}{question}: {report.rows_kept:,} of {report.rows_read:,} judgements kept.")
+        console.print(
+            f"Read as {report.format}{question}: {report.rows_kept:,} of {counted(report.rows_read, 'judgement')} kept."
+        )
     for sentence in import_sentences(report):
         console.print(sentence)
     if report.gold:
@@ -68,16 +66,16 @@ def print_report(labels: Any, *, notes: bool = True) -> None:
         console.print(f"Note: {note}")
 
 
-def tell(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
+def tell(result: Result, summary: dict[str, Any], money: Money, options: dict[str, Any]) -> None:
     """Print the summary as was asked for: as JSON, in words, or not at all."""
     if options["as_json"]:
-        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+        print_json(summary)
     elif not options["quiet"]:
-        print_summary(result, summary, options)
+        print_summary(result, summary, money, options)
 
 
-def print_summary(result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
-    """Print what was read, the result, the least reliable workers, the hardest items and where the files are."""
+def print_summary(result: Result, summary: dict[str, Any], money: Money, options: dict[str, Any]) -> None:
+    """Print what was read, the result, the costs, the least reliable workers, the hardest items and where the files are."""
     console, facts = terminal(), result.place.facts
     print_report(facts, notes=False)
     where = "" if summary["engine"] == "local" else f", engine {summary['engine']}"
@@ -89,22 +87,11 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
     if result.selection is not None:
         scores = ", ".join(f"{row['candidate']}: {row['score']:.4f}" for row in result.selection["rows"])
         console.print(f"Chosen by {result.selection['criterion']}: {scores}.")
-    totals = result.insight.totals
-    low, high = totals.error_interval(result.spread)
-    console.print(
-        f"{totals.settled / totals.items:.1%} of the items are settled (probability at least {result.settled:g}, or known); "
-        f"{totals.tied:,} are tied.\n"
-        f"About {totals.wrong:,.0f} of {totals.items:,} labels are expected to be wrong ({low:,.0f} to {high:,.0f})."
-    )
-    if result.spread is not None and not totals.known and 2 * totals.unsettled > totals.items:
-        console.print(
-            "Nothing shows how far these labels can be trusted, so they count like those of an average real crowd. Let an "
-            f"expert answer {KNOWN_ITEMS} items drawn at random, and give them with --gold."
-        )
+    insight = result.insight
+    for sentence in filter(None, (insight.told_known, insight.told_error, insight.told_bands)):
+        console.print(sentence)
     if "error_rate" in summary:
         console.print(told_score(summary))
-    if "cost" in summary:
-        console.print(told_cost(summary))
     for note in sorted([*facts.report.notes, *summary["notes"]], key=lambda note: note != result.gold_warning):
         if kind_of(note) is not NoteKind.WORKERS:  # they are named below
             console.print(f"Note: {note}", style="bold red" if note == result.gold_warning else None)
@@ -113,19 +100,43 @@ def print_summary(result: Result, summary: dict[str, Any], options: dict[str, An
         console.print(f"{row['action'].capitalize()} {short(row['worker'])}: {'; '.join(row['reasons'])}.")
     if (more := len(flagged) - MOST_FLAGGED) > 0:
         console.print(f"{counted(more, 'more worker')} {'needs' if more == 1 else 'need'} attention; workers.csv names them.")
+    print_next(console, result, summary, options)
     console.print()
-    print_workers(console, result)
+    print_cost(console, money, told=money.way(Ask.KNOWN) is not None)
+    if least := least_reliable(result):
+        workers = result.workers_table().take(least).to_pylist()
+        print_table(console, WORKERS, workers, LEAST_RELIABLE, title="Least reliable workers")
     print_items(console, result)
     print_written(options, cells=isinstance(options["out"], Path) and result.cell_table() is not None)
+
+
+def print_next(console: Console, result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
+    """Print the one thing to do next, how to get a sheet for an expert, and what further answers would buy."""
+    totals = result.insight.totals
+    console.print(f"What to do next: {summary['next_steps'][0]}")
+    if result.spread is not None and not totals.known and 2 * totals.unsettled > totals.items and options["expert"] is None:
+        some = counted(min(KNOWN_ITEMS, totals.items), "item")
+        console.print(f"Nothing has checked these labels yet. This writes a sheet of {some} drawn at random for an expert:")
+        console.print(f"  {command_again(options)} --expert expert.xlsx", soft_wrap=True)
+    if result.insight.told_next:
+        console.print(result.insight.told_next)
+
+
+def command_again(options: dict[str, Any]) -> str:
+    """Return the command that reads the same labels, as somebody would type it."""
+    return shlex.join(["crowdassay", "aggregate", *options["labels"]])
 
 
 def print_written(options: dict[str, Any], *, cells: bool = False) -> None:
     """Print which files were written, or that none were; with ``cells``, that of what workers answer to what is among them."""
     out = options["out"]
-    kind = f" (.{options['form']}) and summary.json" if isinstance(out, Path) else ", as tables,"
+    kind = f" (.{TABLE_FORMS[options['form']]}) and summary.json" if isinstance(out, Path) else ", as tables,"
     written = {
         f"labels, posterior, {'workers, items and confusion' if cells else 'workers and items'}{kind}": out,
         "the items to label next": options["ask"],
+        "the sheet for an expert": options["expert"],
+        "the items that workers disagree on": options["disputes"],
+        "a sheet for each worker with likely mistakes, and an index of them,": options["feedback"],
         "the chart of the probabilities": options["calibration"],
         "the model": options["save_model"],
         "the report": options["report"],
@@ -133,6 +144,11 @@ def print_written(options: dict[str, Any], *, cells: bool = False) -> None:
     for what, where in written.items():
         if where is not None:
             click.echo(f"Wrote {what} to {where}.")
+    if options["expert"] is not None:
+        click.echo(
+            "Let the expert fill in the column 'label' from the top, as far as time allows; then\n"
+            f"  {command_again(options)} --gold {shlex.quote(str(options['expert']))}"
+        )
     if not any(where is not None for where in written.values()):
         click.echo("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
 
@@ -143,21 +159,18 @@ def told_method(summary: dict[str, Any]) -> str:
 
     values = {name: value for name, value in summary["parameters"].items() if name in FITTING and value is not None}
     parameters = ", ".join(f"{name} = {brief(value)}" for name, value in values.items())
-    return f"Method {summary['method']}{f' ({parameters})' if parameters else ''}"
+    decided = "" if summary["decide"] == LIKELIEST else f"; labels by the {summary['decide']}"
+    return f"Method {summary['method']}{f' ({parameters})' if parameters else ''}{decided}"
 
 
-def told_cost(summary: dict[str, Any]) -> str:
-    """Return what was spent, and what settling the rest would cost."""
-    cost = summary["cost"]
-    settled = "" if cost["per_settled_item"] is None else f", {cost['per_settled_item']:,.2f} for each settled item"
-    vain = f" {cost['spent_on_removed']:,.2f} went to workers to remove." if cost["spent_on_removed"] else ""
-    easy = max(summary["n_items"] - summary["n_settled"] - cost["for_experts"], 1)
-    labels = counted(cost["labels_to_settle"], "more label")
-    more = f" About {labels}, {cost['to_settle']:,.2f}, would settle {counted(easy, 'item')}."
-    expert = f" Labels like these would hardly settle {counted(cost['for_experts'], 'item')}"
-    expert += "." if cost["for_experts"] > KNOWN_ITEMS and not summary["n_gold"] else ": ask an expert."
-    more = (more if cost["labels_to_settle"] else "") + (expert if cost["for_experts"] else "")
-    return f"Spent {cost['spent']:,.2f}{settled}.{vain}{more}"
+def print_cost(console: Console, money: Money, *, spent: bool = True, told: bool = False) -> None:
+    """Print what was spent, what to ask for unless that has been ``told``, and the ways to settle what is open."""
+    for sentence in (spending(money) if spent else "", "" if told else advice(money)):
+        if sentence:
+            console.print(sentence)
+    if money.ways:
+        title = f"What would settle {counted(money.open_items, 'open item')}"
+        print_table(console, WAYS_TO_SETTLE, money.rows(), money.shown, title=title)
 
 
 def told_score(summary: dict[str, Any]) -> str:
@@ -170,23 +183,6 @@ def told_score(summary: dict[str, Any]) -> str:
     left_out = f" Left out: {gold} given as gold." if summary["truth_items_gold"] else ""
     items = counted(summary["truth_items"], "item")
     return f"Against the truth of {items}: error {summary['error_rate']:.2%}{extra}.{left_out}"
-
-
-def print_workers(console: Console, result: Result) -> None:
-    """Print the least reliable workers."""
-    insight = result.insight
-    rows = [
-        {
-            "worker": insight.record.labels.workers[i].as_py(),
-            "n_labels": insight.n_labels[i],
-            "accuracy": insight.accuracy[i] if insight.estimable[i] else None,
-            "accuracy_low": insight.low[i],
-            "accuracy_high": insight.high[i],
-            "action": insight.actions[i],
-        }
-        for i in least_reliable(result)
-    ]
-    print_table(console, LEAST_RELIABLE, rows, title="Least reliable workers")
 
 
 def print_items(console: Console, result: Result) -> None:
@@ -203,11 +199,11 @@ def print_items(console: Console, result: Result) -> None:
         }
         for j in np.argsort(-hard, kind="stable")[:ROWS_PRINTED]
     ]
-    measure = HARDEST.column("hardness", title="entropy" if record.difficulty is None else "difficulty")
-    print_table(console, HARDEST, rows, [*HARDEST.columns[:-1], measure], title="Hardest items")
+    more = () if record.difficulty is None else (Column("hardness", "difficulty", "precise"),)
+    print_table(console, ITEMS, rows, (*HARDEST, *more), title="Hardest items")
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """Return a parameter as text, numbers with a few digits."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(brief, value[:5]))}{', ...' if len(value) > 5 else ''}]"
@@ -215,7 +211,7 @@ def brief(value: Any) -> str:
 
 
 def least_reliable(result: Result) -> list[int]:
-    """Return up to five workers of the lowest accuracy, those with too few labels to judge left out if others remain."""
+    """Return up to five workers of the lowest accuracy that can be judged; those with few labels left out if others remain."""
     counts = result.insight.n_labels
-    judged = np.flatnonzero(counts >= min(LEAST_LABELS, counts.max()))
+    judged = np.flatnonzero((counts >= min(LEAST_LABELS, counts.max())) & result.insight.estimable)
     return [int(i) for i in judged[np.argsort(result.insight.accuracy[judged], kind="stable")][:ROWS_PRINTED]]

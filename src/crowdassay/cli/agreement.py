@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import Grouped, read, reading_options
-from crowdassay.cli.outputs import refuse_inputs
+from crowdassay.cli.options import PATH, Grouped, choice, read, reading_options
+from crowdassay.cli.outputs import check_outputs, print_json
 
 if TYPE_CHECKING:
     from crowdassay.findings.agreement import Agreement
@@ -27,13 +27,7 @@ CLASSES_PRINTED = 20
 
 @click.command(cls=Grouped)
 @reading_options
-@click.option(
-    "--level",
-    type=click.Choice(["nominal", "ordinal", "interval"]),
-    default="nominal",
-    show_default=True,
-    help="What alpha takes the classes for: names, ranks or numbers.",
-)
+@choice("--level", values=["nominal", "ordinal", "interval"], help="What alpha takes the classes for: names, ranks or numbers.")
 @click.option(
     "--resamples",
     default=1000,
@@ -42,18 +36,15 @@ CLASSES_PRINTED = 20
 )
 @click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
 @click.option("--seed", default=0, show_default=True, help="The same seed draws the same items (bootstrap).")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the tables, as CSV.")
+@click.option("--out", type=PATH, help="Folder for the tables, as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Measure how far workers agree on LABELS: overall, by class, by worker and by pair of workers."""
     from crowdassay.findings.agreement import agreement as measure
-    from crowdassay.labels.folder import check_free, check_writable, replacing_folder
+    from crowdassay.labels.folder import replacing_folder
     from crowdassay.labels.write import write_table
 
-    if out is not None:
-        check_writable(out)
-        check_free(out, FILES, FILES[-1])
-        refuse_inputs(labels, [], [(out, FILES)])
+    check_outputs(labels, folders=[(out, FILES, FILES[-1])])
     data = read(labels, options)
     measured = measure(data, **{name: options[name] for name in ("level", "resamples", "seed", "confidence")})
     if out is not None:
@@ -61,24 +52,24 @@ def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **option
             for name, table in measured.tables.items():
                 write_table(table, fresh / f"{name}.csv", "csv")
     if as_json:
-        import json
-
-        click.echo(json.dumps(measured.as_dict(), indent=2, ensure_ascii=False, default=str))
+        print_json(measured.as_dict())
     else:
         show(measured, out)
 
 
 def show(measured: Agreement, out: Path | None) -> None:
     """Print the tables: the whole of the first two, the ends of the others."""
-    from crowdassay.findings.agreement_tables import CLASS_AGREEMENT, OVERALL_AGREEMENT, PAIR_AGREEMENT, WORKERS_AGREEMENT
+    from crowdassay.findings.agreement import CLASS_AGREEMENT, OVERALL_AGREEMENT, PAIR_AGREEMENT, WORKERS_AGREEMENT
+    from crowdassay.labels.values import counted
     from crowdassay.results.show import print_table, terminal
 
     console, counts = terminal(), measured.counts
     tables = {name: table.to_pylist() for name, table in measured.tables.items() if name != "workers"}
     console.print(
-        f"{counts['judgements_compared']:,} judgements of {counts['items_compared']:,} items can be compared with another "
-        f"worker's: {counts['pairs_compared']:,} pairs. Read: {counts['labels']:,} labels of {counts['items']:,} items by "
-        f"{counts['workers']:,} workers."
+        f"Read: {counted(counts['labels'], 'label')} of {counted(counts['items'], 'item')} by "
+        f"{counted(counts['workers'], 'worker')}. {counted(counts['judgements_compared'], 'judgement')} of "
+        f"{counted(counts['items_compared'], 'item')} can be compared with another worker's: "
+        f"{counted(counts['pairs_compared'], 'pair')}."
     )
     console.print()
     limits = f"{measured.confidence:.0%} interval"
@@ -89,8 +80,9 @@ def show(measured: Agreement, out: Path | None) -> None:
         if row["undefined"]:
             console.print(f"{row['measure']} is undefined: {row['undefined']}.")
     console.print(
-        f"Cohen's kappa: {counts['worker_pairs']:,} pairs of workers; {counts['worker_pairs_with_few_items']:,} share too few "
-        f"items and {counts['worker_pairs_with_one_class']:,} used one class only."
+        f"Cohen's kappa: {counted(counts['worker_pairs'], 'pair')} of workers. Left out: "
+        f"{counted(counts['worker_pairs_with_few_items'], 'pair')} with too few common items, "
+        f"{counted(counts['worker_pairs_with_one_class'], 'pair')} with one class only."
     )
     console.print()
     classes = [{**row, "judgements": round(row["judgements"])} for row in tables["classes"][:CLASSES_PRINTED]]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import Grouped, read, reading_options
+from crowdassay.cli.options import PATH, Grouped, read, reading_options
+from crowdassay.cli.outputs import print_json
 
 if TYPE_CHECKING:
-    from crowdassay.estimators.selection.compare import Comparison
+    from crowdassay.estimators.compare import Comparison
 
 DISPUTES_PRINTED = 10
 
@@ -20,8 +20,8 @@ DISPUTES_PRINTED = 10
 @click.option(
     "--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'."
 )
-@click.option("--truth", type=click.Path(path_type=Path), help="File of item,label to score against.")
-@click.option("--gold", type=click.Path(path_type=Path), help="File of item,label whose classes are known and kept.")
+@click.option("--truth", type=PATH, help="File of item,label to score against.")
+@click.option("--gold", type=PATH, help="File of item,label whose classes are known and kept.")
 @click.option(
     "--folds", default=5, show_default=True, help="Without --truth: parts into which labels are dealt to be held out."
 )
@@ -32,12 +32,11 @@ def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any
 
     With --truth by their errors; without, by how well they predict labels held out, and in both cases by where they differ.
     """
-    import json
     import sys
 
     from crowdassay.cli.aggregate_show import print_report
     from crowdassay.cli.running import progress_line
-    from crowdassay.estimators.selection.compare import compare as compare_methods
+    from crowdassay.estimators.compare import compare as compare_methods
 
     chosen = methods if methods == "all" else methods.split(",")
     data = read(labels, options)
@@ -46,7 +45,7 @@ def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any
         comparison = compare_methods(data, chosen, **known, announce=announce)
     facts = tabulate(comparison)
     if as_json:
-        click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json(facts)
     else:
         print_report(comparison.labels)
         show(comparison, facts)
@@ -59,6 +58,7 @@ def tabulate(comparison: Comparison) -> dict[str, Any]:
         "methods": comparison.rows(),
         "scored_by": comparison.scored_by,
         "best": comparison.best,
+        "summary": comparison.summary,
         "refused": comparison.refused,
         "agreement": [{"a": a, "b": b, "share": share} for (a, b), share in comparison.agreement().items()],
         "n_items": comparison.labels.n_items,
@@ -67,29 +67,18 @@ def tabulate(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def best_method(facts: dict[str, Any]) -> str:
-    """Return what the scores mean and who has the best."""
-    best = " and ".join(facts["best"])
-    are = "are" if len(facts["best"]) > 1 else "is"
-    if facts["scored_by"] == "error_rate":
-        return f"Lower is better: error is the share of wrong labels on items of known class. {best} {are} best here."
-    return (
-        "Higher (nearer to 0) is better: how well labels that a method has not seen are predicted, on average by label. "
-        f"By that {best} {are} ahead; mistakes that a crowd shares are predicted well, too, and only a truth shows them."
-    )
-
-
 def show(comparison: Comparison, facts: dict[str, Any]) -> None:
     """Print the scores, who agrees with whom, and the most disputed items."""
-    from crowdassay.estimators.selection.compare import SCORES
+    from crowdassay.estimators.compare import SCORES
+    from crowdassay.labels.values import counted
     from crowdassay.results.show import print_table, terminal
     from crowdassay.tables import Column, TableOf
 
     console = terminal()
     rows, columns = comparison.shown_scores()
     print_table(console, SCORES, rows, columns)
-    if len(rows) > 1:
-        console.print(best_method(facts))
+    if comparison.summary:
+        console.print(comparison.summary)
     unfinished = [row["method"] for row in rows if not row["converged"]]
     if unfinished:
         console.print(f"Not converged: {', '.join(unfinished)}.")
@@ -104,7 +93,7 @@ def show(comparison: Comparison, facts: dict[str, Any]) -> None:
         )
         pairs = [{"method": a, **{b: shares.get((a, b)) for b in methods[1:]}} for a in methods[:-1]]
         print_table(console, same, pairs)
-    console.print(f"The methods disagree on {facts['n_disputed']:,} of {facts['n_items']:,} items.")
+    console.print(f"The methods disagree on {facts['n_disputed']:,} of {counted(facts['n_items'], 'item')}.")
     if facts["disputed"]:
         items = TableOf("disputed", (Column("item", format="name"), *(Column(name, name, "name") for name in methods)))
         disputed = [{"item": row["item"], **row["methods"]} for row in facts["disputed"][:DISPUTES_PRINTED]]
@@ -115,12 +104,10 @@ def show(comparison: Comparison, facts: dict[str, Any]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def methods(as_json: bool) -> None:
     """List the methods, one line each."""
-    import json
-
     from crowdassay.estimators.methods import METHODS
 
     if as_json:
-        click.echo(json.dumps({name: method.summary for name, method in METHODS.items()}, indent=2))
+        print_json({name: method.summary for name, method in METHODS.items()})
         return
     width = max(map(len, METHODS))
     for name, method in METHODS.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from crowdassay.cli.outputs import print_json
+
 
 @click.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -14,12 +16,12 @@ def datasets(context: click.Context, as_json: bool) -> None:
         if as_json:
             raise click.UsageError(f"Put --json after {context.invoked_subcommand}.")
         return
-    from crowdassay.labels.datasets.fetch import cached
+    from crowdassay.labels.datasets.load import cached
     from crowdassay.labels.datasets.registry import entries
 
     known = entries().values()
     if as_json:
-        _echo_json([{**entry.record(), "folder": _text(cached(entry.name))} for entry in known])
+        print_json([{**entry.record(), "folder": cached(entry.name)} for entry in known])
         return
     rows: list[tuple[str, ...]] = [
         ("name", "kind", "classes", "items", "workers", "labels", "licence", "here", "can be fetched")
@@ -42,12 +44,12 @@ def datasets(context: click.Context, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(name: str, as_json: bool) -> None:
     """Show what is known about one dataset."""
-    from crowdassay.labels.datasets.fetch import cached, file_url
+    from crowdassay.labels.datasets.load import cached, file_url
     from crowdassay.labels.datasets.registry import entry
 
-    facts, folder = entry(name), _text(cached(name))
+    facts, folder = entry(name), cached(name)
     if as_json:
-        _echo_json({**facts.record(), "folder": folder})
+        print_json({**facts.record(), "folder": folder})
         return
     names = f" ({', '.join(facts.class_names)})" if facts.class_names else ""
     lines = {
@@ -75,25 +77,15 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the folder of each.")
 def fetch(names: tuple[str, ...], as_json: bool) -> None:
     """Download datasets into the user's data folder, unless they are here already."""
-    from crowdassay.labels.datasets.fetch import fetch as fetch_one
+    from crowdassay.labels.datasets.load import fetch_dataset
     from crowdassay.labels.datasets.registry import entry
 
     for name in names:
         entry(name)  # a misspelt name stops before anything is downloaded
     folders = {}
     for name in names:
-        folders[name] = str(fetch_one(name, announce=lambda line: click.echo(line, err=True)))
+        folders[name] = str(fetch_dataset(name, announce=lambda line: click.echo(line, err=True)))
         if not as_json:
             click.echo(f"{name} is in {folders[name]}")
     if as_json:
-        _echo_json(folders)
-
-
-def _text(folder: object) -> str | None:
-    return None if folder is None else str(folder)
-
-
-def _echo_json(value: object) -> None:
-    import json
-
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        print_json(folders)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -35,41 +36,32 @@ class Condition:
         Of the figure; dots lead into figures that are themselves tables of figures.
     sign : {'<', '<=', '>', '>=', '==', '!='}
     limit : float
+    value : float or None
+        Of the figure, once it was checked; None where it could not be told, which fails the run.
+    why : str
+        Why it could not be told, where that is known.
     """
 
     text: str
     name: str
     sign: str
     limit: float
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A condition that was checked.
-
-    Attributes
-    ----------
-    condition : Condition
-    value : float or None
-        Of the figure; None where it could not be told, which fails the run.
-    """
-
-    condition: Condition
-    value: float | None
+    value: float | None = None
+    why: str = ""
 
     @property
     def failed(self) -> bool:
         """Whether the run fails."""
-        return self.value is None or bool(SIGNS[self.condition.sign](self.value, self.condition.limit))
+        return self.value is None or bool(SIGNS[self.sign](self.value, self.limit))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON and pages show."""
-        return {"condition": self.condition.text, "value": self.value, "failed": self.failed}
+        return {"condition": self.text, "value": self.value, "failed": self.failed}
 
     def __str__(self) -> str:
         if self.value is None:
-            return f"{self.condition.name} is unknown, so that '{self.condition.text}' cannot be told."
-        return f"{self.condition.name} is {self.value:.4g}, and the run fails if {self.condition.text}."
+            return f"{self.name} is unknown, so that '{self.text}' cannot be told. {self.why}".rstrip()
+        return f"{self.name} is {self.value:.4g}, and the run fails if {self.text}."
 
 
 def read_conditions(texts: Iterable[str], example: str, known: Sequence[str] = ()) -> list[Condition]:
@@ -101,8 +93,11 @@ def read_conditions(texts: Iterable[str], example: str, known: Sequence[str] = (
 
 
 def check_conditions(
-    conditions: Iterable[Condition], figures: Mapping[str, Any], named: Iterable[str] | None = None
-) -> list[Gate]:
+    conditions: Iterable[Condition],
+    figures: Mapping[str, Any],
+    named: Iterable[str] | None = None,
+    whys: Mapping[str, str | None] = MappingProxyType({}),
+) -> list[Condition]:
     """Return each condition with the value of its figure.
 
     Parameters
@@ -112,6 +107,8 @@ def check_conditions(
         Numbers by name, mappings of more of them, or lists of records of judges; None for what could not be told.
     named : iterable of str, optional
         Figures that the message on an unknown one names; those of the first level by default.
+    whys : mapping of str to str, optional
+        Why a figure could not be told, by name.
 
     Examples
     --------
@@ -124,7 +121,7 @@ def check_conditions(
         found, value = _find(one.name, figures)
         if isinstance(value, bool) or not (found and isinstance(value, int | float | None)):
             raise no_such_figure(one.name, figures if named is None else named)
-        gates.append(Gate(one, value))
+        gates.append(replace(one, value=value, why=whys.get(one.name) or ""))
     return gates
 
 
@@ -141,7 +138,7 @@ def no_such_figure(name: str, known: Iterable[str]) -> ParameterError:
     return ParameterError(f"--fail-if: there is no {shown(name)}; there are {listed(known, FIGURES_NAMED)}.")
 
 
-def _find(path: str, figures: Any) -> tuple[bool, Any]:
+def _find(path: str, figures: object) -> tuple[bool, object]:
     """Follow dotted names and return whether there is such a figure, and it; names may hold dots: the longest counts."""
     if isinstance(figures, list):
         figures = {str(record.get("judge", n)): record for n, record in enumerate(figures) if isinstance(record, Mapping)}
@@ -153,14 +150,6 @@ def _find(path: str, figures: Any) -> tuple[bool, Any]:
         if path.startswith(f"{key}."):
             return _find(path[len(key) + 1 :], figures[key])
     return False, None
-
-
-def aggregate_conditions(texts: Iterable[str], *, truth: bool) -> list[Condition]:
-    """Return the conditions given to `crowdassay aggregate`."""
-    conditions = read_conditions(texts, "estimated_error > 5%", AGGREGATE_FIGURES)
-    if not truth and any(one.name == "error_rate" for one in conditions):
-        raise ParameterError("--fail-if error_rate needs --truth to compare with; estimated_error does not.")
-    return conditions
 
 
 def aggregate_figures(summary: dict[str, Any]) -> dict[str, float | None]:

@@ -13,7 +13,6 @@ from importlib import import_module
 
 import click
 
-from crowdassay.cli.options import check_paths
 from crowdassay.cli.running import INTERRUPTED, Ending, prompt_ending
 from crowdassay.cli.start import open_streams
 from crowdassay.errors import CrowdassayError
@@ -36,6 +35,7 @@ COMMANDS = {
     "reproduce": "Reproduce the paper's tables.",
     "serve": "Serve a labelling job, with a page.",
     "simulate": "Draw labels with a known truth.",
+    "store": "Back up, copy or check the store of a job; its tokens.",
     "update": "Add new labels to a saved model.",
 }
 MODULES = {"methods": "compare"}  # of commands that are not in a module of their own name
@@ -51,7 +51,6 @@ class Commands(click.Group):
         command = getattr(import_module(f"crowdassay.cli.{MODULES.get(cmd_name, cmd_name)}"), cmd_name)
         assert isinstance(command, click.Command)
         command.short_help = COMMANDS[cmd_name]
-        check_paths(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import Grouped
+from crowdassay.cli.options import PATH, Grouped, choice
 from crowdassay.cli.study import StudyCommand, split
+from crowdassay.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crowdassay.results.study import StudyView
+    from crowdassay.results.show import StudyView
 
 MEASURE = StudyCommand(
     tables=("measures", "facets", "categories", "thresholds", "interactions", "differences", "group_shifts", "drift"),
@@ -26,7 +27,7 @@ FACET_SETTINGS = ("steps", "estimation", "correct", "max_iter")
 
 
 @click.command(cls=Grouped)
-@click.argument("ratings", type=click.Path(path_type=Path))
+@click.argument("ratings", type=PATH)
 @click.option("--facets", required=True, help="Columns that a rating depends on, such as rater,task or essay,judge,criterion.")
 @click.option(
     "--positive", help="Facets whose measure raises ratings; the first is what is measured. Else the first that is not a rater."
@@ -34,18 +35,21 @@ FACET_SETTINGS = ("steps", "estimation", "correct", "max_iter")
 @click.option(
     "--steps", help="A facet each element of which has thresholds of its own (partial credit). Else one rating scale."
 )
-@click.option(
+@choice(
     "--estimation",
-    type=click.Choice(["marginal", "joint"]),
-    default="marginal",
-    show_default=True,
+    values=["marginal", "joint"],
     help="Integrate what is measured over a population, or estimate it along with the rest, as Facets does.",
 )
 @click.option("--correct", is_flag=True, help="--estimation joint: shrink by (L - 1) / L, with L ratings for each object.")
 @click.option("--interaction", multiple=True, help="Two facets, such as rater,task, to test for bias; may be given again.")
 @click.option("--group", help="Column of groups: tests whether elements are seen differently by group.")
+@click.option(
+    "--cluster",
+    help="Column of the question (or prompt): ratings of one are alike, and errors allow for it. Found by name otherwise.",
+)
 @click.option("--time", "time", help="Column of times or dates: tests whether raters drift.")
 @click.option("--score-column", help="Column that holds the rating; found by name otherwise.")
+@click.option("--bins", help="How many classes to make of the ratings, as of a slider's, or their edges separated by commas.")
 @click.option("--max-iter", default=100, show_default=True, help="Steps of Newton's method.")
 @MEASURE.options
 def measure(ratings: Path, **options: Any) -> int:
@@ -69,7 +73,9 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
             score_column=options["score_column"],
             group_column=options["group"],
             time_column=options["time"],
+            question_column=options["cluster"],
             allow_drops=options["allow_drops"],
+            bins=options["bins"],
         )
         return FacetsView(model, pairs)
 
@@ -77,7 +83,6 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
 
 
 def _two(text: str, facets: list[str]) -> tuple[str, str]:
-    from crowdassay.errors import ParameterError
 
     names = split(text)
     if len(names) != 2 or names[0] == names[1] or any(name not in facets for name in names):

@@ -13,22 +13,27 @@ from crowdassay.read_options import READING_HEADING, READING_OPTIONS, ReadOption
 if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
 
+Options = dict[str, Any]  # what was given to a command, by option
 HEADINGS = {
     "Facets": ("facets", "positive", "steps", "estimation", "correct", "interaction"),
     "Comparisons": ("ties", "both_bad", "no_position", "no_reliability", "style", "intervals"),
     "Planning": (
-        "budget", "label_cost", "expert_cost", "error_cost", "target_error", "max_per_item", "batch_size", "workers",
+        "budget", "target_error", "max_per_item", "batch_size", "workers",
         "decisions", "curve", "new", "items", "like", "rate",
     ),
+    "Prices": ("cost", "label_cost", "expert_cost", "error_cost", "currency"),
     "Rates": ("people", "by", "pair", "against", "strata", "order_column", "beyond"),
     "Method": (
-        "method", "methods", "ordered", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading", "validation", "alpha",
-        "beta", "solver", "prior", "smoothing", "refit", "resamples", "confidence", "level", "group", "time",
+        "method", "methods", "ordered", "decide", "seed", "max_iter", "tol", "gamma", "gammas", "folds", "reading",
+        "validation", "alpha", "beta", "solver", "prior", "smoothing", "settled", "refit", "resamples", "confidence", "level",
+        "group", "cluster", "time",
     ),
-    "Known classes": ("truth", "gold", "gold_workers", *under("Known classes"), "gold_out", "calibration"),
+    "Known classes": (
+        "truth", "gold", "gold_workers", *under("Known classes"), "gold_out", "expert", "expert_items", "calibration",
+    ),
     "Results": (
-        "out", "form", "raw", "ask", "report", "report_title", "save_model", "as_json", "quiet", "strict", "next_file",
-        "next_size", "items_file", "fail_if", "cost", "chart", "next_pairs",
+        "out", "tool", "tasks", "form", "raw", "ask", "disputes", "feedback", "report", "report_title", "save_model", "as_json",
+        "quiet", "strict", "next_file", "next_size", "items_file", "fail_if", "chart", "next_pairs",
     ),
     READING_HEADING: (*under(READING_HEADING), "score_column", "left_column", "right_column", "winner_column", "winners"),
     "Running": ("engine", "memory", "temp_dir", "threads"),
@@ -74,11 +79,28 @@ class GivenPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def check_paths(command: click.Command) -> None:
-    """Make a command refuse empty paths."""
-    for parameter in command.params:
-        if isinstance(parameter.type, click.Path):
-            parameter.type = GivenPath(path_type=Path)
+PATH = GivenPath(path_type=Path)
+
+
+def choice(*flags: str, values: Sequence[str], help: str, **more: Any) -> Callable[..., Any]:  # noqa: A002 - as click calls it
+    """Return an option that takes one of a few values, the first by default."""
+    return click.option(*flags, type=click.Choice(values), default=values[0], show_default=True, help=help, **more)
+
+
+def settled_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option that says from which probability on a label counts as settled."""
+    return click.option(
+        "--settled",
+        type=click.FloatRange(0, 1, min_open=True),
+        help="Probability from which a label counts as settled, such as 0.9; by default what the method found to be enough.",
+    )(command)
+
+
+def decide_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option that says which class becomes an item's label."""
+    decisions = ("likeliest", "median", "mean")  # as `crowdassay.labels.record` has them, which loads more than is needed here
+    words = "Which class becomes an item's label; of classes in order also the median, or the class nearest to the mean."
+    return choice("--decide", values=decisions, help=words)(command)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,26 +110,24 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def column_options(command: Callable[..., Any], without: Sequence[str] = ()) -> Callable[..., Any]:
     """Add the options that say how to read labels, without the argument."""
-    for name in reversed([name for name in READING_OPTIONS if name not in without]):
-        command = _click_option(name)(command)
+    for name, option in reversed(READING_OPTIONS.items()):
+        if name in without:
+            continue
+        facts = option.metadata
+        more: dict[str, Any] = {}
+        if isinstance(option.default, bool):
+            more = {"is_flag": True}
+        elif choices := facts.get("choices"):
+            more = {"type": click.Choice(list(choices)), "default": option.default, "show_default": option.default is not None}
+        if bare := facts.get("bare"):
+            more |= {"is_flag": False, "flag_value": bare}
+        if facts.get("several"):
+            more |= {"multiple": True}
+        command = click.option(*facts.get("flags", (flag(name),)), name, help=facts["help"], **more)(command)
     return command
 
 
-def _click_option(name: str) -> Callable[..., Any]:
-    facts = READING_OPTIONS[name].metadata
-    flags = facts.get("flags", (flag(name),))
-    if isinstance(READING_OPTIONS[name].default, bool):
-        return click.option(*flags, name, is_flag=True, help=facts["help"])
-    more: dict[str, Any] = {}
-    if choices := facts.get("choices"):
-        more |= {"type": click.Choice(list(choices)), "default": READING_OPTIONS[name].default}
-        more |= {"show_default": READING_OPTIONS[name].default is not None}
-    if bare := facts.get("bare"):
-        more |= {"is_flag": False, "flag_value": bare}
-    return click.option(*flags, name, multiple=bool(facts.get("several")), help=facts["help"], **more)
-
-
-def read_options(options: dict[str, Any]) -> ReadOptions:
+def read_options(options: Options) -> ReadOptions:
     """Return what the command line says of reading."""
     given = {name: options[name] for name in READING_OPTIONS if name in options}
     for name, option in READING_OPTIONS.items():
@@ -116,7 +136,7 @@ def read_options(options: dict[str, Any]) -> ReadOptions:
     return ReadOptions.of(given)
 
 
-def read(labels: Sequence[str | Path], options: dict[str, Any]) -> Labels:
+def read(labels: Sequence[str | Path], options: Options) -> Labels:
     """Read LABELS as the options say."""
     from crowdassay.labels.files import read_files
 

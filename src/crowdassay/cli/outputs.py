@@ -1,88 +1,178 @@
-"""Where results go: a folder, or tables of a database; and nothing that is read is written over."""
+"""Where results go, checked before any work: all can be written, and nothing that is read or written is written over."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.options import choice
+from crowdassay.errors import CrowdassayError, FileError, ParameterError
+
 if TYPE_CHECKING:
-    from crowdassay.results.result import Result
     from crowdassay.results.write import DatabaseTables
+
+    Paths = Sequence[Path | None]
+    FolderFiles = tuple[Path | None, Collection[str], str] | tuple[Path | None, Collection[str], str, Collection[str]]
 
 ADDRESS = re.compile(r"[a-zA-Z][\w+.-]+:/")  # what a path makes of s3://bucket; one letter is a drive of Windows
 
 
-def table_options(command: Any) -> Any:
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how tables are written."""
     raw = click.option("--raw", is_flag=True, help="Leave text cells that a spreadsheet would take for formulas as they are.")
-    kinds = click.Choice(["csv", "parquet"])
-    form = click.option("--format", "form", type=kinds, default="csv", show_default=True, help="File type of the tables.")
+    words = "File type of the tables; 'excel-csv' is CSV that Excel opens as UTF-8."
+    form = choice("--format", "form", values=["csv", "excel-csv", "parquet", "xlsx"], help=words, callback=_writable)
     return form(raw(command))
 
 
-def check_out(out: Path | DatabaseTables, *, spark: bool = False) -> None:
-    """Refuse a place that results could not be written to, before there are any; Spark writes to addresses, too."""
-    if isinstance(out, Path):
-        from crowdassay.errors import FileError
-        from crowdassay.labels.folder import check_results
+def _writable(_: object, __: object, form: str) -> str:
+    if form == "xlsx":
+        from crowdassay.labels.sheets import load
 
-        if not spark and ADDRESS.match(str(out)):
-            raise FileError(f"'{out}' is an address; tables go to a folder, or to sqlite:///FILE or postgresql://...")
-        check_results(out)
-    else:
-        from crowdassay.results.write import check_tables
-
-        check_tables(out)
+        load("xlsxwriter")  # before any work
+    return form
 
 
-def write_out(result: Result, summary: dict[str, Any], out: Path | DatabaseTables, form: str, *, raw: bool) -> None:
-    """Write the tables of a result, all of them or none."""
-    from crowdassay.results.write import write_database, write_result
+def form_of(path: Path, asked: str = "csv") -> str:
+    """Return the kind of table that a file's name asks for; ``asked``, of --format, tells Excel's CSV from others."""
+    form = path.suffix.lower().removeprefix(".")
+    if form == "csv" and asked == "excel-csv":
+        return asked
+    if form not in {"csv", "parquet", "xlsx"}:
+        raise ParameterError(f"'{path.name}' must end in .csv, .xlsx or .parquet.")
+    return _writable(None, None, form)
 
-    if isinstance(out, Path):
-        write_result(result, summary, out, form, raw=raw)
-    else:
-        write_database(result, summary, out)
+
+def print_json(value: object) -> None:
+    """Print what --json asks for; what JSON does not have is printed as text."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def refuse_inputs(
+def check_outputs(
     inputs: Iterable[str | Path | None],
-    outputs: Iterable[Path | None],
-    folders: Iterable[tuple[Path | None, Iterable[str]]] = (),
+    *,
+    files: Paths = (),
+    tables: Paths = (),
+    pages: Paths = (),
+    pictures: Paths = (),
+    folders: Iterable[FolderFiles] = (),
+    results: Path | DatabaseTables | None = None,
+    spark: bool = False,
 ) -> None:
-    """Refuse to write over a file that is read, whatever it is called: patterns and folders are expanded, links followed.
+    """Refuse what could not be written, and what would be written over though this command reads or writes it.
 
     Parameters
     ----------
     inputs : iterable of str, Path or None
-        Files, folders and patterns that are read.
-    outputs : iterable of Path or None
-        Files that are written.
-    folders : iterable of pairs
-        Folders that are written to, each with the names of the files that may be written there.
+        What is read: patterns and folders are expanded, links followed.
+    files, tables, pages, pictures : sequence of Path or None
+        Files that are written: of any name, ending in .csv, .xlsx or .parquet, in .html, and in .svg or .png.
+    folders : iterable of tuples
+        Folders that are written to, as `crowdassay.labels.folder.check_free` takes them.
+    results : Path or DatabaseTables, optional
+        Where the tables of a fit go; with ``spark`` that may be an address.
     """
-    from crowdassay.errors import FileError
+    from crowdassay.labels.folder import RESULT_FILES, check_free, check_results, check_writable
     from crowdassay.labels.values import shown_file
 
-    read = {os.path.realpath(path) for given in inputs if given is not None for path in _files(given)}
-    inside = [place / name for place, names in folders if isinstance(place, Path) for name in names]
-    for output in [*(output for output in outputs if output is not None), *inside]:
-        if os.path.realpath(output) in read:
-            raise FileError(f"{shown_file(output)} is read by this command and would be written over; name another.")
+    homes: list[tuple[Path, Collection[str]]] = []  # folders and the names of our files in them
+    single: list[Path] = []
+    if isinstance(results, Path):
+        if not spark and ADDRESS.match(str(results)):
+            raise FileError(f"'{results}' is an address; tables go to a folder, or to sqlite:///FILE or postgresql://...")
+        check_results(results)
+        homes.append((results, RESULT_FILES))
+    elif results is not None:
+        from crowdassay.results.write import check_tables
+
+        single += filter(None, [check_tables(results)])
+    for folder, names, *known_by in folders:
+        if folder is not None:
+            check_writable(folder)
+            check_free(folder, names, *known_by)
+            homes.append((folder, names))
+    for path in filter(None, tables):
+        form_of(path)
+    for path in filter(None, (*tables, *files)):
+        check_writable(path.parent)
+    for path in filter(None, pages):
+        from crowdassay.results.report.page import check_report
+
+        check_report(path)
+    for path in filter(None, pictures):
+        from crowdassay.results.report.chart import check_chart
+
+        check_chart(path)
+    replaced = [path for path in (*tables, *files, *pages, *pictures) if path is not None]
+    check_apart(homes, single + replaced)
+    read: dict[str, list[str]] = {}
+    for real in files_read(inputs):
+        read.setdefault(path_key(real), []).append(real)
+    for path in (*replaced, *(folder / name for folder, names in homes for name in names)):
+        if any(is_same(path, real) for real in read.get(path_key(path), ())):
+            raise FileError(f"{shown_file(path)} is read by this command and would be written over; name another.")
 
 
-def _files(given: str | Path) -> list[Path]:
-    """Return the files that a path, folder or pattern stands for; what cannot be found, whoever reads it complains of."""
-    from crowdassay.errors import CrowdassayError
+def check_apart(folders: Iterable[tuple[Path, Collection[str]]], files: Iterable[Path]) -> None:
+    """Refuse two outputs of one run that would be one file, or a file where another output needs a folder.
+
+    Names that differ in case alone are one file on many systems, so that they are refused on all.
+    """
+    from crowdassay.labels.values import shown_file
+
+    taken: dict[str, Path] = {}  # by the key of each file and folder: the output that it belongs to
+    needed: dict[str, Path] = {}  # by the key of each folder that must be there: an output in it
+    files = list(files)
+    for output, names in (*folders, *((path, ()) for path in files)):
+        for path in (output, *(output / name for name in names)):
+            if (other := taken.get(path_key(path))) is not None:
+                raise FileError(
+                    f"{shown_file(path)} would be written twice: another output of this command, {shown_file(other)}, goes "
+                    "there as well; name another place for one of them."
+                )
+            taken[path_key(path)] = output
+        needed |= {path_key(parent): output for parent in Path(os.path.realpath(output)).parents}
+    for path in files:
+        if (other := needed.get(path_key(path))) is not None:
+            raise FileError(
+                f"{shown_file(path)} cannot be a file and a folder: another output of this command, {shown_file(other)}, needs "
+                "the folder; name another file."
+            )
+
+
+def path_key(path: str | Path) -> str:
+    """Return a text that is equal for two paths to one file: links followed, case and accents written one way."""
+    return unicodedata.normalize("NFC", os.path.realpath(path).casefold())
+
+
+def is_same(one: str | Path, other: str | Path) -> bool:
+    """Return whether two paths lead to one file on this system."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there
+        return False
+
+
+def files_read(inputs: Iterable[str | Path | None]) -> set[str]:
+    """Return the real paths of all files that paths, folders and patterns stand for."""
     from crowdassay.labels.raw import find_inputs
 
-    try:
-        inputs = find_inputs([given])
-    except CrowdassayError:
-        inputs = []
-    return [*inputs, *(path for path in Path(given).rglob("*") if path.is_file())] if os.path.isdir(given) else inputs
+    read: set[Path] = set()
+    for given in inputs:
+        if given is None:
+            continue
+        with suppress(CrowdassayError):  # whoever reads it says that it is not there
+            read.update(find_inputs([given]))
+        if os.path.isdir(given):
+            read.update(path for path in Path(given).rglob("*") if path.is_file())
+    return set(map(os.path.realpath, read))

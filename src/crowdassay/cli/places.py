@@ -4,47 +4,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import read, read_options
+from crowdassay.cli.options import Options, read, read_options
+from crowdassay.errors import CrowdassayError, DataError, ParameterError
 
 if TYPE_CHECKING:
     from crowdassay.engines.base import Announce, Place
+    from crowdassay.estimators.base import Estimator
 
-ENGINE_OPTIONS = (
-    click.option(
-        "--engine",
-        type=click.Choice(["auto", "local", "files", "gpu", "spark"]),
-        default="auto",
-        show_default=True,
-        help="Where the labels are during the fit; auto is memory, or files where memory will not do.",
-    ),
-    click.option("--memory", help="Memory to use at most, about, such as 1GB; --engine files keeps to it."),
-    click.option("--temp-dir", type=click.Path(path_type=Path), help="--engine files: folder for temporary files."),
-)
-# What needs all labels in memory, and the values that do not ask for it.
-IN_MEMORY = {"save_model": None, "validation": None}
+IN_MEMORY = ("save_model", "validation", "disputes", "feedback")  # options that need all labels in memory
 MEMORY_SHARE = 0.5  # of the free memory that is used where none is given
 PER_BYTE, PER_ROW = 2.5, 90  # bytes of memory that reading and a fit take, for each of text and for each label
 PER_WORKER = 1_700  # bytes that what is said of workers takes, for each of them, wherever the labels are
 PROBED_BYTES = 1 << 20
-TEXT = (".csv", ".tsv", ".tab", ".txt", ".results", ".json", ".jsonl", ".ndjson")
-
-
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where a fit runs."""
-    for option in reversed(ENGINE_OPTIONS):
-        command = option(command)
-    return command
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".results", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 @contextmanager
-def open_place(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
+def open_place(labels: tuple[str, ...], options: Options, estimator: Estimator, announce: Announce | None) -> Iterator[Place]:
     """Read LABELS into the place that the options name, and hold them until the tables are written."""
     from crowdassay.labels.sources import local_sources
 
@@ -52,35 +35,26 @@ def open_place(labels: tuple[str, ...], options: dict[str, Any], estimator: Any,
     with local_sources(() if name == "spark" else labels) as local:  # Spark reads for itself, wherever labels are
         if name == "auto":
             name = "files" if too_large(local, options, estimator) else "local"
-        check(name, options, estimator)
+        # Refused before anything is read: the same words for the same thing.
+        if name != "local" and (reason := estimator.needs_memory()):
+            raise ParameterError(f"{reason}, or take --engine local.")
+        if name in {"files", "spark"}:
+            for option in IN_MEMORY:
+                if options[option] is not None:
+                    needs = "needs all labels in memory; leave it out, or take --engine local."
+                    raise ParameterError(f"--{option.replace('_', '-')} {needs}")
+            if reason := read_options(options).refusal(name):
+                raise ParameterError(reason)
         opened = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
         with opened(labels if name == "spark" else local, {**options, "engine": name}, estimator, announce) as place:
             yield place
 
 
-def check(name: str, options: dict[str, Any], estimator: Any) -> None:
-    """Refuse, before anything is read, what an engine cannot do: the same words for the same thing."""
-    from crowdassay.errors import ParameterError
-
-    if name == "local":
-        return
-    if reason := estimator.needs_memory():
-        raise ParameterError(f"{reason}, or take --engine local.")
-    if name == "gpu":
-        return
-    for option, unset in IN_MEMORY.items():
-        if options.get(option, unset) != unset:
-            needs = "needs all labels in memory; leave it out, or take --engine local."
-            raise ParameterError(f"--{option.replace('_', '-')} {needs}")
-    if reason := read_options(options).refusal(name):
-        raise ParameterError(reason)
-
-
 @contextmanager
-def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
+def in_memory(labels: tuple[str, ...], options: Options, estimator: Estimator, announce: Announce | None) -> Iterator[Place]:
     """Read labels into memory, for the processor or for a GPU."""
     from crowdassay.cli.running import working
-    from crowdassay.engines.gpu.place import GpuPlace
+    from crowdassay.engines.gpu.engine import GpuPlace
     from crowdassay.engines.memory.place import MemoryPlace
     from crowdassay.labels.truth import match_truth, take_gold
 
@@ -94,43 +68,56 @@ def in_memory(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, 
 
 
 @contextmanager
-def in_files(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
+def in_files(labels: tuple[str, ...], options: Options, estimator: Estimator, announce: Announce | None) -> Iterator[Place]:
     """Encode labels into a spool on disk."""
     from crowdassay.engines.files.place import FilesPlace
     from crowdassay.labels.ingest import spool_files
     from crowdassay.labels.raw import find_inputs
+    from crowdassay.labels.values import counted
     from crowdassay.labels.workspace import workspace
+    from crowdassay.memory import available_memory, parse_size, shown_size
     from crowdassay.threads import available_cores
 
-    known = {"gold": options["gold"], "truth": options["truth"], "memory": memory_of(options)}
+    given = None if options["memory"] is None else parse_size(options["memory"])
+    memory = int(MEMORY_SHARE * (available_memory() or 4e9)) if given is None else given
+    known = {"gold": options["gold"], "truth": options["truth"], "memory": memory}
     threads = options["threads"] or available_cores()
     paths = find_inputs(labels)
     with workspace(options["temp_dir"]) as folder:
         if announce is not None:
             announce("Encoding and sorting the labels ...")
         spooled = FilesPlace(spool_files(paths, folder, read_options(options), threads=threads, **known), threads)
-        check_workers(spooled.facts.n_workers, options["memory"])
+        needed = spooled.facts.n_workers * PER_WORKER
+        if given is not None and needed > given:
+            raise DataError(
+                f"What is said of {counted(spooled.facts.n_workers, 'worker')} takes about {shown_size(needed)} of memory, "
+                f"more than the {shown_size(given)} of --memory; give more."
+            )
         yield spooled
 
 
 @contextmanager
-def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, announce: Announce | None) -> Iterator[Place]:
+def in_spark(labels: tuple[str, ...], options: Options, estimator: Estimator, announce: Announce | None) -> Iterator[Place]:
     """Encode labels inside Spark."""
     from contextlib import ExitStack, closing
+    from functools import partial
 
     from crowdassay.engines.spark.data import encode_frame
     from crowdassay.engines.spark.place import SparkPlace
     from crowdassay.engines.spark.session import is_local, open_session, spark_path
-    from crowdassay.labels.ingest_rows import as_parquet
+    from crowdassay.labels.ingest import as_parquet
+    from crowdassay.labels.reader import read_whole
     from crowdassay.labels.workspace import workspace
 
     with ExitStack() as stack:
         asked = read_options(options)
         columns: Any = {role: asked.columns[role] for role in ("item", "worker", "label")}
         made: list[Path] = []
+        whole = None
         if text := text_files(labels):  # before Spark starts, which takes a while: bad text is refused at once
             folder = stack.enter_context(workspace(options["temp_dir"]))
             made, columns = as_parquet(text, folder, asked)
+            whole = partial(read_whole, text, asked) if asked.item_column is None else None
         if announce is not None:
             announce("Starting Spark ...")
         spark = open_session()
@@ -149,13 +136,13 @@ def in_spark(labels: tuple[str, ...], options: dict[str, Any], estimator: Any, a
             worker_arrays=estimator.memory_tables[0],
             spool=spool,
             source=", ".join(labels),
+            whole=whole,
         )
         yield stack.enter_context(closing(SparkPlace(data)))
 
 
 def text_files(names: tuple[str, ...]) -> list[Path]:
     """Return the files of text that names on this machine stand for; none for Parquet, tables and what is elsewhere."""
-    from crowdassay.errors import ParameterError
     from crowdassay.labels.raw import find_inputs, kind_of
 
     local = [name for name in names if "://" not in name and (os.path.exists(name) or set(name) & set("*?["))]
@@ -185,7 +172,6 @@ def read_frame(spark: Any, names: tuple[str, ...]) -> Any:
     """Read files, folders and patterns of Parquet; any other single name is a table of the catalog."""
     from crowdassay.engines.spark.session import run as on_spark
     from crowdassay.engines.spark.session import spark_path
-    from crowdassay.errors import ParameterError
 
     stems = {re.sub(r"\.(gz|bz2|zst)$", "", name) for name in names}
     kinds = {Path(stem).suffix.lower() for stem in stems}
@@ -197,31 +183,8 @@ def read_frame(spark: Any, names: tuple[str, ...]) -> Any:
     return on_spark(lambda: spark.read.parquet(*paths))
 
 
-def check_workers(n_workers: int, memory: str | None) -> None:
-    """Refuse more workers than the memory that was asked for has room for, before the fit."""
-    from crowdassay.errors import DataError
-    from crowdassay.memory import parse_size, shown_size
-
-    needed = n_workers * PER_WORKER
-    if memory is not None and needed > parse_size(memory):
-        raise DataError(
-            f"What is said of {n_workers:,} workers takes about {shown_size(needed)} of memory, more than the "
-            f"{shown_size(parse_size(memory))} of --memory; give more."
-        )
-
-
-def memory_of(options: dict[str, Any]) -> int:
-    """Return the memory to use: as given, else half of what is free."""
-    from crowdassay.memory import available_memory, parse_size
-
-    if options["memory"] is not None:
-        return parse_size(options["memory"])
-    return int(MEMORY_SHARE * (available_memory() or 4e9))
-
-
-def too_large(labels: tuple[str, ...], options: dict[str, Any], estimator: Any) -> bool:
+def too_large(labels: tuple[str, ...], options: Options, estimator: Estimator) -> bool:
     """Return whether labels will not fit into memory and the method can do without; warn where it cannot."""
-    from crowdassay.errors import CrowdassayError
     from crowdassay.labels.raw import find_inputs
     from crowdassay.memory import available_memory, parse_size, shown_size
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import Grouped
+from crowdassay.cli.options import PATH, Grouped, choice
 from crowdassay.cli.study import StudyCommand, split
+from crowdassay.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crowdassay.results.study import StudyView
+    from crowdassay.results.show import StudyView
 
 RANK = StudyCommand(
     tables=("ranking", "workers", "wins", "groups", "style", "next"),
@@ -28,27 +29,13 @@ PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column",
 
 
 @click.command(cls=Grouped)
-@click.argument("pairs", type=click.Path(path_type=Path))
-@click.option(
-    "--ties",
-    type=click.Choice(["davidson", "rao-kupper", "half"]),
-    default="davidson",
-    show_default=True,
-    help="How ties come about, or count each as half a win.",
-)
-@click.option(
-    "--both-bad", type=click.Choice(["tie", "drop"]), default="tie", show_default=True, help="What to do where both were bad."
-)
+@click.argument("pairs", type=PATH)
+@choice("--ties", values=["davidson", "rao-kupper", "half"], help="How ties come about, or count each as half a win.")
+@choice("--both-bad", values=["tie", "drop"], help="What to do where both were bad.")
 @click.option("--no-position", is_flag=True, help="Take it that neither side has an advantage.")
 @click.option("--no-reliability", is_flag=True, help="Take it that all workers are alike.")
 @click.option("--prior", help="Standard deviation of the scores in logits, or none; estimated otherwise.")
-@click.option(
-    "--intervals",
-    type=click.Choice(["sandwich", "bootstrap", "model"]),
-    default="sandwich",
-    show_default=True,
-    help="How to find intervals.",
-)
+@choice("--intervals", values=["sandwich", "bootstrap", "model"], help="How to find intervals.")
 @click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
 @click.option("--resamples", default=200, show_default=True, help="--intervals bootstrap: how many.")
 @click.option("--seed", default=0, show_default=True, help="The same seed draws the same items (bootstrap).")
@@ -56,16 +43,18 @@ PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column",
     "--style", help="What else differs between the sides, such as length: columns length_left and length_right, or length."
 )
 @click.option("--group", help="Column: a ranking for each group besides.")
+@click.option(
+    "--cluster",
+    help="Column of the question (or prompt): answers to one are alike, and intervals allow for it. Found by name otherwise.",
+)
 @click.option("--next", "next_pairs", type=int, help="Name this many pairs to compare next.")
 @click.option("--left-column", help="Column of the left one; found by name (left, model_a ...) otherwise.")
 @click.option("--right-column", help="Column of the right one.")
 @click.option("--winner-column", help="Column of the winner: left, right, a name, tie or both bad.")
 @click.option("--worker-column", help="Column of who compared; there need be none.")
-@click.option(
+@choice(
     "--winners",
-    type=click.Choice(["auto", "side", "name"]),
-    default="auto",
-    show_default=True,
+    values=["auto", "side", "name"],
     help="Whether winners are sides (left, model_a) or names of what was compared.",
 )
 @click.option("--max-iter", default=200, show_default=True, help="Steps of Newton's method.")
@@ -77,7 +66,6 @@ def rank(pairs: Path, **options: Any) -> int:
 
 def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], StudyView]]:
     """Check the options and read the comparisons; return what fits them."""
-    from crowdassay.errors import ParameterError
     from crowdassay.ranking.bradley_terry import BradleyTerry
     from crowdassay.ranking.page import RankingView
     from crowdassay.ranking.pairs import read_pairs
@@ -91,12 +79,13 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
         **{name: options[name] for name in RANK_SETTINGS},
     )
     reading = {name: options[name] for name in PAIR_READING}
-    pairs = read_pairs(path, group_column=options["group"], style=split(options["style"]), **reading)
-    return f"Ranking {pairs.n_pairs:,} comparisons ...", lambda: RankingView(model.fit(pairs), options["next_pairs"])
+    pairs = read_pairs(
+        path, group_column=options["group"], question_column=options["cluster"], style=split(options["style"]), **reading
+    )
+    return "Ranking ...", lambda: RankingView(model.fit(pairs), options["next_pairs"])
 
 
 def _prior(given: str | None) -> float | str | None:
-    from crowdassay.errors import ParameterError
 
     if given is None or given == "estimated":
         return "estimated"

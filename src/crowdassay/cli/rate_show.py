@@ -72,6 +72,7 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
     """Print rates by group and differences, for the class that means success or else the first."""
     from crowdassay.judges.page import headline
     from crowdassay.judges.rated import GROUPS, group_rows
+    from crowdassay.labels.values import counted
     from crowdassay.results.show import print_table
 
     name = facts["classes"][headline(facts["classes"])]
@@ -80,19 +81,20 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
         print_table(console, GROUPS, group_rows(facts["by"], name), ["group", rate, "low", "seen"], title="By group")
         for one in facts["differences"][:JUDGES_PRINTED]:
             if one["difference"]:
-                pairs = "" if one["pairs"] is None else f" in {one['pairs']:,} pairs"
+                pairs = "" if one["pairs"] is None else f" in {counted(one['pairs'], 'pair')}"
                 between = f"{short(one['first'])} less {short(one['second'])}, {short(name)}"
                 console.print(f"{between}: {_points(one['difference'][name])}{pairs}.")
     if "against" in facts:
         one = facts["against"]
         points = _points(one["difference"][name])
-        text = f"VERDICTS less the other system, {short(name)}: {points}, in {one['pairs']:,} pairs of items."
+        text = f"VERDICTS less the other system, {short(name)}: {points}, in {counted(one['pairs'], 'pair')} of items."
         console.print(text, soft_wrap=True)
 
 
 def show_judges(console: Console, rated: Rated) -> None:
     """Print each judge against people, the most accurate first."""
     from crowdassay.judges.rated import JUDGES
+    from crowdassay.labels.values import counted
     from crowdassay.results.show import print_table
 
     order = rated.by_accuracy[:JUDGES_PRINTED]
@@ -102,7 +104,8 @@ def show_judges(console: Console, rated: Rated) -> None:
         if one.biased:
             console.print(f"{short(one.name)} {one.bias}.", soft_wrap=True)
     if len(rated.judges) > JUDGES_PRINTED:
-        console.print(f"{len(rated.judges) - JUDGES_PRINTED} more judges are in --json and in the report.")
+        more = counted(len(rated.judges) - JUDGES_PRINTED, "more judge is", "more judges are")
+        console.print(f"{more} in --json and in the report.")
 
 
 def sentences(rated: Rated) -> list[str]:
@@ -110,7 +113,7 @@ def sentences(rated: Rated) -> list[str]:
     from crowdassay.judges.page import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
 
     said = [about_help(rated), about_worth(rated), *about_replacing(rated), *about_order(rated), about_people(rated)]
-    said += [to_drop(rated), to_do(rated) if len(rated.ahead.item) else ""]
+    said += [to_drop(rated), to_do(rated)]
     return [sentence for sentence in said if sentence]
 
 

@@ -7,40 +7,37 @@ from typing import Any
 
 import click
 
+from crowdassay.cli.options import PATH
+from crowdassay.cli.outputs import check_outputs, print_json
+
 
 @click.command()
 @click.argument("table", type=click.IntRange(1, 4), required=False)
-@click.option("--html", type=click.Path(path_type=Path), help="Write one page that opens offline as well.")
+@click.option("--html", type=PATH, help="Write one page that opens offline as well.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     """Reproduce the paper's Tables 1 to 4, or the one of number TABLE, from the data in CROWDASSAY_DATA."""
-    import json
     import sys
 
     from crowdassay.checks.reproduce import reproduce as run
     from crowdassay.checks.reproduce import table_4_records
     from crowdassay.cli.running import progress_line
-    from crowdassay.errors import FileError
-    from crowdassay.labels.folder import check_writable
     from crowdassay.labels.write import write_bytes
     from crowdassay.results.report.chart import render_svg
     from crowdassay.results.report.charts import calibration_chart
     from crowdassay.results.report.reproduction import reproduction_page
 
     numbers = [1, 2, 3, 4] if table is None else [table]
-    if html is not None:
-        if html.suffix not in (".html", ".htm"):
-            raise FileError(f"'{html}' must end in .html.")
-        check_writable(html.parent)
+    check_outputs([], pages=[html])
     with progress_line(quiet=not sys.stderr.isatty()) as (_, announce):
         tables, experiments = run(numbers, announce)
     if html is not None:
         plot = None
         if 4 in numbers and experiments.data("Web search") is not None:
-            plot = render_svg(calibration_chart(table_4_records(experiments, converged=False)))
+            plot = render_svg(calibration_chart(table_4_records(experiments, converged=False)).spec)
         write_bytes(reproduction_page(tables, plot).encode(), html)
     if as_json:
-        click.echo(json.dumps(tables, indent=2))
+        print_json(tables)
         return
     show(tables)
     if html is not None:

@@ -12,8 +12,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
+
+from crowdassay.text import joined
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 INTERRUPTED = 3
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -43,8 +50,8 @@ class Ending:
         """Return what to tell the user."""
         writing, written = self.writing, list(self.written)
         if writing is None:
-            return f"Interrupted; {'nothing was' if not written else f'{listed(written)} had been'} written."
-        before = f" Written before that: {listed(written)}." if written else ""
+            return f"Interrupted; {'nothing was' if not written else f'{joined(written)} had been'} written."
+        before = f" Written before that: {joined(written)}." if written else ""
         return f"Interrupted while writing {writing}: it is the old one or the new one, complete.{before}"
 
 
@@ -56,15 +63,6 @@ def noting(what: str) -> Iterator[None]:
     yield  # without a finally: whoever is interrupted here may have written it or not
     ending.written.append(what)
     ending.writing = None
-
-
-def listed(things: list[str]) -> str:
-    """Return things as a list in words.
-
-    >>> listed(["the tables", "the report", "the model"])
-    'the tables, the report and the model'
-    """
-    return " and ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
 
 
 @contextmanager
@@ -110,31 +108,26 @@ def _watch(reader: int, ending: Ending) -> None:
 
 
 @contextmanager
-def progress_line(*, quiet: bool) -> Iterator[tuple[Callable[[int, float], None] | None, Callable[[str], None] | None]]:
-    """Yield a progress callback, None where standard error is no terminal, and an announcer, None when quiet."""
-    if quiet:
-        yield None, None
-        return
-    if not sys.stderr.isatty():
-        yield None, lambda sentence: click.echo(sentence, err=True)
+def working(sentence: str, *, quiet: bool) -> Iterator[Status | None]:
+    """Show a sentence on a terminal while something is done; yield what can change it, None where there is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("Fitting ...") as status:
+    with Console(stderr=True).status(sentence) as status:
+        yield status
+
+
+@contextmanager
+def progress_line(*, quiet: bool) -> Iterator[tuple[Callable[[int, float], None] | None, Callable[[str], None] | None]]:
+    """Yield a progress callback, None where standard error is no terminal, and an announcer, None when quiet."""
+    with working("Fitting ...", quiet=quiet) as status:
+        if status is None:
+            yield None, None if quiet else partial(click.echo, err=True)
+            return
 
         def progress(n_iter: int, objective: float) -> None:
             status.update(f"Fitting: iteration {n_iter}, objective {objective:,.4f}")
 
         yield progress, status.update
-
-
-@contextmanager
-def working(sentence: str, *, quiet: bool) -> Iterator[None]:
-    """Show a sentence on a terminal while something is done that does not report its progress."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(sentence):
-        yield

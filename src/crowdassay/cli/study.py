@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crowdassay.cli.options import PATH
+from crowdassay.cli.outputs import check_outputs, print_json
+
 if TYPE_CHECKING:
-    from crowdassay.results.study import StudyView
+    from crowdassay.results.show import StudyView
 
     Prepare = Callable[[], tuple[str, Callable[[], StudyView]]]
 
@@ -47,15 +50,14 @@ class StudyCommand:
         """The names of the files that it may write, the summary last."""
         return (*(f"{name}.csv" for name in self.tables), SUMMARY_FILE)
 
-    def options(self, command: Any) -> Any:
+    def options(self, command: Callable[..., Any]) -> Callable[..., Any]:
         """Add the options of what is written."""
-        path = click.Path(path_type=Path)
         picture = self.picture[0].upper() + self.picture[1:]
         options = (
             click.option("--allow-drops", is_flag=True, help="Go on even if more than half of the rows miss a value."),
-            click.option("--out", type=path, help="Folder for the tables, as CSV."),
-            click.option("--report", type=path, help=f"A page with {self.page} (.html)."),
-            click.option("--chart", type=path, help=f"{picture} as a picture (.svg or .png)."),
+            click.option("--out", type=PATH, help="Folder for the tables, as CSV."),
+            click.option("--report", type=PATH, help=f"A page with {self.page} (.html)."),
+            click.option("--chart", type=PATH, help=f"{picture} as a picture (.svg or .png)."),
             click.option("--report-title", help="Title of the page."),
             click.option(
                 "--fail-if",
@@ -83,7 +85,8 @@ class StudyCommand:
         from crowdassay.cli.running import working
 
         conditions = read_conditions(options["fail_if"], self.condition)
-        self._check_outputs(source, options)
+        folder = (options["out"], self.files, SUMMARY_FILE, [self.mark])
+        check_outputs([source], pages=[options["report"]], pictures=[options["chart"]], folders=[folder])
         doing, fit = prepare()
         with working(doing, quiet=options["as_json"]):
             view = fit()
@@ -92,12 +95,10 @@ class StudyCommand:
         summary = view.summary() | ({"gate": [gate.as_dict() for gate in gates]} if gates else {})
         self._write(view, summary, options)
         if options["as_json"]:
-            import json
-
             from crowdassay.labels.write import finite
 
             rows = {name: table.to_pylist() for name, table in tables.items() if name not in self.only_written}
-            click.echo(json.dumps(finite(summary | {"tables": rows}), indent=2, ensure_ascii=False))
+            print_json(finite(summary | {"tables": rows}))
         else:
             from crowdassay.results.show import terminal
 
@@ -107,24 +108,6 @@ class StudyCommand:
             written = [f"{word} to {options[name]}" for name, word in words if options[name]]
             console.print(f"Wrote {', '.join(written)}." if written else "No tables were written; give --out DIR for them.")
         return tell_failures(gate for gate in gates if gate.failed)
-
-    def _check_outputs(self, source: Path, options: dict[str, Any]) -> None:
-        """Refuse what cannot be written before there is anything to write."""
-        from crowdassay.cli.outputs import refuse_inputs
-        from crowdassay.labels.folder import check_free, check_writable
-
-        refuse_inputs([source], [options["report"], options["chart"]], [(options["out"], self.files)])
-        if options["report"] is not None:
-            from crowdassay.results.report.page import check_report
-
-            check_report(options["report"])
-        if options["chart"] is not None:
-            from crowdassay.results.report.chart import check_chart
-
-            check_chart(options["chart"])
-        if options["out"] is not None:
-            check_writable(options["out"])
-            check_free(options["out"], self.files, SUMMARY_FILE, [self.mark])
 
     def _write(self, view: StudyView, summary: dict[str, Any], options: dict[str, Any]) -> None:
         """Write the tables and the summary, all or nothing, the picture and the page, where they were asked for."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import Grouped, column_options, read
-from crowdassay.cli.outputs import check_out, refuse_inputs, table_options, write_out
+from crowdassay.cli.options import PATH, Grouped, column_options, read, settled_option
+from crowdassay.cli.outputs import check_outputs, print_json, table_options
 from crowdassay.cli.running import noting
+from crowdassay.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from crowdassay.estimators.base import Estimator
@@ -17,22 +19,14 @@ if TYPE_CHECKING:
 STALE = 0.1  # share of labels that the workers were not fitted to from which a refit is advised
 
 
-def update_options(command: Any) -> Any:
-    """Add the arguments and the options that say how the new labels are read."""
-    arguments = (
-        click.argument("model", type=click.Path(path_type=Path)),
-        click.argument("labels", nargs=-1),
-    )
-    command = column_options(command, without=("classes",))  # which are the model's
-    for part in reversed(arguments):
-        command = part(command)
-    return command
-
-
 @click.command(cls=Grouped)
-@update_options
+@click.argument("model", type=PATH)
+@click.argument("labels", nargs=-1)
+@partial(column_options, without=("classes",))  # which are the model's
 @click.option("--refit", is_flag=True, help="Fit the workers too, going on from where they are.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the result tables of all items.")
+@settled_option
+@click.option("--out", type=PATH, help="Folder for the result tables of all items.")
+@click.option("--report", type=PATH, help="Write the report on all items, one .html file that opens offline.")
 @table_options
 @click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -42,47 +36,52 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     Only items that get labels are judged again, with the workers as they were fitted, unless --refit is given; --refit alone,
     without LABELS, fits the workers to all labels so far. The folder holds the old model or the new one, never half of either.
     """
-    import json
     import os
-    from functools import partial
 
-    from crowdassay.errors import FileError, ParameterError
     from crowdassay.estimators.load import load_estimator
-    from crowdassay.labels.folder import RESULT_FILES
-    from crowdassay.labels.lock import folder_locked
+    from crowdassay.labels.workspace import folder_locked
     from crowdassay.results.saved.folder import save_model
     from crowdassay.results.saved.update import SINCE
     from crowdassay.results.summary import summarise
+    from crowdassay.results.write import write_result
 
-    if not (labels or options["refit"]):
+    if not (labels or options["refit"] or options["settled"]):
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
-    if options["out"] is not None:
-        if os.path.realpath(str(options["out"])) == os.path.realpath(model):
-            raise FileError(f"'{options['out']}' is the model's own folder; name another for the tables.")
-        check_out(options["out"])
-    refuse_inputs([*labels, model], [], [(options["out"], RESULT_FILES)])
-    with folder_locked(model, partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)):
+    if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(model):
+        raise FileError(f"'{options['out']}' is the model's own folder; name another for the tables.")
+    check_outputs([*labels, model], results=options["out"], pages=[options["report"]])
+    wait = partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)
+    with folder_locked(model, None if options["quiet"] else wait):
         estimator = load_estimator(model)
         facts = add(estimator, labels, options) if labels else {}
+        if options["settled"] is not None:
+            estimator.set_params(settled=options["settled"])
         n_iter = estimator.refresh().result_.n_iter if options["refit"] else None
-        if facts.get("n_new_labels") or facts.get("n_replaced_labels") or options["refit"]:
+        if facts.get("n_new_labels") or facts.get("n_replaced_labels") or options["refit"] or options["settled"]:
             with noting(f"the model in '{model}'"):
                 save_model(estimator, model)
     result = estimator.result_
     if options["out"] is not None:
         summary = summarise(result, result.method)
         with noting(f"the tables in '{options['out']}'"):
-            write_out(result, summary, options["out"], options["form"], raw=options["raw"])
+            write_result(result, summary, options["out"], options["form"], raw=options["raw"])
+    if options["report"] is not None:
+        with noting(f"'{options['report']}'"):
+            result.report(options["report"])
     facts |= {
         "n_items": result.labels.n_items,
         "n_labels": result.labels.n_labels,
         "refit_n_iter": n_iter,
         SINCE: result.parameters.get(SINCE, 0),
     }
+    if options["quiet"]:
+        return
     if options["as_json"]:
-        click.echo(json.dumps(facts, indent=2))
-    elif not options["quiet"]:
+        print_json(facts)
+    else:
         tell(facts, model)
+        if options["report"] is not None:
+            click.echo(f"Wrote the report to {options['report']}.")
 
 
 def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:

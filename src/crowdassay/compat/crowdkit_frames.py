@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, MissingExtraError
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import find_winners
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NEEDED = ["task", "worker", "label"]
 
@@ -27,34 +30,23 @@ def pandas() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A frame of task, worker and label as `Labels`, with the frame's own values.
-
-    Attributes
-    ----------
-    labels : Labels
-    tasks, workers, classes : pandas.Index
-        In the order of the codes.
-    """
+    """A frame of task, worker and label as `Labels`, with the frame's own values in the order of the codes."""
 
     labels: Labels
-    tasks: Any
-    workers: Any
-    classes: Any
+    tasks: pd.Index
+    workers: pd.Index
+    classes: pd.Index
 
-    def series(self, values: Any, index: Any, name: str) -> Any:
+    def series(self, values: FloatArray | pd.Index | float, index: pd.Index, name: str) -> pd.Series:
         """Return a named Series."""
         return pandas().Series(values, index=index, name=name)
 
-    def chosen(self, code: IntArray) -> Any:
-        """Return the label of every task, the codes having shape (n_items,), as crowd-kit names it."""
-        return pandas().Series(self.classes.take(code), index=self.tasks, name="agg_label")
-
-    def probabilities(self, posterior: FloatArray) -> Any:
-        """Return the frame of task by label of probabilities (n_items, n_classes)."""
-        return pandas().DataFrame(posterior, index=self.tasks, columns=self.classes.rename("label"))
+    def prior(self, share: FloatArray | float) -> pd.Series:
+        """Return how common the classes are taken to be, shape (n_classes,) or all alike."""
+        return self.series(share, self.classes.rename("label"), "prior")
 
 
-def three_columns(data: Any) -> Any:
+def three_columns(data: pd.DataFrame) -> pd.DataFrame:
     """Return the columns that are needed; crowd-kit's own answer to gaps in them depends on the method."""
     if not isinstance(data, pandas().DataFrame):
         raise DataError(f"A pandas DataFrame of task, worker and label is needed, not a {type(data).__name__}.")
@@ -66,20 +58,18 @@ def three_columns(data: Any) -> Any:
 
 
 def code_frame(
-    data: Any, true_labels: Any = None, classes: Any = None, *, sort_tasks: bool = False, sort_labels: bool = True
+    data: pd.DataFrame,
+    true_labels: pd.Series | None = None,
+    classes: pd.Index | None = None,
+    *,
+    sort_tasks: bool = False,
+    sort_labels: bool = True,
 ) -> Coded:
     """Encode a frame; a missing column is a KeyError, as in crowd-kit.
 
-    Parameters
-    ----------
-    data : pandas.DataFrame
-    true_labels : pandas.Series, optional
-        Known labels by task; they become the gold of `Labels`.
-    classes : pandas.Index, optional
-        Classes that may not occur among the labels.
-    sort_tasks, sort_labels : bool
-        Whether they are sorted; otherwise they are in order of appearance. crowd-kit does either, by method, with the pandas
-        it was made for (before 3.0).
+    ``true_labels``, known labels by task, become the gold of `Labels`; ``classes`` may not occur among the labels. Tasks and
+    labels that are not sorted are in order of appearance. crowd-kit does either, by method, with the pandas it was made for
+    (before 3.0).
     """
     pd = pandas()
     data = three_columns(data)
@@ -101,7 +91,7 @@ def code_frame(
     return Coded(labels, pd.Index(tasks, name="task"), pd.Index(workers, name="worker"), values)
 
 
-def share_right(data: Any, truth: Any) -> Any:
+def share_right(data: pd.DataFrame, truth: pd.Series) -> pd.Series:
     """Return the share of right answers of each worker, by a Series of labels by task that may name several for a task.
 
     The same answer given twice by a worker to a task counts once.
@@ -117,33 +107,43 @@ def share_right(data: Any, truth: Any) -> Any:
 class Aggregator:
     """crowd-kit's ways to call a method that finds labels and probabilities by task when it is fitted."""
 
-    labels_: Any
-    probas_: Any
+    labels_: pd.Series
+    probas_: pd.DataFrame
 
-    def fit(self, data: Any, *known: Any, **named: Any) -> Self:
+    def fit(self, data: pd.DataFrame, *known: pd.Series, **named: pd.Series) -> Self:
         """Fit a frame of task, worker and label."""
         raise NotImplementedError
 
-    def fit_predict(self, data: Any, *known: Any, **named: Any) -> Any:
+    def fit_predict(self, data: pd.DataFrame, *known: pd.Series, **named: pd.Series) -> pd.Series:
         """Fit, and return the label of every task; further arguments are those of `fit`."""
-        return self.fit(data, *known, **named).labels_
+        return self.fit(data, *known, **named)._vote(data).labels_
 
-    def fit_predict_proba(self, data: Any, *known: Any, **named: Any) -> Any:
+    def fit_predict_proba(self, data: pd.DataFrame, *known: pd.Series, **named: pd.Series) -> pd.DataFrame:
         """Fit, and return the probability of every label, likewise."""
-        return self.fit(data, *known, **named).probas_
+        return self.fit(data, *known, **named)._vote(data).probas_
+
+    def _vote(self, data: pd.DataFrame) -> Self:
+        """Find labels and probabilities where the fit has not done so."""
+        return self
+
+    def _keep_nothing(self, kind: str) -> Self:
+        """Keep what an empty frame comes to, labels being of a kind."""
+        self.probas_, self.labels_ = pandas().DataFrame(), pandas().Series([], dtype=kind, name="agg_label")
+        return self
 
     def _keep(self, coded: Coded, posterior: FloatArray, code: IntArray | None = None) -> None:
         """Keep probabilities (n_items, n_classes) and labels, the most probable unless their codes are given."""
-        self.probas_ = coded.probabilities(posterior)
-        self.labels_ = coded.chosen(find_winners(posterior).argmax(axis=1) if code is None else code)
+        code = find_winners(posterior).argmax(axis=1) if code is None else code
+        self.probas_ = pandas().DataFrame(posterior, index=coded.tasks, columns=coded.classes.rename("label"))
+        self.labels_ = coded.series(coded.classes.take(code), coded.tasks, "agg_label")
 
 
-def _sorted(index: Any) -> Any:
+def _sorted(index: pd.Index) -> pd.Index:
     try:
         return index.sort_values()
     except TypeError:  # labels of several kinds have no order
         return index
 
 
-def _words(index: Any) -> pa.Array:
+def _words(index: pd.Index) -> pa.Array:
     return pa.array([str(value) for value in index], pa.string())

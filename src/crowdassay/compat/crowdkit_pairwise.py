@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.special import expit, log_expit
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.compat.crowdkit_frames import pandas
 from crowdassay.errors import DataError
 from crowdassay.labels.values import shown
 from crowdassay.solvers.lbfgs import minimise
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def _coded(data: Any) -> tuple[IntArray, IntArray, Any, Any]:
+
+def _coded(data: pd.DataFrame) -> tuple[IntArray, IntArray, BoolArray, pd.Index]:
     """Return winners and losers (n_pairs,), which was on the left (True), and the index of items."""
     pd = pandas()
     if not isinstance(data, pd.DataFrame):
@@ -41,7 +44,7 @@ class BradleyTerry:
     n_iter: int
     tol: float = 1e-5
 
-    def fit(self, data: Any) -> Self:
+    def fit(self, data: pd.DataFrame) -> Self:
         """Fit a frame of left, right and label (the winner)."""
         pd = pandas()
         winner, loser, _, items = _coded(data)
@@ -66,7 +69,7 @@ class BradleyTerry:
         self.scores_ = pd.Series(p, index=items, name="agg_score")
         return self
 
-    def fit_predict(self, data: Any) -> Any:
+    def fit_predict(self, data: pd.DataFrame) -> pd.Series:
         """Fit, and return the score of every item."""
         return self.fit(data).scores_
 
@@ -80,7 +83,7 @@ class NoisyBradleyTerry:
     regularization_ratio: float = 1e-5
     random_state: int = 0
 
-    def fit(self, data: Any) -> Self:
+    def fit(self, data: pd.DataFrame) -> Self:
         """Fit a frame of worker, left, right and label (the winner)."""
         pd = pandas()
         winner, loser, first, items = _coded(data)
@@ -110,6 +113,6 @@ class NoisyBradleyTerry:
         self.skills_ = pd.Series(skill, index=pd.Index(workers, name="worker"), name="skill")
         return self
 
-    def fit_predict(self, data: Any) -> Any:
+    def fit_predict(self, data: pd.DataFrame) -> pd.Series:
         """Fit, and return the score of every item."""
         return self.fit(data).scores_

@@ -8,18 +8,18 @@ items sees the place alone. Labels kept in a new way need a new place and no cha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.blocks import Block, ItemSelection, J, T
-from crowdassay.labels.facts import Facts
-from crowdassay.labels.labels import Labels
+from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
+from crowdassay.labels.labels import Facts, Labels
 from crowdassay.models.family import Model
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ keep their coordinates between sweeps, find better optima. Above, items carry no
 QUICK_CELLS = 10**6  # labels times squared classes: a pass over fewer takes no time, so that several starts pay
 
 Announce = Callable[[str], None]
+"""Called with a sentence when there is a wait."""
 
 
 @runtime_checkable
@@ -70,7 +71,7 @@ class Place(Protocol):
         """Call a task with every block and join what it returns, in order; the task may travel to another machine.
 
         Without ``names``, items come without their names and truth. ``size`` is the number of bytes that the task returns, if
-        these can be cut into ranges of workers, as `crowdassay.engines.sweeps.SweepSums` can.
+        these can be cut into ranges of workers, as `Sums` can.
         """
         ...
 
@@ -80,7 +81,7 @@ class Place(Protocol):
 
     def gather(self, selection: ItemSelection | None = None) -> Block:
         """Return the labels of some items, or of all, as one block."""
-        ...
+        return self.reduce(Gather(selection), names=selection is None).whole()
 
     def table(self, task: Callable[[Block], pa.Table]) -> Any:
         """Return the table whose rows a task finds in every block, as the kind of frame that belongs to this place."""
@@ -91,8 +92,8 @@ class Place(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what holds the labels."""
-        ...
+        """Release what holds the labels, if anything does."""
+        return
 
 
 class Weights(IntEnum):
@@ -123,6 +124,23 @@ class Sums:
     objective: float
     gradient: FloatArray
     totals: FloatArray
+
+    def join(self, other: Sums) -> Sums:
+        """Add another block's sums to these."""
+        np.add(self.gradient, other.gradient, out=self.gradient)
+        np.add(self.totals, other.totals, out=self.totals)
+        return replace(self, objective=self.objective + other.objective)
+
+    def cut(self, n_parts: int) -> list[Sums]:
+        """Cut the sums into ranges of workers; the first alone has the objective and the totals."""
+        first, *others = np.array_split(self.gradient, n_parts)
+        nothing = np.zeros_like(self.totals)
+        return [Sums(self.objective, first, self.totals), *(Sums(0.0, part, nothing) for part in others)]
+
+    @staticmethod
+    def paste(parts: Sequence[Sums]) -> Sums:
+        """Return what was cut into these ranges of workers."""
+        return replace(parts[0], gradient=np.concatenate([part.gradient for part in parts]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +247,7 @@ class Engine(ABC):
     facts: Facts
     gathered: bool = False
     can: frozenset[Ability] = frozenset()
-    xp: Any = np
+    xp: ModuleType = np
 
     @property
     def n_items(self) -> int:
@@ -275,33 +293,50 @@ class Engine(ABC):
     def restart(self) -> None:  # noqa: B027  most have nothing to forget
         """Forget whatever items carry from sweep to sweep."""
 
-    def to_host(self, array: Any) -> Any:
+    def to_host(self, array: FloatArray) -> FloatArray:
         """Return an array of `xp` in the machine's memory."""
         return np.asarray(array)
 
-    def in_memory(self, labels: Labels) -> LocalEngine:
-        """Return an engine for a few labels that were gathered."""
-        return local_engine(labels, gathered=self.gathered)
-
 
 class ItemEngine(Engine):
-    """An engine that can `Ability.WEIGHTS`: its items are in memory too."""
+    """An engine that can `Ability.WEIGHTS`: its items are in memory too.
+
+    Attributes
+    ----------
+    labels : Labels
+        None where the engine of a GPU was given arrays.
+    item_steps : int
+        Passes over an item's labels allowed in one sweep.
+    """
 
     labels: Any
+    item_steps: int
 
     @abstractmethod
     def set_weights(self, weights: FloatArray) -> None:
         """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
 
     @abstractmethod
+    def count(
+        self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, posterior: FloatArray | None = None
+    ) -> Counts:
+        """Run an E-step; fill ``posterior`` (n_items, n_classes) if given."""
+
+    @abstractmethod
+    def sweep_items(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
+    ) -> tuple[Sums, FloatArray]:
+        """Return the sums and the class probabilities (n_items, n_classes) after ``steps`` passes over an item at most."""
+
     def e_step(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE
     ) -> tuple[Sums, FloatArray]:
-        """Return the sums and the class probabilities (n_items, n_classes) with the items' coordinates as they are."""
+        """Return the same with the items' coordinates as they are: the second half of Algorithm 1."""
+        return self.sweep_items(model, sigma, log_prior, weights, 1)
 
-    @abstractmethod
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
         """Return the same with every item at its optimum."""
+        return self.sweep_items(model, sigma, log_prior, Weights.FREE, self.item_steps)
 
     @abstractmethod
     def coordinates(self, model: Model) -> FloatArray:
@@ -334,7 +369,7 @@ class EffectEngine(Protocol):
     def integrate(
         self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray
     ) -> ItemSums:
-        """Pass over items whose effects are integrated out; see `crowdassay.engines.memory.random_items.integrate`."""
+        """Pass over items whose effects are integrated out; see `crowdassay.engines.memory.engine.LocalEngine.integrate`."""
         ...
 
 

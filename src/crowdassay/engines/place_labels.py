@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crowdassay.engines.base import Place
-from crowdassay.engines.gpu.place import GpuPlace
+from crowdassay.engines.gpu.engine import GpuPlace
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError

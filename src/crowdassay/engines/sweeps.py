@@ -1,53 +1,18 @@
-"""Sweeps over a place: an engine for labels that are not in memory, each of whose sums is one `Place.reduce`."""
+"""Engines made of others: one that sweeps the blocks of a place, and one that does not look at known classes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Announce, Counts, Engine, Place, Sums, Weights
+from crowdassay.engines.base import Ability, Announce, Counts, Engine, Place, Sums, Weights, local_engine
 from crowdassay.engines.blocks import Block, ItemSelection
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 from crowdassay.statistics import log_softmax
-
-
-@dataclass(frozen=True, eq=False)
-class SweepSums:
-    """The sums of a block, or of a range of its workers.
-
-    Attributes
-    ----------
-    objective : float
-    sums : ndarray of shape (n_workers, n_classes, n_classes)
-    totals : ndarray of shape (n_classes,)
-    """
-
-    objective: float
-    sums: FloatArray
-    totals: FloatArray
-
-    def join(self, other: SweepSums) -> SweepSums:
-        """Add another block's sums to these."""
-        np.add(self.sums, other.sums, out=self.sums)
-        np.add(self.totals, other.totals, out=self.totals)
-        return replace(self, objective=self.objective + other.objective)
-
-    def cut(self, n_parts: int) -> list[SweepSums]:
-        """Cut the sums into ranges of workers; the first alone has the objective and the totals."""
-        first, *others = np.array_split(self.sums, n_parts)
-        nothing = np.zeros_like(self.totals)
-        return [SweepSums(self.objective, first, self.totals), *(SweepSums(0.0, part, nothing) for part in others)]
-
-    @staticmethod
-    def paste(parts: Sequence[SweepSums]) -> SweepSums:
-        """Return what was cut into these ranges of workers."""
-        return replace(parts[0], sums=np.concatenate([part.sums for part in parts]))
 
 
 class BlockEngine(LocalEngine):
@@ -56,8 +21,8 @@ class BlockEngine(LocalEngine):
     ``weak_items`` says whether the items' tables stay small, which is decided for all blocks alike.
     """
 
-    def __init__(self, block: Block, *, weak_items: bool = False, **options: Any) -> None:
-        super().__init__(block.labels, gathered=False, threads=1, **options)
+    def __init__(self, block: Block, *, weak_items: bool = False, announce: Announce | None = None) -> None:
+        super().__init__(block.labels, gathered=False, threads=1, announce=announce)
         self._blocks = self._counted = [(0, block.labels.n_items)]
         self._all_weak = weak_items
         if block.cells is not None:
@@ -83,8 +48,8 @@ class SweepTask:
         See `Engine.sweep`.
     weak_items : bool
         Whether the items' tables stay small, see `Model.has_weak_items`.
-    options : dict
-        For the engine of a block.
+    announce : callable, optional
+        For the engine of the first block: one announcement will do.
     """
 
     tables: FloatArray
@@ -93,17 +58,15 @@ class SweepTask:
     model: Model | None = None
     item_tol: float = 0.0
     weak_items: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
+    announce: Announce | None = None
 
-    def __call__(self, block: Block) -> SweepSums:
+    def __call__(self, block: Block) -> Sums:
         """Sweep a block."""
-        options = self.options if block.number == 0 else {**self.options, "announce": None}  # one announcement will do
-        engine = BlockEngine(block, weak_items=self.weak_items, **options)
+        engine = BlockEngine(block, weak_items=self.weak_items, announce=self.announce if block.number == 0 else None)
         if self.model is None:
             counted = engine.count(self.tables, self.log_prior, self.weights)
-            return SweepSums(counted.objective, counted.counts, counted.totals)
-        swept = engine.sweep(self.model, self.tables, self.log_prior, self.weights, self.item_tol)
-        return SweepSums(swept.objective, swept.gradient, swept.totals)
+            return Sums(counted.objective, counted.counts, counted.totals)
+        return engine.sweep(self.model, self.tables, self.log_prior, self.weights, self.item_tol)
 
 
 class PlaceEngine(Engine):
@@ -115,20 +78,17 @@ class PlaceEngine(Engine):
     Parameters
     ----------
     place : Place
-    item_tolerance, item_steps, announce
+    announce : callable, optional
         As for `LocalEngine`.
     """
 
-    def __init__(
-        self, place: Place, *, item_tolerance: float = 1e-10, item_steps: int = 100, announce: Announce | None = None
-    ) -> None:
-        self.place, self.facts = place, place.facts
-        self._options = {"item_tolerance": item_tolerance, "item_steps": item_steps, "announce": announce}
+    def __init__(self, place: Place, *, announce: Announce | None = None) -> None:
+        self.place, self.facts, self.announce = place, place.facts, announce
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
         """Run an E-step with worker tables of log probabilities."""
-        found = self._reduce(SweepTask(log_p, log_prior, weights, options=self._options))
-        return Counts(found.objective, found.sums, found.totals)
+        found = self._reduce(SweepTask(log_p, log_prior, weights, announce=self.announce))
+        return Counts(found.objective, found.gradient, found.totals)
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
@@ -138,12 +98,55 @@ class PlaceEngine(Engine):
             log_p = log_softmax(sigma)
             return self.count(log_p, log_prior, weights).as_sums(log_p)
         weak_items = model.has_weak_items(self.facts.longest)
-        found = self._reduce(SweepTask(sigma, log_prior, weights, model, item_tol, weak_items, self._options))
-        return Sums(found.objective, found.sums, found.totals)
+        return self._reduce(SweepTask(sigma, log_prior, weights, model, item_tol, weak_items, self.announce))
 
     def gather(self, selection: ItemSelection) -> Labels:
         """Return the labels of a few items of all blocks."""
         return self.place.gather(selection).labels
 
-    def _reduce(self, task: SweepTask) -> SweepSums:
+    def _reduce(self, task: SweepTask) -> Sums:
         return self.place.reduce(task, names=False, size=task.tables.nbytes)
+
+
+class Blind(Engine):
+    """Count as if no class were known, so that what this leads to can be compared with the known classes.
+
+    The few known items are counted here, once as known and once as others; the difference corrects the sums of the engine,
+    wherever that one has its labels.
+
+    Parameters
+    ----------
+    engine : Engine
+    known : Labels
+        The known items, of the same workers and classes.
+    """
+
+    def __init__(self, engine: Engine, known: Labels) -> None:
+        self.engine, self.facts = engine, engine.facts
+        self.xp, self.gathered, self.can = engine.xp, engine.gathered, engine.can - {Ability.LABELS}
+        free = known.with_gold(np.full(known.n_items, -1, np.int32))
+        self._pair = [local_engine(labels) for labels in (free, known)]
+
+    def gather(self, selection: ItemSelection) -> Labels:
+        """Return the labels of a few items."""
+        return self.engine.gather(selection)
+
+    def to_host(self, array: FloatArray) -> FloatArray:
+        """Return an array in the machine's memory."""
+        return self.engine.to_host(array)
+
+    def sweep(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
+    ) -> Sums:
+        """Refuse: items with coordinates are not counted twice."""
+        raise NotImplementedError("Only passes without item coordinates can be blind.")
+
+    def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
+        """Run an E-step with worker tables of log probabilities."""
+        counted = self.engine.count(log_p, log_prior, weights)
+        free, fixed = (one.count(self.to_host(log_p), self.to_host(log_prior), weights) for one in self._pair)
+        return Counts(
+            counted.objective + free.objective - fixed.objective,
+            self.xp.maximum(counted.counts + self.xp.asarray(free.counts - fixed.counts), 0.0),
+            self.xp.maximum(counted.totals + self.xp.asarray(free.totals - fixed.totals), 0.0),
+        )

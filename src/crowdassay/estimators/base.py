@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-import pyarrow as pa
 
-from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Ability, Engine
+from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.engines.base import Ability, Announce, Engine
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
-from crowdassay.errors import DataError, ParameterError
+from crowdassay.errors import ParameterError
 from crowdassay.estimators.fittable import Fittable
-from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.facts import Facts
-from crowdassay.labels.frames import as_labels, three_columns
-from crowdassay.labels.labels import Labels
-from crowdassay.labels.native import as_narwhal, frame_columns, sequence_column
-from crowdassay.labels.record import find_winners
-from crowdassay.labels.wide import frame_cells, matrix_cells
+from crowdassay.estimators.rows import row_truth, wide_rows
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.labels import Facts, Labels
+from crowdassay.labels.record import DECISIONS, LIKELIEST, class_values, decide_classes
 from crowdassay.read_options import ReadOptions
-from crowdassay.results.parameters import check_types, match_classes
+from crowdassay.results.parameters import check_choice, check_order, check_types, gap_note, match_classes
 from crowdassay.results.result import Result
 from crowdassay.results.run import fit
-from crowdassay.solvers.posteriors import ByTables
-from crowdassay.solvers.solution import Announce, Progress, Solution
+from crowdassay.solvers.solution import ByTables, Progress, Solution
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -39,13 +34,24 @@ class Estimator(Fittable, ABC):
 
     A subclass is a dataclass whose fields are its parameters, with a method `solve` that turns an engine into a `Solution`;
     `crowdassay.results.run.fit` makes the result of it. A model that predicts new labels otherwise than by its workers' tables
-    has a `_predict_proba` too. Parameters follow scikit-learn's conventions (`Fittable`). Results come in the caller's own
-    kind of frame.
+    has a `_predict_proba` too. All share two parameters. ``settled`` is the probability from which a label is called settled.
+    The fit does not depend on it, so that setting it on a fitted estimator changes what the result says at once. ``decide``
+    says which class becomes the label of an item: ``"likeliest"``, the default, is wrong least often; for classes in order
+    ``"median"`` and ``"mean"`` lie nearer to the truth where they are wrong (`crowdassay.labels.record.decide_classes`).
+    Parameters follow scikit-learn's conventions (`Fittable`). Results come in the caller's own kind of frame, and of files,
+    matrices and records as pandas frames where pandas is installed; ``result_.frame("labels", kind="polars")`` gives another.
     """
 
     method: ClassVar[str]
+    by_sums: ClassVar[bool] = False
+    """Whether the method is made of sums over workers, so that labels need not be in memory."""
     memory_tables: ClassVar[tuple[float, float]] = (12.0, 0.0)
     """How many arrays of the size workers x classes^2, and items x classes^2, a fit holds at a time, about."""
+
+    settled: float | None = None
+    """Probability from which a label is called settled, such as 0.9; None takes the method's own."""
+    decide: str = LIKELIEST
+    """Which class becomes the label of an item: 'likeliest', or of classes in order 'median' or 'mean'."""
 
     @abstractmethod
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
@@ -73,22 +79,21 @@ class Estimator(Fittable, ABC):
         """Return class probabilities (n_items, n_classes) of new labels, the workers as fitted: by their tables."""
         fitted = self._fitted()
         assert fitted.sigma is not None
-        code = match_workers(fitted.labels, labels)
-        log_p = np.where((code >= 0)[:, None, None], fitted.sigma[code], self._stranger())
+        log_p = match_rows(fitted.labels, labels, fitted.sigma, self._stranger())
         n_classes = labels.n_classes
         log_prior = np.full(n_classes, -np.log(n_classes)) if fitted.log_prior is None else fitted.log_prior
         return ByTables(log_p, log_prior)(LocalEngine(labels, threads=getattr(self, "threads", None))).posterior
 
     def fit(
         self,
-        data: Any,
+        data: object,
         y: object = None,
         *,
-        gold: Any = None,
+        gold: object = None,
         engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
-        **reading: Any,
+        **reading: object,
     ) -> Self:
         """Fit the labels.
 
@@ -123,12 +128,35 @@ class Estimator(Fittable, ABC):
         self._reading: dict[str, Any] = self.result_.facts.report.again(reading)
         return self
 
+    def set_params(self, **parameters: object) -> Self:
+        """Change parameters by name. A fit knows nothing of ``settled``, so that its result follows at once.
+
+        >>> from crowdassay import MajorityVote
+        >>> fitted = MajorityVote().fit((list("aaab"), list("xyzx"), [0, 0, 1, 1]))
+        >>> fitted.result_.insight.totals.settled, fitted.set_params(settled=0.6).result_.insight.totals.settled
+        (1, 2)
+        """
+        super().set_params(**parameters)
+        if parameters.get("settled") is not None and "result_" in self.__dict__:
+            check_types(self)
+            self.result_ = self.result_.changed(settled=float(cast("float", self.settled)))
+        return self
+
     def needs_memory(self) -> str | None:
         """Return why all labels must be in memory; None where the method is made of sums over workers."""
-        return f"The method '{self.method}' needs all labels in memory: take another"
+        return None if self.by_sums else f"The method '{self.method}' needs all labels in memory: take another"
+
+    def needs_order(self) -> bool:
+        """Return whether the order of the classes matters."""
+        return False
 
     def check(self, facts: Facts) -> None:
-        """Refuse labels that the method cannot take."""
+        """Refuse labels that the method cannot take: texts whose order nobody gave, where it matters."""
+        check_choice("decide", self.decide, DECISIONS)
+        if self.needs_order():
+            check_order(facts)
+        elif self.decide != LIKELIEST:
+            check_order(facts, f"The {self.decide}")
 
     def count_tables(self, facts: Facts, *, gathered: bool) -> tuple[float, float]:
         """Return how many arrays of workers x classes^2 and of items x classes^2 numbers the fit holds at a time."""
@@ -140,17 +168,30 @@ class Estimator(Fittable, ABC):
 
     def notes_on(self, facts: Facts) -> tuple[str, ...]:
         """Return what the user should know of these labels and this method."""
-        return ()
+        return gap_note(facts) if self.needs_order() else ()
 
     def fallback(self) -> Estimator | None:
-        """Return the same method with other parameters, to be tried where this one fails; None where there is none left."""
+        """Return what is to be tried where this one fails; None where there is nothing left."""
         return None
 
-    def refit(self, data: Any, previous: Result | None) -> Self:
+    def referee(self) -> Estimator | None:
+        """Return the method by whose probabilities this fit is compared with the vote; None where it is not compared."""
+        return None
+
+    def _used(self) -> Estimator:
+        """Return the estimator that the result is of: this one, or the one that was used instead."""
+        result = self._fitted()
+        if result.fallback is None:
+            return self
+        used: Estimator = dataclasses.replace(result.fallback)
+        used.result_ = result.changed(fallback=None)
+        return used
+
+    def refit(self, data: object, previous: Result | None) -> Self:
         """Fit, going on from an earlier result where the model can; most start anew."""
         return self.fit(data)
 
-    def partial_fit(self, data: Any, y: object = None, *, repeats: str = "keep") -> Self:
+    def partial_fit(self, data: object, y: object = None, *, repeats: str = "keep") -> Self:
         """Take in new labels of old or new items: only these items are solved again, the workers stay as fitted.
 
         Labels that the fit has already (same item, worker and class) are not counted again, and other labels by a worker on
@@ -171,14 +212,20 @@ class Estimator(Fittable, ABC):
         result = self._fitted()
         return self.refit(result.labels, result if sound(result) else None)
 
-    def save(self, folder: Any) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""
         from crowdassay.results.saved.folder import save_model  # noqa: PLC0415  seldom needed
 
         save_model(self, folder)
 
-    def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+    def solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         """Return class probabilities, coordinates and difficulty of items with the workers as fitted; None without any."""
+        if labels.n_classes == 1:  # no method has learned anything
+            return np.ones((labels.n_items, 1)), None, None
+        return self._used()._solve_items(labels)
+
+    def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+        """Return what `solve_items` does, of labels with two classes or more."""
         return self._predict_proba(labels), None, None
 
     def _stranger(self) -> FloatArray:
@@ -190,19 +237,48 @@ class Estimator(Fittable, ABC):
         """Return what turns item coordinates into tables, where items have any."""
         return None
 
-    def fit_predict(self, data: Any, y: object = None, **options: Any) -> Any:
-        """Fit the labels and return the label of every item."""
-        return self.fit(data, y, **options).predict()
+    def fit_predict(self, data: object, y: object = None, **options: Any) -> Any:
+        """Fit the labels and return the label of every item, as `predict` does."""
+        self.fit(data, y, **options)
+        found = self._by_row(data)
+        return self.predict() if found is None else self.classes_[found[1]]
 
-    def predict(self, data: Any = None) -> Any:
-        """Return item, label, probability and tied for the fitted items, or for new labels with the workers as fitted."""
-        return self._frame("labels", data)
+    def predict(self, data: object = None) -> Any:
+        """Return item, label, probability and tied for the fitted items, or for new labels with the workers as fitted.
 
-    def predict_proba(self, data: Any = None) -> Any:
-        """Return item and one column of probabilities per class, likewise."""
-        return self._frame("posterior", data)
+        Of a wide frame or a matrix, the class of every row, shape (n_rows,), as scikit-learn expects: its scorers,
+        `cross_val_predict`, pipelines and grid search work on these. A row without any label gets what is usual in the fit.
 
-    def score(self, data: Any, y: Any) -> float:
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from crowdassay import DawidSkene
+        >>> matrix = np.array([[0, 0, np.nan], [1, 1, 1], [0, 0, 1], [1, np.nan, 1]])  # items by workers
+        >>> fitted = DawidSkene(smoothing=0.1).fit(matrix)
+        >>> fitted.predict(matrix).tolist(), fitted.predict_proba(matrix).shape
+        ([0, 1, 0, 1], (4, 2))
+        """
+        found = None if data is None else self._by_row(data)
+        return self._frame("labels", data) if found is None else self.classes_[found[1]]
+
+    def predict_proba(self, data: object = None) -> Any:
+        """Return item and one column of probabilities per class, likewise.
+
+        Of a wide frame or a matrix, the probabilities of every row, shape (n_rows, n_classes), in the order of `classes_`.
+        """
+        found = None if data is None else self._by_row(data)
+        return self._frame("posterior", data) if found is None else found[0]
+
+    def _by_row(self, data: object) -> tuple[FloatArray, IntArray] | None:
+        """Return class probabilities (n_rows, n_classes) and codes (n_rows,) of wide data; None of other data."""
+        result = self._fitted()
+        rows = None if is_spark(data) else wide_rows(data, {**self._read_alike(), "classes": result.facts.class_names})
+        if rows is None:
+            return None
+        posterior = rows.spread(self._predicted(rows.labels).posterior, result.posterior.mean(axis=0))
+        return posterior, decide_classes(posterior, result.decide, class_values(rows.labels)).argmax(axis=1)
+
+    def score(self, data: object, y: object) -> float:
         """Return the share of items that are labelled right: what scikit-learn's model selection maximises.
 
         Parameters
@@ -223,14 +299,14 @@ class Estimator(Fittable, ABC):
         truth = row_truth(data, y, ReadOptions.of(self._read_alike()))
         return 1.0 - float(self._predicted(data).score(truth)["error_rate"])
 
-    def _frame(self, name: str, data: Any) -> Any:
+    def _frame(self, name: str, data: object) -> Any:
         return (self._fitted() if data is None else self._predicted(data)).frame(name)
 
     def _read_alike(self) -> dict[str, Any]:
         """Return how the labels of the fit were read, as far as new ones must be read alike."""
         return dict(self.__dict__.get("_reading", {}))
 
-    def _predicted(self, data: Any) -> Result:
+    def _predicted(self, data: object) -> Result:
         """Return what the workers as fitted make of new labels, which are read as those of the fit were."""
         result = self._fitted()
         if is_spark(data) or not result.place.in_memory or result.place.writes:
@@ -238,8 +314,9 @@ class Estimator(Fittable, ABC):
         reading = {**self._read_alike(), "classes": result.facts.class_names}
         labels = data if isinstance(data, Labels) else as_labels(data, **reading)
         match_classes(result.labels, labels)
-        posterior = self._predict_proba(labels) if labels.n_classes > 1 else np.ones((labels.n_items, 1))
-        return decide(result, labels, posterior)
+        posterior = self.solve_items(labels)[0]
+        winners = decide_classes(posterior, result.decide, class_values(labels))
+        return dataclasses.replace(result, labels=labels, posterior=posterior, winners=winners, fitted_place=None)
 
     def _fitted(self) -> Result:
         result: Result = super()._fitted()
@@ -276,9 +353,9 @@ class Estimator(Fittable, ABC):
         return self._fitted().frame("items")
 
     @property
-    def classes_(self) -> list[Any]:
-        """The classes in order."""
-        return self._fitted().facts.classes.to_pylist()
+    def classes_(self) -> np.ndarray:
+        """The classes in order, shape (n_classes,)."""
+        return np.array(self._fitted().facts.classes.to_pylist())
 
     @property
     def confusion_(self) -> FloatArray:
@@ -323,11 +400,6 @@ class Estimator(Fittable, ABC):
         return tags
 
 
-def decide(fitted: Result, labels: Labels, posterior: FloatArray) -> Result:
-    """Return a result that holds new items' probabilities and nothing about workers."""
-    return dataclasses.replace(fitted, labels=labels, posterior=posterior, winners=find_winners(posterior), fitted_place=None)
-
-
 def match_workers(fitted: Labels, new: Labels) -> np.ndarray:
     """Return for every worker of ``new`` the code among the fitted workers, -1 for a stranger; shape (n_workers,)."""
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -336,29 +408,7 @@ def match_workers(fitted: Labels, new: Labels) -> np.ndarray:
     return np.asarray(codes.fill_null(-1), dtype=np.int64)
 
 
-def row_truth(data: Any, y: Any, asked: ReadOptions) -> Any:
-    """Return a table of item and label where ``y`` has a class for every row of the data; a truth by item stays as it is.
-
-    >>> row_truth((list("aab"), list("xyx"), [0, 1, 1]), [0, 0, 1], ReadOptions()).to_pydict()
-    {'item': ['a', 'a', 'b'], 'label': [0, 0, 1]}
-    """
-    if isinstance(y, str | Path | Mapping) or as_narwhal(y) is not None:
-        return y
-    items, values = row_items(data, asked), sequence_column(y, "label")
-    if items is None or len(items) != len(values):
-        rows = "a file" if items is None else f"{len(items):,} rows"
-        raise DataError(f"There are {len(values):,} true classes for {rows}; give one for each row, or item and label.")
-    return pa.table({"item": items, "label": values})
-
-
-def row_items(data: Any, asked: ReadOptions) -> ArrowColumn | None:
-    """Return the item of every row of a frame or matrix, or of every label of a triple; None where rows are not told apart."""
-    if isinstance(data, Labels | str | Path):
-        return data.items if isinstance(data, Labels) else None
-    if getattr(data, "ndim", 1) == 2 and hasattr(data, "dtype"):
-        return matrix_cells(data).items
-    if asked.worker_columns or asked.format == "wide":
-        taken = frame_cells(data, asked)
-        return None if taken is None else taken[0].items
-    columns = frame_columns(data, ("item",), asked.columns)
-    return columns[0][0] if columns else three_columns(data)[0]
+def match_rows(fitted: Labels, new: Labels, known: FloatArray, stranger: FloatArray | float) -> FloatArray:
+    """Return for every worker of ``new`` the fitted row of ``known`` (n_workers, ...), or the stranger's, of shape (...)."""
+    code = match_workers(fitted, new)
+    return np.where((code >= 0).reshape(-1, *[1] * (known.ndim - 1)), known[code], stranger)

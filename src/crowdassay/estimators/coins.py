@@ -1,4 +1,4 @@
-"""Models in which a worker is right with one probability, or with one for each class; all are fitted by EM."""
+"""Models in which a worker is right with one probability, with one for each class, or by knowledge; all fitted by EM."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from crowdassay.engines.base import Engine
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.dawid_skene import EMEstimator
-from crowdassay.results.parameters import check_number
-from crowdassay.solvers.em import Trial
-from crowdassay.solvers.m_steps import coin_update, mean_field_update
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.signatures import Signatures, ranks
+from crowdassay.results.parameters import check_choice, check_least, check_whole
+from crowdassay.solvers.em import KnowingUpdate, Trial, coin_update, mean_field_update
+from crowdassay.solvers.solution import Solution
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -58,14 +62,9 @@ class OneCoin(EMEstimator):
     tol: float = 1e-10
     threads: int | None = None
 
-    def _check(self) -> None:
-        super()._check()
-        check_number("successes", self.successes, 0)
-        check_number("failures", self.failures, 0)
-
     def _trials(self, engine: Engine) -> Sequence[Trial]:
-        settings = {"prior": self.prior, "successes": self.successes, "failures": self.failures}
-        return [Trial(coin_update(self.successes, self.failures, per_class=self.per_class), settings)]
+        check_least(0, successes=self.successes, failures=self.failures)
+        return [Trial(coin_update(self.successes, self.failures, per_class=self.per_class))]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -113,15 +112,12 @@ class ProjectedEM(OneCoin):
 
     projection: float = 0.05
 
-    def _check(self) -> None:
-        super()._check()
-        check_number("projection", self.projection, 0, strictly=True)
+    def _trials(self, engine: Engine) -> Sequence[Trial]:
+        check_least(0, successes=self.successes, failures=self.failures)
+        check_least(0, strictly=True, projection=self.projection)
         if self.projection >= 0.5:
             raise ParameterError(f"projection must be below 1/2, not {self.projection!r}; the method 'one-coin' has none.")
-
-    def _trials(self, engine: Engine) -> Sequence[Trial]:
-        update = coin_update(self.successes, self.failures, per_class=False, projection=self.projection)
-        return [Trial(update, {**super()._trials(engine)[0].settings, "projection": self.projection})]
+        return [Trial(coin_update(self.successes, self.failures, per_class=False, projection=self.projection))]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -166,10 +162,92 @@ class MeanField(EMEstimator):
     tol: float = 1e-10
     threads: int | None = None
 
-    def _check(self) -> None:
-        super()._check()
-        check_number("a", self.a, 0, strictly=True)
-        check_number("b", self.b, 0, strictly=True)
+    def _trials(self, engine: Engine) -> Sequence[Trial]:
+        check_least(0, strictly=True, a=self.a, b=self.b)
+        return [Trial(mean_field_update(self.a, self.b))]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MACE(EMEstimator):
+    r"""Model each worker as one who knows the class with some probability, and otherwise answers by a habit.
+
+    .. math::  P(x_{ij} = k \mid y_j = c) = \theta_i\, 1[c = k] + (1 - \theta_i)\, \xi_i(k), \qquad
+               \theta_i \sim \text{Beta}(\alpha, \beta), \quad \xi_i \sim \text{Dirichlet}(s, \dots, s)
+
+    After the fit `competence_` (n_workers,) holds theta and `habits_` (n_workers, n_classes) xi.
+
+    Parameters
+    ----------
+    inference : {'vb', 'em'}
+        Average over theta and xi (variational Bayes), or take the likelihood's mode with ``smoothing``.
+    alpha, beta : float
+        Of the prior on theta, with 'vb'.
+    strategy : float
+        s, with 'vb'.
+    smoothing : float or None
+        Added to every expected count, with 'em'; None is 0.01 / n_classes.
+    restarts : int
+        Starts: the first from the vote shares, the others at random. The one of the highest bound is kept.
+    max_iter : int
+        Steps of each start.
+    tol : float
+        Relative change of the objective at which to stop.
+    seed : int
+    threads : int or None
+        None takes all cores.
+
+    References
+    ----------
+    D. Hovy, T. Berg-Kirkpatrick, A. Vaswani, E. Hovy. Learning whom to trust with MACE. 2013.
+
+    Examples
+    --------
+    >>> mace = MACE().fit((["a", "a", "a", "b", "b"], ["x", "y", "z", "x", "y"], ["no", "no", "yes", "yes", "yes"]))
+    >>> mace.labels_["label"].to_pylist()
+    ['no', 'yes']
+    """
+
+    method: ClassVar[str] = "mace"
+    margin: ClassVar[float] = 1e-6
+
+    inference: str = "vb"
+    alpha: float = 0.5
+    beta: float = 0.5
+    strategy: float = 10.0
+    smoothing: float | None = None
+    restarts: int = 10
+    max_iter: int = 100
+    tol: float = 1e-8
+    seed: int = 0
+    threads: int | None = None
 
     def _trials(self, engine: Engine) -> Sequence[Trial]:
-        return [Trial(mean_field_update(self.a, self.b), {"a": self.a, "b": self.b})]
+        check_choice("inference", self.inference, ("vb", "em"))
+        check_least(0, strictly=True, alpha=self.alpha, beta=self.beta, strategy=self.strategy)
+        check_least(0, smoothing=self.smoothing)
+        check_whole(restarts=self.restarts)
+        labels, generator = self._local(engine).labels, np.random.default_rng(self.seed)
+        alike = Signatures.of(labels) if self.restarts > 1 else None
+        updates = [self._start(labels, generator, alike if restart else None) for restart in range(self.restarts)]
+        settings = {"inference": self.inference, "restarts": self.restarts}
+        return [Trial(update, settings, update.tables() if restart else None) for restart, update in enumerate(updates)]
+
+    def _finish(self, solution: Solution, trial: Trial, engine: Engine) -> Solution:
+        assert isinstance(trial.update, KnowingUpdate)
+        self.competence_, self.habits_ = trial.update.means()
+        return solution
+
+    def _start(self, labels: Labels, generator: np.random.Generator, alike: Signatures | None) -> KnowingUpdate:
+        """Return the update at a start: all workers alike, or drawn, each draw belonging to the labels of its worker."""
+        right, habit = np.full(labels.n_workers, 0.5), np.full((labels.n_workers, labels.n_classes), 1.0 / labels.n_classes)
+        if alike is not None:
+            rank = ranks(alike.workers)
+            right = generator.uniform(0.3, 0.9, labels.n_workers)[rank]
+            # Gamma variates that are divided by their sum are Dirichlet's; one for each class, whichever comes first.
+            habit = generator.gamma(5.0, size=habit.shape)[rank][:, ranks(alike.classes)]
+            habit /= habit.sum(axis=1, keepdims=True)
+        if self.inference == "vb":
+            prior = (self.alpha, self.beta, self.strategy)
+        else:
+            prior = (0.01 / labels.n_classes if self.smoothing is None else self.smoothing,) * 3
+        return KnowingUpdate(*prior, variational=self.inference == "vb", right=right, wrong=1.0 - right, habit=habit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from crowdassay.errors import NotFittedError, ParameterError
@@ -44,7 +45,7 @@ class Fittable:
         """Return the parameters by name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
-    def set_params(self, **parameters: Any) -> Self:
+    def set_params(self, **parameters: object) -> Self:
         """Change parameters by name."""
         known = self.get_params()
         for name, value in parameters.items():
@@ -83,7 +84,7 @@ class FittableStudy(Fittable):
     saved_as: ClassVar[tuple[type, type]]
     """The dataclasses of the data and of the fit."""
 
-    def save(self, folder: Any) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""
         from crowdassay.results.saved.study import save_study  # noqa: PLC0415  seldom needed
 

@@ -23,10 +23,6 @@ def load_model(folder: str | Path) -> Any:
     An `Estimator` predicts, takes new labels by `partial_fit` and goes on by `refresh`. A study (`ManyFacet`, `Rasch`,
     `RatingScale`, `PartialCredit`, `BradleyTerry`) has its tables.
 
-    Parameters
-    ----------
-    folder : str or Path
-
     Raises
     ------
     FileError
@@ -46,21 +42,14 @@ def load_model(folder: str | Path) -> Any:
     """
     refuse_odd_path(folder)
     head = read_head(Path(folder))
-    if (name := _study(head)) is not None:
+    if (name := head.get("estimator")) in STUDIES:
         return read_study(Path(folder), head, getattr(crowdassay, name))
-    return load_estimator(folder)
+    return read_model(folder, {method.estimator.__name__: method.estimator for method in METHODS.values()})
 
 
 def load_estimator(folder: str | Path) -> Estimator:
     """Read a fitted model of labels, likewise; a study is refused."""
-    refuse_odd_path(folder)
-    if (name := _study(read_head(Path(folder)))) is not None:
-        raise DataError(f"The model in {shown_file(Path(folder))} is a {name}, which is not fitted to labels.")
-    estimator: Estimator = read_model(folder, {method.estimator.__name__: method.estimator for method in METHODS.values()})
-    return estimator
-
-
-def _study(head: dict[str, Any]) -> str | None:
-    """Return the name of the study that a folder holds; None for a model of labels, or whatever else it may be."""
-    name = head.get("estimator")
-    return name if isinstance(name, str) and name in STUDIES else None
+    model = load_model(folder)
+    if not isinstance(model, Estimator):
+        raise DataError(f"The model in {shown_file(Path(folder))} is a {type(model).__name__}, which is not fitted to labels.")
+    return model

@@ -19,14 +19,13 @@ from crowdassay.estimators.two_classes import (
     label_signs,
     log_odds_scale,
     log_odds_tables,
-    name_ranks,
     two_columns,
 )
 from crowdassay.labels.labels import Labels
-from crowdassay.results.parameters import check_number, check_run
-from crowdassay.solvers.m_steps import EPSILON
-from crowdassay.solvers.posteriors import found
-from crowdassay.solvers.solution import Progress, Solution
+from crowdassay.labels.signatures import Signatures, ranks
+from crowdassay.results.parameters import check_least, check_run, check_whole
+from crowdassay.solvers.em import EPSILON
+from crowdassay.solvers.solution import Progress, Solution, found
 
 LEAST_PSEUDOCOUNT, MOST_PSEUDOCOUNT = 1e-15, 10_000  # of the beta prior
 
@@ -72,8 +71,7 @@ class KOS(Estimator):
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Pass messages for the rounds asked for."""
-        if not isinstance(self.max_iter, int) or self.max_iter < 1:
-            raise ParameterError(f"max_iter must be a whole number of at least 1, not {self.max_iter!r}.")
+        check_whole(max_iter=self.max_iter)
         labels = self._local(engine).labels
         signs = label_signs(labels, self.method)
         known = label_gold(labels, signs)
@@ -138,8 +136,7 @@ class BeliefPropagation(Estimator):
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Pass messages until no probability changes."""
         check_run(self.max_iter, self.tol)
-        check_number("a", self.a, LEAST_PSEUDOCOUNT)
-        check_number("b", self.b, LEAST_PSEUDOCOUNT)
+        check_least(LEAST_PSEUDOCOUNT, a=self.a, b=self.b)
         if max(self.a, self.b) > MOST_PSEUDOCOUNT:
             raise ParameterError(
                 f"a and b must be at most {MOST_PSEUDOCOUNT:,}: a prior as strong as that leaves labels nothing to say."
@@ -168,15 +165,14 @@ class BeliefPropagation(Estimator):
 
 
 def first_messages(labels: Labels, known: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """Draw the workers' first messages (n_labels,), each belonging to its item and worker and not to its row.
+    """Draw the workers' first messages (n_labels,), each belonging to how its item and worker stand to the others.
 
     They lie around 1, or around the worker's record on known items with one right answer more.
     """
     record, count = (np.bincount(labels.worker, weights=w, minlength=labels.n_workers) for w in (known, np.abs(known)))
-    order = np.lexsort((labels.label, name_ranks(labels.workers)[labels.worker], name_ranks(labels.items)[labels.label_item]))
+    drawn = generator.standard_normal(labels.n_labels)
     messages = np.asarray((1.0 + record) / (1.0 + count))[labels.worker]
-    messages[order] += generator.standard_normal(labels.n_labels)
-    return messages
+    return messages + drawn[ranks(Signatures.of(labels).labels)]
 
 
 def hear_items(labels: Labels, signs: FloatArray, known: FloatArray, messages: FloatArray) -> FloatArray:
@@ -211,19 +207,9 @@ def belief_messages(labels: Labels, signs: FloatArray, known: FloatArray, messag
 def hear_workers(
     labels: Labels, right: FloatArray, nodes: FloatArray, log_weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the log odds that each label is right by its worker's other labels, and each worker's by all of them.
+    """Return the log odds that each label (n_labels,) is right by its worker's others, and each worker's (n_workers,) by all.
 
-    Parameters
-    ----------
-    labels : Labels
-    right : ndarray of shape (n_labels,)
-        The items' messages.
-    nodes, log_weights : ndarray of shape (n_nodes,)
-
-    Returns
-    -------
-    messages : ndarray of shape (n_labels,)
-    belief : ndarray of shape (n_workers,)
+    ``right`` (n_labels,) holds the items' messages; nodes and log weights (n_nodes,) are those of `beta_quadrature`.
     """
     density = np.empty((len(nodes), labels.n_workers))
     for node, log_weight, row in zip(nodes, log_weights, density, strict=True):

@@ -10,31 +10,33 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import QUICK_CELLS, Engine
+from crowdassay.engines.base import QUICK_CELLS, Announce, Engine
 from crowdassay.engines.confusion import average_worker
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.place_labels import place_labels
 from crowdassay.engines.spark.session import is_spark
 from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.estimators.selection.choose import choose_gamma
-from crowdassay.labels.facts import Facts
+from crowdassay.estimators.assay import Assay
+from crowdassay.estimators.base import Estimator, match_rows
+from crowdassay.estimators.select import cross_validate, grid, validate
+from crowdassay.estimators.votes import MajorityVote
 from crowdassay.labels.frames import as_labels
-from crowdassay.labels.labels import Labels
+from crowdassay.labels.labels import Facts, Labels
 from crowdassay.labels.truth import match_truth
+from crowdassay.labels.values import counted
 from crowdassay.models.family import Model, centred_metric, check_penalty, penalties_from_gamma, usual_gamma
 from crowdassay.models.structures import Basis, Structure, resolve
-from crowdassay.results.parameters import check_choice, check_order, check_run, gap_note
+from crowdassay.results.parameters import check_choice, check_run
 from crowdassay.results.result import Result
 from crowdassay.results.run import fit
 from crowdassay.solvers.algorithm1 import fit_algorithm1
 from crowdassay.solvers.empirical import fit_empirical
 from crowdassay.solvers.lbfgs import MEMORY_NUMBERS, MEMORY_PAIRS
-from crowdassay.solvers.posteriors import ByFamily
 from crowdassay.solvers.profiled import fit_profiled
-from crowdassay.solvers.solution import Announce, ItemPosterior, Progress, Solution
+from crowdassay.solvers.solution import ByFamily, Progress, Solution
 
+CANDIDATE_TOLERANCE = 1e-6  # scores of candidates differ by far more than fits that stop here
 TOLERANCES = {"profiled": 1e-9, "algorithm1": 1e-6}
 PAPER_GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 MOST_KEPT_CLASSES = 32  # classes up to which a basis takes less than a megabyte, and is kept
@@ -81,7 +83,7 @@ class MinimaxEntropy(Estimator):
     gammas : tuple of float
         What 'auto' chooses from, by default powers of 4 from 1/256 to 4; the paper's grid is `PAPER_GAMMAS`.
     folds, seed, reading : int, int, str
-        How 'auto' cross-validates; see `crowdassay.estimators.selection.select.cross_validate`.
+        How 'auto' cross-validates; see `crowdassay.estimators.select.cross_validate`.
     starts : int or None
         Starting points of the profiled solver, the best kept; None takes three for up to 30,000 labels
         and 10^6 labels x classes^2, else one.
@@ -136,25 +138,24 @@ class MinimaxEntropy(Estimator):
             return "Learning gamma or the prior needs all labels in memory: give a number and prior='uniform'"
         return None
 
-    def check(self, facts: Facts) -> None:
-        """Refuse texts whose order nobody gave, where the order matters."""
-        if structure_name(self.structure) in ORDERED:
-            check_order(facts)
+    def needs_order(self) -> bool:
+        """Return whether the order of the classes matters to the structure."""
+        return structure_name(self.structure) in ORDERED
 
-    def notes_on(self, facts: Facts) -> tuple[str, ...]:
-        """Return a sentence on levels that nobody chose."""
-        return gap_note(facts) if structure_name(self.structure) in ORDERED else ()
-
-    def fallback(self) -> MinimaxEntropy | None:
-        """Return the model without items, which can explain any label; after that, one whose workers share a population.
+    def fallback(self) -> Estimator | None:
+        """Return the model without items, which can explain any label; then one with a population of workers; then the vote.
 
         Penalties that were given by themselves are insisted on.
         """
         if self.alpha is not None or self.beta is not None or self.needs_memory() is not None:
             return None
         if self.item_structure != "none":
-            return replace_parameters(self, {"item_structure": "none"})
-        return None if self.population else replace_parameters(self, {"population": True})
+            return replace(self, item_structure="none")
+        return MajorityVote() if self.population else replace(self, population=True)
+
+    def referee(self) -> Estimator | None:
+        """Return the default, where there is something to be used instead."""
+        return None if self.fallback() is None else Assay(threads=self.threads)
 
     def _solver(self) -> str:
         solver = self.solver or ("profiled" if self.label_entropy else "algorithm1")
@@ -166,15 +167,15 @@ class MinimaxEntropy(Estimator):
 
     def fit(
         self,
-        data: Any,
+        data: object,
         y: object = None,
         *,
-        gold: Any = None,
+        gold: object = None,
         engine: str = "local",
-        validation: Any = None,
+        validation: object = None,
         progress: Progress | None = None,
         announce: Announce | None = None,
-        **reading: Any,
+        **reading: object,
     ) -> Self:
         """Fit the labels; with ``validation``, known truths as `gold` takes them, gamma = 'auto' is chosen by these."""
         if validation is None or is_spark(data):
@@ -183,14 +184,14 @@ class MinimaxEntropy(Estimator):
             raise ParameterError("A validation set chooses gamma; set gamma='auto' to let it.")
         place = place_labels(data, gold=gold, engine=engine, threads=self.threads, reading=reading)
         labels = place.gather().labels
-        chosen, selection, notes = choose_gamma(
-            self, labels, match_truth(labels, validation)[0], announce if progress else None
+        chosen, selection, notes = self._choose_gamma(
+            labels, match_truth(labels, validation)[0], announce if progress else None
         )
         result = fit(chosen, place, progress=progress, announce=announce, fallbacks=False)
         self.result_ = result.changed(selection=selection, notes=result.notes + notes)
         return self
 
-    def refit(self, data: Any, previous: Result | None) -> Self:
+    def refit(self, data: object, previous: Result | None) -> Self:
         """Fit, going on from the worker tables of an earlier result of the same structure and no stronger penalty.
 
         A stronger penalty may have flattened the model, and from a flat model nothing moves.
@@ -198,7 +199,7 @@ class MinimaxEntropy(Estimator):
         labels = as_labels(data)
         alike = (
             previous is not None
-            and previous.sigma is not None
+            and previous.sigma is not None  # as where there is but one class
             and previous.method == self.method
             and self.needs_memory() is None
             and previous.parameters["structure"] == structure_name(self.structure)
@@ -221,8 +222,8 @@ class MinimaxEntropy(Estimator):
         if cells(facts) <= LONG_PASS_CELLS or self.item_structure == "none":
             return None
         return (
-            f"Every pass takes a table of {facts.n_classes:,} x {facts.n_classes:,} classes for each of {facts.n_labels:,} "
-            "labels: this may take minutes; the methods assay and dawid-skene are quicker."
+            f"Every pass takes a table of {facts.n_classes:,} x {facts.n_classes:,} classes for each of "
+            f"{counted(facts.n_labels, 'label')}: this may take minutes; the methods assay and dawid-skene are quicker."
         )
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
@@ -231,7 +232,9 @@ class MinimaxEntropy(Estimator):
         Choosing gamma, Algorithm 1 and learning need all labels in memory: see `needs_memory`.
         """
         if self.gamma == "auto":
-            return self._solve_auto(self._local(engine), progress)
+            local = self._local(engine)
+            chosen, selection, notes = self._choose_gamma(local.labels, None, local.announce if progress else None)
+            return replace(chosen.solve(engine, progress), selection=selection, notes=notes)
         model = make_model(self, engine)
         if self._solver() == "algorithm1":
             solution = self._solve_literally(self._local(engine), model, progress)
@@ -250,10 +253,32 @@ class MinimaxEntropy(Estimator):
         assert solution.model is not None
         return replace(solution, settings=self._settings(solution.model))
 
-    def _solve_auto(self, engine: LocalEngine, progress: Progress | None) -> Solution:
-        """Choose gamma by cross-validation and fit with it."""
-        chosen, selection, notes = choose_gamma(self, engine.labels, None, engine.announce if progress else None)
-        return replace(chosen.solve(engine, progress), selection=selection, notes=notes)
+    def _choose_gamma(
+        self, labels: Labels, truth: np.ndarray | None, announce: Announce | None
+    ) -> tuple[MinimaxEntropy, dict[str, Any], tuple[str, ...]]:
+        """Return a copy with the best gamma of the grid, the scores, and a note where that lies on the grid's edge.
+
+        Gammas are tried in rising order, each going on from the one before: a weak penalty never starts from a flat model.
+        """
+        gammas = sorted({check_penalty("gammas", gamma) for gamma in self.gammas})
+        candidates = grid(self, gamma=gammas)
+        if self.solver != "algorithm1" and self.label_entropy:
+            for candidate in candidates:
+                candidate.set_params(starts=1, tol=CANDIDATE_TOLERANCE)
+        names = [f"gamma = {gamma:g}" for gamma in gammas]
+        if truth is None:
+            scores = cross_validate(
+                candidates, labels, names, n_folds=self.folds, seed=self.seed, reading=self.reading, threads=self.threads,
+                announce=announce,
+            )  # fmt: skip
+        else:
+            scores = validate(candidates, labels, names, truth, announce)
+        best = gammas[scores.best]
+        notes: tuple[str, ...] = ()
+        if len(gammas) > 1 and scores.best in (0, len(gammas) - 1):
+            side = "smallest" if scores.best == 0 else "largest"
+            notes = (f"The best gamma, {best:g}, is the {side} of those tried; the best of all may lie beyond (--gammas).",)
+        return replace(self, gamma=best), scores.table(best), notes
 
     def _solve_literally(self, engine: LocalEngine, model: Model, progress: Progress | None) -> Solution:
         """Run Algorithm 1 of the paper."""
@@ -294,39 +319,26 @@ class MinimaxEntropy(Estimator):
         return self.prior == "learned" or (self.gamma == "learned" and self.alpha is None)
 
     def _settings(self, model: Model) -> dict[str, Any]:
-        """Return what was asked for and what it came to."""
+        """Return what was asked for and what it came to; there is no gamma where the penalties were given by themselves."""
+        gamma = model.alpha / model.worker.n_classes**2 if self.gamma is None else self.gamma
         return {
             "structure": structure_name(self.structure),
             "alpha": model.alpha,
             "beta": model.beta if model.item else None,
-            "gamma": self._gamma(model),
+            "gamma": gamma if self.alpha is None and self.beta is None else None,
             "solver": self._solver(),
         }
 
-    def _gamma(self, model: Model) -> float | str | None:
-        """Return the gamma of a fit; None where the penalties were given by themselves."""
-        if self.alpha is not None or self.beta is not None:
-            return None
-        return model.alpha / model.worker.n_classes**2 if self.gamma is None else self.gamma
-
-    def _predict_proba(self, labels: Labels) -> FloatArray:
-        return self._predict_items(labels).posterior
-
     def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
-        items = self._predict_items(labels)
-        return items.posterior, items.phi, items.difficulty
-
-    def _predict_items(self, labels: Labels) -> ItemPosterior:
-        """Predict new labels with the workers as fitted; strangers have a table of zeros, or the population's."""
         fitted = self._fitted()
-        code = match_workers(fitted.labels, labels)
         assert fitted.sigma is not None and fitted.log_prior is not None  # noqa: PT018
-        sigma = np.where((code >= 0)[:, None, None], fitted.sigma[code], self._stranger())
+        sigma = match_rows(fitted.labels, labels, fitted.sigma, self._stranger())
         # Penalties as they were fitted, not as these labels would have them.
-        penalties = {"alpha": fitted.parameters["alpha"], "beta": fitted.parameters["beta"] or self.beta}
-        model = make_model(replace_parameters(self, penalties), labels)
+        asked = replace(self, alpha=fitted.parameters["alpha"], beta=fitted.parameters["beta"] or self.beta)
         average = average_worker(fitted.sigma, np.bincount(fitted.labels.worker, minlength=len(fitted.sigma)))
-        return ByFamily(model, sigma, fitted.log_prior, average)(LocalEngine(labels, threads=self.threads))
+        predict = ByFamily(make_model(asked, labels), sigma, fitted.log_prior, average)
+        items = predict(LocalEngine(labels, threads=self.threads))
+        return items.posterior, items.phi, items.difficulty
 
     def _stranger(self) -> FloatArray:
         fitted = self._fitted()
@@ -335,18 +347,13 @@ class MinimaxEntropy(Estimator):
         return np.zeros((fitted.labels.n_classes,) * 2)
 
     def _expander(self, labels: Labels) -> Callable[[FloatArray], FloatArray] | None:
-        item = item_basis(self, labels.n_classes)
+        item = item_basis(self, labels.n_classes) if labels.n_classes > 1 else None
         return item.tables if item else None
 
 
-def replace_parameters(estimator: MinimaxEntropy, changes: dict[str, Any]) -> MinimaxEntropy:
-    """Return an unfitted copy with some parameters changed."""
-    return MinimaxEntropy(**{**estimator.get_params(), **changes})
-
-
-def cells(sizes: Any) -> int:
+def cells(sizes: Facts | Engine) -> int:
     """Return the cells that a pass over the labels goes through: squared classes for each label."""
-    return int(sizes.n_labels) * int(sizes.n_classes) ** 2
+    return sizes.n_labels * sizes.n_classes**2
 
 
 def make_model(asked: MinimaxEntropy, sizes: Labels | Engine | Facts) -> Model:

@@ -10,18 +10,17 @@ import pyarrow as pa
 import scipy
 
 from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import Engine
+from crowdassay.engines.base import Announce, Engine
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
-from crowdassay.labels.features import match_features, read_features
 from crowdassay.labels.frames import as_labels, to_frame
-from crowdassay.labels.votes import with_known
-from crowdassay.results.parameters import check_run
+from crowdassay.labels.labels import with_known
+from crowdassay.labels.native import match_features, read_features
+from crowdassay.results.parameters import check_least, check_run
 from crowdassay.solvers.assay.pool import answers
+from crowdassay.solvers.em import EPSILON, free_tables
 from crowdassay.solvers.lbfgs import minimise
-from crowdassay.solvers.m_steps import EPSILON, free_tables
-from crowdassay.solvers.posteriors import found
-from crowdassay.solvers.solution import Announce, Progress, Solution
+from crowdassay.solvers.solution import Progress, Solution, found
 from crowdassay.solvers.stopping import em_settled
 
 
@@ -74,15 +73,15 @@ class RaykarClassifier(Estimator):
 
     def fit(
         self,
-        data: Any,
+        data: object,
         y: object = None,
         *,
-        features: Any = None,
-        gold: Any = None,
+        features: object = None,
+        gold: object = None,
         engine: str = "local",
         progress: Progress | None = None,
         announce: Announce | None = None,
-        **reading: Any,
+        **reading: object,
     ) -> Self:
         """Fit the labels and the features of their items.
 
@@ -100,25 +99,24 @@ class RaykarClassifier(Estimator):
         self.features_, self.feature_names_ = match_features(features, labels.items)
         return super().fit(labels, y, gold=gold, engine=engine, progress=progress, announce=announce)
 
-    def predict_features(self, features: Any) -> Any:
+    def predict_features(self, features: object) -> Any:
         """Return class probabilities from features alone: a frame for a frame, an array (n_rows, n_classes) for an array."""
         fitted = self._fitted()
         values, names, items, kind = read_features(features)
         if len(names) != len(self.feature_names_) or (items is not None and set(names) != set(self.feature_names_)):
             raise DataError(f"The fit had the features {', '.join(self.feature_names_)}; these are {', '.join(names)}.")
+        if items is not None:
+            values = values[:, [names.index(name) for name in self.feature_names_]]
+        chances = scipy.special.softmax(values @ self.weights_.T + self.intercept_, axis=1)
         if items is None:
-            return scipy.special.softmax(values @ self.weights_.T + self.intercept_, axis=1)
-        order = [names.index(name) for name in self.feature_names_]
-        chances = scipy.special.softmax(values[:, order] @ self.weights_.T + self.intercept_, axis=1)
+            return chances
         classes = [f"class:{name}" if name == "item" else name for name in fitted.labels.class_names]
         return to_frame(pa.Table.from_arrays([items, *(pa.array(p) for p in chances.T)], names=["item", *classes]), kind)
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Run EM: the M-step fits the workers' tables and the classifier to the posterior."""
         check_run(self.max_iter, self.tol)
-        for name in ("smoothing", "penalty"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ParameterError(f"{name} must be zero or a positive number, not {getattr(self, name)!r}.")
+        check_least(0, smoothing=self.smoothing, penalty=self.penalty)
         local = self._local(engine)
         labels = local.labels
         centre, scale = self.features_.mean(axis=0), self.features_.std(axis=0)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import scipy
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError
-from crowdassay.labels.labels import Labels
-from crowdassay.labels.votes import with_known
-from crowdassay.solvers.m_steps import coin_tables
+from crowdassay.labels.labels import Labels, with_known
+from crowdassay.solvers.em import coin_tables
 
 
 def label_signs(labels: Labels, method: str) -> FloatArray:
@@ -56,13 +53,6 @@ def two_columns(labels: Labels, log_odds: FloatArray) -> FloatArray:
 def log_odds_tables(log_odds: FloatArray) -> FloatArray:
     """Return log tables (n_workers, 2, 2) of workers who are right with these log odds (n_workers,)."""
     return coin_tables(-np.logaddexp(0.0, -log_odds)[:, None], -np.logaddexp(0.0, log_odds)[:, None], 2)
-
-
-def name_ranks(names: pa.Array) -> IntArray:
-    """Return every name's place in alphabetical order: codes follow the order of rows, names do not; shape (n_names,)."""
-    ranks = np.empty(len(names), np.int64)
-    ranks[np.asarray(pc.sort_indices(names.cast("string")))] = np.arange(len(names))
-    return ranks
 
 
 def sign_matrix(labels: Labels, signs: FloatArray) -> scipy.sparse.csr_array:

@@ -10,14 +10,11 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray, row_sum
 from crowdassay.engines.base import Engine
-from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.labels.labels import Labels
+from crowdassay.estimators.base import Estimator, match_rows
+from crowdassay.labels.labels import Labels, gold_votes, shares, with_known
 from crowdassay.labels.record import find_winners
-from crowdassay.labels.votes import gold_votes, shares, with_known
-from crowdassay.results.parameters import check_number
-from crowdassay.solvers.posteriors import ByVotes, found
-from crowdassay.solvers.solution import Progress, Solution
+from crowdassay.results.parameters import check_least, check_run, check_whole
+from crowdassay.solvers.solution import ByVotes, Progress, Solution, found
 
 
 def weigh_votes(labels: Labels, skills: FloatArray) -> FloatArray:
@@ -72,10 +69,7 @@ class MajorityVote(Estimator):
     """
 
     method: ClassVar[str] = "majority"
-
-    def needs_memory(self) -> str | None:
-        """Return None: items are predicted by their votes and nothing else."""
-        return None
+    by_sums: ClassVar[bool] = True
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Return what predicts items by their votes; there is nothing to fit."""
@@ -98,13 +92,13 @@ class WeightedVote(Estimator):
         labels = self._local(engine).labels
         self.skills_, facts = self._weigh(labels)
         predict = found(labels, weighted_shares(labels, self.skills_))
-        return Solution(predict, settings=self.get_params(), **({"n_iter": 1} | facts))
+        settings = {name: value for name, value in self.get_params().items() if name != "decide"}
+        return Solution(predict, settings=settings, **({"n_iter": 1} | facts))
 
     def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted().labels
-        code = match_workers(fitted, labels)
         stranger = float(self.skills_[fitted.worker].mean())
-        return weighted_shares(labels, np.where(code >= 0, self.skills_[code], stranger))
+        return weighted_shares(labels, match_rows(fitted, labels, self.skills_, stranger))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -171,12 +165,9 @@ class ZeroBasedSkill(WeightedVote):
     tol: float = 1e-12
 
     def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
-        check_number("rate", self.rate, 0, strictly=True)
-        check_number("rate_factor", self.rate_factor, 0, strictly=True)
-        check_number("tol", self.tol, 0)
-        for name in ("rate_steps", "max_iter"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise ParameterError(f"{name} must be a whole number of at least 1, not {getattr(self, name)!r}.")
+        check_run(self.max_iter, self.tol)
+        check_least(0, strictly=True, rate=self.rate, rate_factor=self.rate_factor)
+        check_whole(rate_steps=self.rate_steps)
         skills, rate, n_iter, change = np.full(labels.n_workers, 1.0 / labels.n_classes), self.rate, 0, np.inf
         while n_iter < self.max_iter and change > self.tol:
             n_iter += 1
@@ -215,11 +206,10 @@ class GoldMajority(WeightedVote):
 
     def _weigh(self, labels: Labels) -> tuple[FloatArray, dict[str, Any]]:
         truth = labels.gold.astype(np.int64)
-        on_known = labels.label_item[truth[labels.label_item] >= 0]
-        if not len(on_known):
+        known = truth[labels.label_item] >= 0
+        if not known.any():
             note = "No item with labels has a known class, so that this is the majority vote; give some with gold."
             return np.ones(labels.n_workers), {"notes": (note,)}
-        known = truth[labels.label_item] >= 0
         pooled = float((labels.label[known] == truth[labels.label_item[known]]).mean())
         skills = share_right(labels, truth)
         return np.where(np.isnan(skills), pooled, skills), {}

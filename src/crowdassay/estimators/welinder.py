@@ -10,14 +10,13 @@ import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import Engine
-from crowdassay.errors import ParameterError
-from crowdassay.estimators.base import Estimator, match_workers
-from crowdassay.estimators.two_classes import label_signs, name_ranks, two_columns
+from crowdassay.estimators.base import Estimator, match_rows
+from crowdassay.estimators.two_classes import label_signs, two_columns
 from crowdassay.labels.labels import Labels
-from crowdassay.results.parameters import check_number, check_run
+from crowdassay.labels.signatures import Signatures, ranks
+from crowdassay.results.parameters import check_least, check_run, check_whole
 from crowdassay.solvers.lbfgs import Minimum, minimise, negated
-from crowdassay.solvers.posteriors import found
-from crowdassay.solvers.solution import Progress, Solution
+from crowdassay.solvers.solution import Progress, Solution, found
 
 NARROWEST_SPREAD = 1e-6  # standard deviation
 JITTER = 0.5  # spread of the workers' random starting directions
@@ -76,7 +75,9 @@ class Welinder(Estimator):
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
         """Find the joint mode from several starts."""
-        self._check()
+        check_run(self.max_iter, self.tol)
+        check_whole(dimension=self.dimension, starts=self.starts)
+        check_least(NARROWEST_SPREAD, spread=self.spread)
         labels = self._local(engine).labels
         problem = PlanesProblem(labels, self.dimension, self.spread)
         generator = np.random.default_rng(self.seed)
@@ -93,7 +94,9 @@ class Welinder(Estimator):
         objective, optimum, history = best
         self.positions_, self.directions_, self.thresholds_ = problem.split(optimum.point)
         posterior = two_columns(labels, 2.0 * self.positions_[:, 0])
-        difficulty = self._difficulty(posterior)
+        # The probability that the average worker gets each item wrong.
+        one = scipy.special.ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
+        difficulty = posterior[:, 0] * one + posterior[:, 1] * (1.0 - one)
         return Solution(
             found(labels, posterior, self._expected(labels, posterior), phi=self.positions_, difficulty=difficulty),
             log_prior=np.log([0.5, 0.5]),
@@ -103,13 +106,6 @@ class Welinder(Estimator):
             converged=optimum.converged,
             settings={"dimension": self.dimension, "spread": self.spread, "starts": starts, "seed": self.seed},
         )
-
-    def _check(self) -> None:
-        check_run(self.max_iter, self.tol)
-        for name, value in (("dimension", self.dimension), ("starts", 1 if self.starts is None else self.starts)):
-            if not isinstance(value, int) or value < 1:
-                raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
-        check_number("spread", self.spread, NARROWEST_SPREAD)
 
     def _expected(self, labels: Labels, posterior: FloatArray) -> FloatArray:
         """Sum what each worker would say over the items that worker labelled, shape (n_workers, 2, 2)."""
@@ -121,17 +117,10 @@ class Welinder(Estimator):
         by_worker = scipy.sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
         return np.asarray((by_worker @ cells).reshape(-1, 2, 2))
 
-    def _difficulty(self, posterior: FloatArray) -> FloatArray:
-        """Return the probability that the average worker gets each item wrong, shape (n_items,)."""
-        one = scipy.special.ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
-        return posterior[:, 0] * one + posterior[:, 1] * (1.0 - one)
-
     def _predict_proba(self, labels: Labels) -> FloatArray:
-        code = match_workers(self._fitted().labels, labels)
-        known = code >= 0
-        typical = np.eye(self.dimension)[0]
-        directions = np.where(known[:, None], self.directions_[code], typical)
-        thresholds = np.where(known, self.thresholds_[code], 0.0)
+        fitted = self._fitted().labels
+        directions = match_rows(fitted, labels, self.directions_, np.eye(self.dimension)[0])
+        thresholds = match_rows(fitted, labels, self.thresholds_, 0.0)
         problem = PlanesProblem(labels, self.dimension, self.spread, (directions, thresholds))
         optimum = problem.maximise(np.zeros(problem.n_free), self.max_iter, 1e-14, [])  # concave and quick
         return two_columns(labels, 2.0 * problem.split(optimum.point)[0][:, 0])
@@ -167,9 +156,9 @@ class PlanesProblem:
         votes = self.labels.votes()
         positions = np.zeros((self.labels.n_items, self.dimension))
         positions[:, 0] = (votes[:, 1] - votes[:, 0]) / (votes.sum(axis=1) + 1.0)
-        # Drawn in the order of the names, so that the order of the rows does not matter.
+        # A worker's draw belongs to the labels that the worker gave, so that neither names nor rows matter.
         drawn = generator.normal(0.0, jitter, (self.labels.n_workers, self.dimension))
-        directions = drawn[name_ranks(self.labels.workers)]
+        directions = drawn[ranks(Signatures.of(self.labels).workers)]
         directions[:, 0] += 1.0
         return np.concatenate([positions.ravel(), directions.ravel(), np.zeros(self.labels.n_workers)])
 

@@ -13,10 +13,18 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.findings.coefficients import MARGINS, AgreementSums, middle_ranks
-from crowdassay.findings.others import add_by, add_runs, item_ranges, order_of, runs_of
-from crowdassay.findings.pairs import Codes, Meetings, number_pairs
-from crowdassay.findings.sums import add_blocks
+from crowdassay.findings.coefficients import AgreementSums, middle_ranks
+from crowdassay.findings.sums import (
+    Codes,
+    Meetings,
+    add_blocks,
+    add_by,
+    add_runs,
+    item_ranges,
+    number_pairs,
+    order_of,
+    runs_of,
+)
 from crowdassay.labels.labels import Labels
 
 LEVELS = ("nominal", "ordinal", "interval")
@@ -135,8 +143,8 @@ def sum_lots(labels: Labels, level: str, x: FloatArray, lot: IntArray, n_lots: i
     return AgreementSums(np.ascontiguousarray(np.moveaxis(classes, -1, 0)), spread, coincidences), apart
 
 
-def sum_workers(labels: Labels, total: AgreementSums, level: str, x: FloatArray, apart: FloatArray) -> FloatArray:
-    """Compare each worker with the others on the same items.
+def sum_workers(labels: Labels, margin: FloatArray, level: str, x: FloatArray, apart: FloatArray) -> FloatArray:
+    """Compare each worker with the others on the same items; ``margin`` (n_classes,) are the labels of each class compared.
 
     Returns (n_workers, 5): shared items, pairs, mean share of the others who agree, the agreement expected by chance, and alpha
     of all labels but the worker's, NaN where undefined.
@@ -163,7 +171,7 @@ def sum_workers(labels: Labels, total: AgreementSums, level: str, x: FloatArray,
     shared = labels.workers_each > 1
     observed = float((apart[shared] / (labels.workers_each[shared] - 1)).sum())
     items, pairs, agreed, change = sums
-    rest = np.maximum(total.classes[MARGINS][:, None] - gone, 0.0)
+    rest = np.maximum(margin[:, None] - gone, 0.0)
     left, n_left = observed + change, rest.sum(axis=0)
     apart_left = 2.0 * (n_left * (x**2 @ rest) - (x @ rest) ** 2)
     expected = n_left**2 - (rest**2).sum(axis=0) if nominal else apart_left
@@ -228,9 +236,9 @@ def sum_pairs(labels: Labels, generator: np.random.Generator) -> PairSums:
 
 
 def _kappas(
-    one: IntArray, other: IntArray, item: IntArray, worker: Codes, label: IntArray, weight: FloatArray,
+    one: IntArray, other: IntArray, item: Codes, worker: Codes, label: IntArray, weight: FloatArray,
     n_workers: int, n_classes: int,
-) -> tuple[FloatArray, list[tuple[IntArray, FloatArray]], FloatArray]:  # fmt: skip
+) -> tuple[FloatArray, list[tuple[Codes, FloatArray]], FloatArray]:  # fmt: skip
     """Return the numbers, the slopes by item and the rows of `PairSums` for the pairs of labels of some workers."""
     codes, pair = number_pairs(worker[one], worker[other], n_workers)
     size, met = len(codes), np.empty(len(codes), np.int64)

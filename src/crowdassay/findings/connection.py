@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crowdassay.arrays import BoolArray, IntArray
-from crowdassay.findings.sums import BlockSums, joined_by
+from crowdassay.findings.sums import BlockSums
 from crowdassay.labels.labels import Labels
+from crowdassay.statistics import connected_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,31 +39,11 @@ class ConnectedGroups:
         return group
 
 
-def _components(one: np.ndarray, other: np.ndarray, size: int) -> IntArray:
-    """Return the group of each of ``size`` nodes, the edges given by their ends; groups are numbered by their first node.
-
-    Every node points to another of its group, in the end to the first: edges make the first of one end's group point to that of
-    the other, and pointers are shortened, until no edge joins two groups.
-
-    >>> _components(np.array([4, 0]), np.array([1, 3]), 5).tolist()
-    [0, 1, 2, 0, 1]
-    """
-    first = np.arange(size)
-    while len(one):
-        a, b = first[one], first[other]
-        apart = a != b
-        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
-        np.minimum.at(first, np.maximum(a, b), np.minimum(a, b))
-        while not np.array_equal(first, shorter := first[first]):
-            first = shorter
-    return np.unique(first, return_inverse=True)[1]
-
-
 def _join_groups(one: IntArray, other: IntArray) -> IntArray:
     """Return the groups of workers that either links; the groups of both are further nodes of a graph of the workers."""
     size = len(one)
     workers, groups = np.arange(size), np.concatenate([size + one, 2 * size + other])
-    return _components(np.tile(workers, 2), groups, 3 * size)[:size]
+    return connected_parts(np.tile(workers, 2), groups, 3 * size)[:size]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +58,7 @@ class Links(BlockSums):
         Labels; items, and shared items among them, each counted with the worker who comes first in it.
     """
 
-    group: IntArray = field(metadata=joined_by(_join_groups))
+    group: IntArray = field(metadata={"join": _join_groups})
     counts: IntArray
 
     @classmethod
@@ -88,7 +69,7 @@ class Links(BlockSums):
         others = np.repeat(first, np.diff(labels.starts)[filled])
         counted = (labels.worker, first, first[labels.shared_items[filled]])
         counts = np.column_stack([np.bincount(codes, minlength=size) for codes in counted])
-        return cls(_components(others, labels.worker, size), counts)
+        return cls(connected_parts(others, labels.worker, size), counts)
 
     def connection(self) -> ConnectedGroups:
         """Return the groups, the largest first."""
@@ -99,8 +80,3 @@ class Links(BlockSums):
         rank[sizes == 0] = -1  # a worker without labels
         order = order[: int((sizes > 0).sum())]
         return ConnectedGroups(rank[self.group], sizes[order], items[order], shared[order] > 0)
-
-
-def connect(labels: Labels) -> ConnectedGroups:
-    """Find the connected parts of the graph of workers and items."""
-    return Links.of(labels).connection()

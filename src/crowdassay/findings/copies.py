@@ -1,4 +1,4 @@
-"""Workers who look like copies of one another: they agree more often than their confusion tables explain."""
+"""Workers who look like copies of one another: where one leaves the others, the other gives the same answer."""
 
 from __future__ import annotations
 
@@ -6,137 +6,206 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.findings.others import runs_of
-from crowdassay.findings.pairs import Codes, Meetings
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.findings.sums import Codes, Meetings, add_by, number_pairs
 from crowdassay.labels.labels import Labels
-from crowdassay.special import ndtr
+from crowdassay.statistics import softmax, tail_of_sums
 
-LEAST_COMMON = 10  # common items below which a pair is left alone
-LEAST_EXCESS = 0.5  # of the disagreement to be expected must be missing
+LEAST_LEFT = 3  # answers unlike the others' below which nothing could show that a pair are copies
+LEAST_MATCHED = 0.7  # of the matches beyond expectation must be there; a copy has all, people who share a belief about half
 FALSE_PAIR_RISK = 0.05  # of naming any innocent pair at all
+HABIT_RISK = 0.0005  # of naming a pair that have the same habits
+OWN_ANSWERS = 2.0  # answers to the item itself that a worker's own table counts for
+SHARED_READING = 0.8  # how alike others read an item: n answers tell of its class what n / (1 + 0.8 n) would
+BORROWED_ANSWERS = 2.0  # answers of a typical worker in every worker's table
 PAIRS_KEPT = 200  # the most suspicious ones
-MOST_COPIES_MEETINGS = 200_000_000  # pairs of labels on an item that are looked at; items with most labels are left out first
+MOST_COPIES_MEETINGS = 50_000_000  # pairs of labels on an item that are looked at; items with most labels are left out first
+MOST_ITEM_CELLS = 50_000_000  # items looked at, times classes
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two workers who agree too often: codes, common items, agreements, agreements to be expected, and their excess."""
+    """Two workers who leave the others together.
+
+    Attributes
+    ----------
+    worker, other : int
+        Codes.
+    agreed : int
+        Items on which both give the same answer, which is not what the others say.
+    left, expected : tuple
+        Items on which either leaves the others; and how often the other one was expected to give the same answer there.
+    p : float
+        Chance of so many, seen from the side where it is larger.
+    """
 
     worker: int
     other: int
-    items: int
     agreed: int
-    expected: float
-    excess: float
+    left: tuple[int, int]
+    expected: tuple[float, float]
+    p: float
+
+    def seen_from(self, worker: int) -> tuple[int, int, float]:
+        """Return the other worker, how often the given one leaves the others, and how many matches were expected then."""
+        side = int(worker != self.worker)
+        return (self.other, self.worker)[side], self.left[side], self.expected[side]
 
 
-def find_copies(labels: Labels, code: IntArray, tables: FloatArray | None) -> tuple[list[Pair], int]:
-    """Return the pairs of workers that look like copies, the clearest first, and how many pairs were compared.
+def find_copies(
+    labels: Labels, counts: FloatArray, tables: FloatArray | None, crowd: FloatArray, prior: FloatArray | None
+) -> tuple[list[Pair], int]:
+    r"""Return the pairs of workers that look like copies, the clearest first, and how many pairs were compared.
 
-    Given its class, two workers are taken to answer an item independently, each by their own table. The excess of their
-    agreement is measured in standard deviations and then against all other pairs: hard items make everybody agree on the same
-    wrong answer, which shifts and widens the excess of all pairs, and only what stands out from that counts.
+    What two workers have in common when they are right tells nothing: truth explains it. So only items count on which a worker
+    *leaves the others*, whose class without the two is c. Then the other one gives the same answer x with probability
+
+    .. math::  e = \frac{v_x + 2 \sum_c q_c\, p_j(c, x)}{v + 2},
+
+    v of all other workers' answers to this very item, v_x of them x, and :math:`p_j` the other one's own table: an item that
+    looks like x to many explains a match. The number of matches is a sum of independent chances, and must be too large from
+    both sides for any of all pairs (Bonferroni). It must also be too large, p being 0.0005, and nearly all that could match, if
+    every chance is the larger of e and what the other one's table alone says: two who answer x to everything are no copies.
 
     Parameters
     ----------
     labels : Labels
-    code : ndarray of int, shape (n_items,)
-        The class found for each item.
+    counts : ndarray of shape (n_workers, n_classes, n_classes)
+        Expected labels of every worker by class and answer.
     tables : ndarray of shape (n_workers, n_classes, n_classes) or None
-        Every worker's table; without, nothing can be said.
+        Every worker's table, no cell of which is 0; without, nothing can be said.
+    crowd : ndarray of shape (n_classes, n_classes)
+        A typical worker's table.
+    prior : ndarray of shape (n_classes,) or None
     """
-    if tables is None:
+    if tables is None or prior is None:
         return [], 0
-    counted = labels.first_judgements
-    often = np.bincount(labels.worker[counted], minlength=labels.n_workers) >= LEAST_COMMON
-    kept = counted & often[labels.worker]
-    size = np.bincount(labels.label_item[kept], minlength=labels.n_items)
-    by_size = np.argsort(size, kind="stable")
+    kept = telling(labels)
+    if not kept.any():
+        return [], 0
+    rows, n_pairs = Answers(labels, kept, counts, tables, crowd, prior).compare()
+    rows = rows[rows[:, 0] * n_pairs <= FALSE_PAIR_RISK]
+    return [
+        Pair(int(one), int(other), int(agreed), (int(left), int(right)), (float(mean), float(means)), float(p))
+        for p, one, other, agreed, left, right, mean, means in rows
+    ], n_pairs
+
+
+def telling(labels: Labels) -> BoolArray:
+    """Mark the labels (n_labels,) of items on which not all say the same, or not what is known: some may leave the others."""
+    kept, item = labels.first_judgements, labels.label_item
+    size = np.bincount(item[kept], minlength=labels.n_items)
+    known = labels.gold >= 0
+    said = np.where(known, labels.gold, labels.label[np.minimum(labels.starts[:-1], labels.n_labels - 1)])
+    unlike = np.bincount(item[kept], labels.label[kept] != said[item[kept]], labels.n_items) > 0
+    telling = unlike & ((size > 2) | (known & (size > 1)))
+    by_size = np.flatnonzero(telling)
+    by_size = by_size[np.argsort(size[by_size], kind="stable")][: MOST_ITEM_CELLS // labels.n_classes]
     meetings = np.cumsum(size[by_size] * (size[by_size] - 1) // 2)
     used = np.zeros(labels.n_items, bool)
     used[by_size[meetings <= MOST_COPIES_MEETINGS]] = True
-    kept &= used[labels.label_item]
-    if not kept.any():
-        return [], 0
-    starts = np.append(0, np.cumsum(np.bincount(labels.label_item[kept], minlength=labels.n_items)))
-    edges = np.linspace(-20.0, 20.0, 4001)
-    histogram, rows = compare_tables(starts, labels.worker[kept], labels.label[kept], code, tables, edges)
-    n_pairs = int(histogram.sum())
-    if not n_pairs:
-        return [], 0
-    middle, spread = _centre(histogram, edges)
-    excess = (rows[:, 0] - middle) / spread
-    missing = (rows[:, 2] - rows[:, 3]) / np.maximum(rows[:, 1] - rows[:, 3], 1e-9)
-    copying = rows[(ndtr(-excess) * n_pairs <= FALSE_PAIR_RISK) & (missing >= LEAST_EXCESS)]
-    pairs = [
-        Pair(int(row[4]), int(row[5]), int(row[1]), int(row[2]), float(row[3]), float((row[0] - middle) / spread))
-        for row in copying[np.argsort(-copying[:, 0], kind="stable")]
-    ]
-    return pairs, n_pairs
+    return np.asarray(kept & used[item])
 
 
-def compare_tables(
-    starts: IntArray, worker: Codes, label: Codes, code: IntArray, tables: FloatArray, edges: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Compare how often every two workers agree with how often their tables say they would.
+class Answers:
+    """Answers to the items that tell, with what is to be expected of every two workers; see `find_copies`."""
 
-    Parameters
-    ----------
-    starts : ndarray of int, shape (n_items + 1,)
-    worker, label : ndarray of int, shape (n_labels,)
-        In the order of items.
-    code : ndarray of int, shape (n_items,)
-        The class of each item.
-    tables : ndarray of shape (n_workers, n_classes, n_classes)
-    edges : ndarray
-        Of the histogram's bins.
+    def __init__(
+        self, labels: Labels, kept: BoolArray, counts: FloatArray, tables: FloatArray, crowd: FloatArray, prior: FloatArray
+    ) -> None:
+        items, item = np.unique(labels.label_item[kept], return_inverse=True)
+        self.n_workers, self.n_classes = tables.shape[:2]
+        self.item, self.worker, self.label = item.astype(np.int32), labels.worker[kept], labels.label[kept]
+        self.gold, self.size = labels.gold[items], np.bincount(item)
+        # By worker and answer: a label reads one row.
+        self.log_p = np.log(tables).transpose(0, 2, 1).reshape(-1, self.n_classes)
+        self.counts, self.mass = counts.transpose(0, 2, 1).reshape(self.log_p.shape), counts.sum(axis=2)
+        self.crowd, self.log_prior = crowd.T, np.log(prior)
+        self.cell = (self.worker * self.n_classes + self.label).astype(np.int32)  # tables of more cells are not made
+        self.votes = np.bincount(item * self.n_classes + self.label, minlength=len(items) * self.n_classes)
+        self.votes = self.votes.reshape(-1, self.n_classes)
+        self.log_class = self.log_prior + add_by(item, self.log_p[self.cell].T, len(items)).T
+        self.weight = softmax(self.log_class)
+        known = np.flatnonzero(self.gold >= 0)
+        self.weight[known] = np.eye(self.n_classes)[self.gold[known]]
+        self.log_typical = self.votes @ np.log(crowd).T
+        # Without two labels an item has the same class if it leads by more than both can tell.
+        self.first = np.where(self.gold >= 0, self.gold, self.log_class.argmax(axis=1))
+        lead = np.partition(self.log_class, -2, axis=1)
+        self.lead = np.where(self.gold >= 0, np.inf, lead[:, -1] - lead[:, -2])
+        self.reach = np.ptp(self.log_p, axis=1)
 
-    Returns
-    -------
-    histogram : ndarray of int, shape (len(edges) + 1,)
-        Of the excess of all pairs of workers with enough common items.
-    rows : ndarray of shape (up to 200, 6)
-        The pairs of largest excess: excess, common items, agreements, expected agreements, worker, worker.
-    """
-    n_workers, n_classes = tables.shape[:2]
-    cells, meet = tables.reshape(-1, n_classes), Meetings(starts, worker, n_workers, n_classes)
+    def compare(self) -> tuple[FloatArray, int]:
+        """Return the most suspicious pairs and how many pairs were compared.
 
-    def look(one: IntArray, other: IntArray) -> tuple[IntArray, FloatArray]:
-        pair = worker[one].astype(np.int64) * n_workers + worker[other]
-        keys = np.sort(2 * (pair * n_classes + code[meet.item[one]]) + (label[one] == label[other]))
-        runs = runs_of(keys)
-        times, same = np.diff(np.append(runs, len(keys))), keys[runs] % 2
-        cell = keys[runs] // 2  # a pair of workers and a class
-        first = runs_of(cell)
-        shared, agreed, cell = np.add.reduceat(times, first), np.add.reduceat(times * same, first), cell[first]
-        pair = cell // n_classes
-        first = runs_of(pair)
-        common = np.add.reduceat(shared, first)
-        often = np.repeat(common >= LEAST_COMMON, np.diff(np.append(first, len(pair))))
-        shared, agreed, cell, pair = shared[often], agreed[often], cell[often], pair[often]
-        true = cell % n_classes
-        alike = np.einsum("nk,nk->n", cells[pair // n_workers * n_classes + true], cells[pair % n_workers * n_classes + true])
-        first = runs_of(pair)
-        if not len(first):
-            return np.zeros(len(edges) + 1, np.int64), np.empty((0, 6))
-        sums = (shared, agreed, shared * alike, shared * alike * (1.0 - alike))
-        common, agreed, expected, variance = (np.add.reduceat(values, first) for values in sums)
-        excess, pair = (agreed - expected) / np.sqrt(variance + 1e-12), pair[first]
-        rows = np.column_stack([excess, common, agreed, expected, pair // n_workers, pair % n_workers])
-        histogram = np.bincount(np.searchsorted(edges, excess), minlength=len(edges) + 1)
-        return histogram, rows[np.argsort(-excess, kind="stable")[:PAIRS_KEPT]]
+        A row: p, both workers, the matches, how often either leaves the others, and the matches expected then (8 columns).
+        """
+        starts = np.append(0, np.cumsum(self.size))
+        n_pairs, rows = 0, np.empty((0, 8))
+        for compared, found in Meetings(starts, self.worker, self.n_workers, self.n_classes).each(self._look):
+            n_pairs += compared
+            rows = np.concatenate([rows, found])
+            rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))[:PAIRS_KEPT]]
+        return rows, n_pairs
 
-    histogram, rows = np.zeros(len(edges) + 1, np.int64), np.empty((0, 6))
-    for more, found in meet.each(look):
-        histogram += more
-        rows = np.concatenate([rows, found])
-        rows = rows[np.argsort(-rows[:, 0], kind="stable")[:PAIRS_KEPT]]
-    return histogram, rows
+    def _look(self, one: IntArray, other: IntArray) -> tuple[int, FloatArray]:
+        """Compare some pairs of labels: how many pairs of workers they are, and the suspicious ones."""
+        said = self._without(one, other)
+        leaves, follows = self.label[one] != said, self.label[other] != said
+        some = np.flatnonzero(leaves | follows)
+        one, other, leaves, follows = one[some], other[some], leaves[some], follows[some]
+        pair, number = number_pairs(self.worker[one], self.worker[other], self.n_workers)
+        same = (self.label[one] == self.label[other]) & leaves
+        agreed: FloatArray = np.bincount(number, same, len(pair)).astype(np.float64)
+        sides = []
+        for away, a, b in ((leaves, one, other), (follows, other, one)):
+            group, (by_item, by_habit) = number[away], self._expected(a[away], b[away])
+            either = np.maximum(by_item, by_habit)
+            left, mean = np.bincount(group, minlength=len(pair)), np.bincount(group, either, len(pair))
+            sides.append((group, by_item, either, left, mean))
+        left, mean = (np.array([side[column] for side in sides]) for column in (3, 4))
+        compared = left.max(axis=0) >= LEAST_LEFT
+        share = ((agreed - mean) / np.maximum(left - mean, 1e-9)).min(axis=0)
+        likely = np.flatnonzero(compared & (share >= LEAST_MATCHED))
+        place = np.full(len(pair), -1)
+        place[likely] = np.arange(len(likely))
+        p, by_habit = np.zeros((2, len(likely)))
+        for group, by_item, either, _, _ in sides:
+            some = np.flatnonzero(place[group] >= 0)
+            for worst, chance in ((p, by_item), (by_habit, either)):
+                np.maximum(worst, tail_of_sums(agreed[likely], chance[some], place[group[some]]), out=worst)
+        columns = (p, *divmod(pair[likely], self.n_workers), agreed[likely], *left[:, likely], *mean[:, likely])
+        return int(compared.sum()), np.column_stack(columns)[(p <= FALSE_PAIR_RISK) & (by_habit <= HABIT_RISK)]
 
+    def _without(self, one: IntArray, other: IntArray) -> IntArray:
+        """Return the class of the items by all others than the two workers, (n_pairs,)."""
+        item = self.item[one]
+        said = self.first[item]
+        open_ = np.flatnonzero(self.lead[item] <= self.reach[self.cell[one]] + self.reach[self.cell[other]])
+        log_class = self.log_class[item[open_]] - self.log_p[self.cell[one[open_]]] - self.log_p[self.cell[other[open_]]]
+        said[open_] = log_class.argmax(axis=1)
+        return said
 
-def _centre(histogram: np.ndarray, edges: FloatArray) -> tuple[float, float]:
-    """Return the median and the spread (interquartile range over the normal's, at least 1) of a histogram."""
-    share = np.cumsum(histogram) / histogram.sum()
-    low, middle, high = (edges[min(int(np.searchsorted(share, part)), len(edges) - 1)] for part in (0.25, 0.5, 0.75))
-    return float(middle), max(1.0, float(high - low) / 1.349)
+    def _expected(self, one: IntArray, other: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the chance that the other worker answers what the one does: as others do, and by habit; (n_pairs,) each."""
+        item, x, y = self.item[one], self.label[one], self.label[other]
+        n, same = self.size[item] - 2.0, x == y
+        log_typical = self.log_typical[item] - np.log(self.crowd[x]) - np.log(self.crowd[y])
+        log_class = log_typical + np.log(self._own(self.worker[one], x, item, np.ones(len(x), bool)))
+        q = softmax(self.log_prior + log_class / (1.0 + SHARED_READING * n)[:, None])
+        known = np.flatnonzero(self.gold[item] >= 0)
+        q[known] = self.weight[item[known]]
+        table, sharp = (
+            self._own(self.worker[other], x, item, same),
+            softmax(self.log_class[item] - self.log_p[self.cell[other]]),
+        )
+        sharp[known] = q[known]
+        own, by_tables = np.einsum("nc,nc->n", q, table), np.einsum("nc,nc->n", sharp, table)
+        return (self.votes[item, x] - 1.0 - same + OWN_ANSWERS * own) / (n + OWN_ANSWERS), np.maximum(own, by_tables)
+
+    def _own(self, worker: Codes, answer: Codes, item: Codes, given: BoolArray) -> FloatArray:
+        """Return how likely a worker is to give an answer to each class (n, n_classes), by all items but this one."""
+        weight = self.weight[item]
+        times = self.counts[worker * self.n_classes + answer] - weight * given[:, None]
+        typical = BORROWED_ANSWERS * self.crowd[answer]
+        return np.asarray((np.maximum(times, 0.0) + typical) / (np.maximum(self.mass[worker] - weight, 0.0) + BORROWED_ANSWERS))

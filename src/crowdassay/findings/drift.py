@@ -6,17 +6,13 @@ Clocks of blocks of items join, as sums do.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.findings.others import BIN_EXPECTED, BIN_LABELS, BIN_RIGHT, BIN_VARIANCE, BIN_WRONG
-from crowdassay.findings.sums import BlockSums, joined_by
-from crowdassay.findings.tails import as_deviations, crossing, upper_tail
-
-Codes = NDArray[np.integer[Any]]
+from crowdassay.findings.sums import BlockSums, Codes
+from crowdassay.statistics import as_deviations, crossing, upper_tail
 
 PARTS_OF_TIME = 64  # parts of the time that a worker was at work
 MOST_PARTS = 8_000_000  # of all workers together; with more workers each has fewer
@@ -45,9 +41,9 @@ class Clock(BlockSums):
         Labels by duration, a quarter of a doubling each; without columns where no duration is known.
     """
 
-    first: FloatArray = field(metadata=joined_by(np.minimum))
-    last: FloatArray = field(metadata=joined_by(np.maximum))
-    took: IntArray = field(metadata=joined_by(_add_histograms))
+    first: FloatArray = field(metadata={"join": np.minimum})
+    last: FloatArray = field(metadata={"join": np.maximum})
+    took: IntArray = field(metadata={"join": _add_histograms})
 
     @classmethod
     def of(cls, worker: Codes, n_workers: int, time: FloatArray | None, duration: FloatArray | None) -> Clock:
@@ -72,23 +68,19 @@ class Clock(BlockSums):
         return cls(first, last, took.reshape(n_workers, DURATION_STEPS))
 
     @property
-    def timed(self) -> bool:
-        """Whether any worker's labels have different times."""
-        return bool((self.last > self.first).any())
-
-    @property
     def n_bins(self) -> int:
         """Into how many parts each worker's time is divided; 0 without times."""
-        return min(PARTS_OF_TIME, max(8, MOST_PARTS // max(len(self.first), 1))) if self.timed else 0
+        return min(PARTS_OF_TIME, max(8, MOST_PARTS // len(self.first))) if (self.last > self.first).any() else 0
 
     def bins(self, worker: Codes, time: FloatArray | None) -> IntArray:
         """Return the part of its worker's time that each label was given in, -1 where unknown; empty without times."""
-        if time is None or not self.timed:
+        n_bins = self.n_bins
+        if time is None or not n_bins:
             return np.zeros(0, np.int64)
         bins = np.full(len(worker), -1, np.int64)
         first, length = self.first[worker], (self.last - self.first)[worker]
         known = np.isfinite(time) & (length > 0)
-        bins[known] = np.minimum((time[known] - first[known]) / length[known] * self.n_bins, self.n_bins - 1)
+        bins[known] = np.minimum((time[known] - first[known]) / length[known] * n_bins, n_bins - 1)
         return bins
 
     def usual(self) -> FloatArray:

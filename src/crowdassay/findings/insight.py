@@ -4,60 +4,65 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Place
 from crowdassay.engines.confusion import normalise
-from crowdassay.findings.copies import Pair, find_copies
+from crowdassay.findings.copies import find_copies
+from crowdassay.findings.forecast import OpenItems
 from crowdassay.findings.intervals import accuracy_interval, confusion_interval
-from crowdassay.findings.items import ItemInsight, next_items
-from crowdassay.findings.notes import write_notes
-from crowdassay.findings.passes import CLEAR_DEVIATIONS, PredictBlock, TwoPasses, third_pass, two_passes
+from crowdassay.findings.items import ItemInsight, Totals, open_items
+from crowdassay.findings.money import Ask, Money, count_money, in_order
+from crowdassay.findings.notes import CLASSES_WITH_COLUMNS, why_no_error, write_notes
+from crowdassay.findings.passes import CLEAR_DEVIATIONS, PredictBlock, ThirdPass, TwoPasses, two_passes
 from crowdassay.findings.scores import Against
 from crowdassay.findings.tables import CONFUSION, NEXT, WORKERS, append_columns
-from crowdassay.findings.totals import Totals
-from crowdassay.findings.verdicts import Advice, advise, attention
-from crowdassay.findings.worker_tests import ANSWERS_TO_JUDGE, MeasuredWorkers
-from crowdassay.findings.workers import WorkerAgreement
+from crowdassay.findings.verdicts import ANSWERS_TO_JUDGE, MeasuredWorkers, Reason, advise, attention, told_agreement
+from crowdassay.findings.workers import WorkerInsight
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import Record, confusion_columns, known_columns
-from crowdassay.planning.gain import Worth
+from crowdassay.labels.values import counted
+from crowdassay.models.assay.constants import default_constants
+from crowdassay.planning.bands import Band, make_bands, told_bands
+from crowdassay.planning.gain import Worth, worth_of
+from crowdassay.planning.state import State
+from crowdassay.planning.stop import NEXT_ANSWERS, Limit, estimate_error, foretell
 
-CLASSES_WITH_COLUMNS = 30  # with more, a table of workers would have too many columns for their cells
 EXPECTED_LABELS = 0.05  # expected labels from which a cell is worth a row of the long table
 
 
 @dataclass(frozen=True, eq=False)
-class Insight(ItemInsight):
+class Insight(ItemInsight, WorkerInsight):
     """What can be said about workers and items, and what cannot.
 
     Attributes
     ----------
     n_labels : ndarray of int, shape (n_workers,)
-    agreement : WorkerAgreement
     beyond_chance : float
         How far all workers agree above chance, in standard deviations.
-    estimable : ndarray of bool, shape (n_workers,)
-    accuracy, effective, low, high : ndarray of shape (n_workers,)
-        Accuracy, the effective number of labels behind it, and its 95 % interval; 0 to 1 where it is not estimable.
-    advice : Advice
-        The verdict on each worker, what to do, and why.
-    crowd : ndarray of shape (n_classes, n_classes)
-        Pooled confusion of the workers who agree better than chance.
+    effective : ndarray of shape (n_workers,)
+        The effective number of labels behind the accuracy.
+    verdicts, actions : list of str
+        The verdict on each worker, and what to do: keep, talk to, retrain, remove, or cannot tell.
+    reasons : list of list of Reason
+        What is held against each worker, the gravest first.
+    attention : list of int
+        The workers that need attention, the most urgent first.
     counts : ndarray of shape (n_workers, n_classes, n_classes)
         Expected labels by worker, true and observed class.
-    copies : list of Pair, int
-        Pairs of workers that look like copies, and the number of pairs compared.
     unsure : ndarray of shape (n_workers, n_classes, n_classes)
         What is missing about ``counts`` because classes are not known, see `confusion_interval`.
     totals : Totals
         What is counted over all items.
     against : Against
         All items beside the truth that the place knows.
+    left : OpenItems
+        What would settle the items that are not settled.
     sample : Labels
         Labels to measure agreement by: all of them, or a sample where they are many.
     partial : bool
@@ -67,51 +72,27 @@ class Insight(ItemInsight):
     """
 
     n_labels: IntArray
-    agreement: WorkerAgreement
     beyond_chance: float
-    estimable: BoolArray
-    accuracy: FloatArray
     effective: FloatArray
-    low: FloatArray
-    high: FloatArray
-    advice: Advice
-    crowd: FloatArray
+    verdicts: list[str]
+    actions: list[str]
+    reasons: list[list[Reason]]
+    attention: list[int]
     counts: FloatArray
-    copies: tuple[list[Pair], int]
     unsure: FloatArray
     totals: Totals
     against: Against
+    left: OpenItems
     sample: Labels
     partial: bool
     seconds: FloatArray | None = None
 
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdict on each worker."""
-        return self.advice.verdicts
-
-    @property
-    def actions(self) -> list[str]:
-        """What to do about each worker: keep, talk to, retrain, remove, or cannot tell."""
-        return self.advice.actions
-
-    @cached_property
-    def attention(self) -> list[int]:
-        """The workers that need attention, the most urgent first."""
-        return attention(self.advice, self.n_labels)
-
     @cached_property
     def evidence(self) -> list[str]:
         """Why, for each worker: what is held against them, or else how far they agree with the others; empty if unknown."""
-        t = self.agreement
-        rows = zip(t.compared.tolist(), t.agreed.tolist(), t.chance.tolist(), t.typical.tolist(), strict=True)
-        agrees = [
-            f"agrees with the others on {agreed:.1f} of {n:.0f} items; {chance:.1f} by chance, {typical:.1f} if typical"
-            if n >= ANSWERS_TO_JUDGE
-            else ""
-            for n, agreed, chance, typical in rows
-        ]
-        given = ("; ".join(reason.words for reason in reasons) for reasons in self.advice.reasons)
+        compared = self.agreement.compared
+        agrees = [told_agreement(self.agreement, i) if n >= ANSWERS_TO_JUDGE else "" for i, n in enumerate(compared.tolist())]
+        given = ("; ".join(reason.words for reason in reasons) for reasons in self.reasons)
         return [words or plain for words, plain in zip(given, agrees, strict=True)]
 
     @cached_property
@@ -125,34 +106,128 @@ class Insight(ItemInsight):
 
     @cached_property
     def next_items(self) -> list[Worth]:
-        """Unsettled items by what another label gains, the most first."""
-        return next_items(self.record, self.crowd)
+        """Open items, the least sure and the surest, by what another label gains, as `crowdassay plan` finds them."""
+        return worth_of(State.typical(self.record, self.crowd), open_items(self.record))
 
-    def next_table(self) -> pa.Table:
-        """Return item, label, probability, labels_needed, gain_per_label and gain_by_expert of the items most worth a label."""
-        record, chosen = self.record, pa.array([row.item for row in self.next_items], pa.int64())
+    def next_table(self, money: Money | None = None) -> pa.Table:
+        """Tabulate open items in the order in which to begin: what to ask for on each, and what that gains and costs.
+
+        See `crowdassay.findings.money.in_order`. There is a column ``cost`` where ``money`` has a price.
+        """
+        money = money or count_money(self)
+        rows, record = in_order(self, money), self.record
+        worth, chosen = [row[0] for row in rows], pa.array([row[0].item for row in rows], pa.int64())
+        prices = {} if money.per_label is None and money.per_answer is None else {"cost": [cost for *_, cost in rows]}
         return NEXT.fill(
             item=record.labels.items.take(chosen),
             label=record.labels.classes.take(pa.array(record.code)).take(chosen),
             probability=pa.array(record.probability).take(chosen),
-            labels_needed=pa.array([row.labels for row in self.next_items], pa.int64()),
-            gain_per_label=pa.array([row.rate for row in self.next_items], pa.float64()),
-            gain_by_expert=pa.array([row.expert for row in self.next_items], pa.float64()),
+            ask=pa.array([ask for _, ask, _ in rows], pa.string()),
+            labels_needed=pa.array([one.labels if ask != Ask.SECOND_WORKER else None for one, ask, _ in rows], pa.int64()),
+            gain_per_label=pa.array([one.rate for one in worth], pa.float64()),
+            gain_by_labels=pa.array([one.by_labels for one in worth], pa.float64()),
+            gain_by_expert=pa.array([one.expert for one in worth], pa.float64()),
+            **{name: pa.array(values, pa.float64()) for name, values in prices.items()},
         )
+
+    @cached_property
+    def error(self) -> Limit | None:
+        """The expected share of wrong labels with its limits, the same wherever it is said; None where it is not estimated."""
+        return None if self.why_no_error else estimate_error(**self._errors)
+
+    @property
+    def _errors(self) -> dict[str, Any]:
+        """What the error is estimated from."""
+        totals, drawn = self.totals, self.record.labels.report.drawn
+        sums = {"n_items": totals.items, "wrong": totals.wrong, "doubts": totals.doubts, "checked": self.record.checked}
+        return {**sums, "at_random": 0 < drawn == totals.known}
+
+    def error_after(self, answers: int = NEXT_ANSWERS) -> Limit | None:
+        """Return what the error may be expected to be known to after so many further answers of an expert; None without one.
+
+        They are taken to be to items drawn at random, as ``crowdassay aggregate --expert`` draws them.
+        """
+        return None if self.error is None else foretell(**self._errors, more=answers)
+
+    @property
+    def told_next(self) -> str:
+        """What further answers of an expert would buy, in a sentence; empty where nothing is known yet, or nothing is left."""
+        now, then = self.error, self.error_after()
+        if now is None or then is None or not self.totals.known or not now.unknown:
+            return ""
+        return (
+            f"The error is now {_between(now)}; {min(NEXT_ANSWERS, self.totals.items - self.totals.known)} more answers of an "
+            f"expert to items drawn at random would narrow it to about {_between(then)}."
+        )
+
+    @property
+    def told_error(self) -> str:
+        """The estimated error in a sentence, as the terminal and the report say it; or why there is none."""
+        error, n = self.error, self.totals.items
+        if error is None:
+            return self.why_no_error
+        if not error.unknown:
+            return "Every class is known, so that no label is wrong."
+        number, low, high = (f"{share * n:,.0f}" for share in (error.error, error.low, error.high))
+        between = f"; nine times in ten the number is between {low} and {high}" if low != high else ""
+        return f"About {number} of {counted(n, 'label is', 'labels are')} expected to be wrong{between}."
+
+    @cached_property
+    def _shared_out(self) -> tuple[list[Band], int]:
+        return ([], 0) if self.error is None else make_bands(self.error, self.totals.doubts)
+
+    @property
+    def bands(self) -> list[Band]:
+        """Items by how sure their labels are, the surest first, with the error expected of each band; none without an estimate.
+
+        Together they are expected to have as many errors as `error` says.
+        """
+        return self._shared_out[0]
+
+    @property
+    def likely_right(self) -> int | None:
+        """How many labels are known, or more likely right than wrong even at the upper limit of the error; None without one."""
+        return None if self.error is None else self.totals.known + self._shared_out[1]
+
+    @property
+    def told_bands(self) -> str:
+        """Which labels are surer than which, in a sentence; empty where nothing can be said of that."""
+        return told_bands(self.bands)
+
+    @property
+    def told_known(self) -> str:
+        """How many labels are settled, and how many can be told from the toss of a coin, in a sentence each."""
+        totals, likely = self.totals, self.likely_right
+        sure, every = f"at least {100 * self.record.settled:g}% sure, or known", counted(totals.items, "label")
+        if likely is None or likely == totals.items:
+            text = f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}."
+        elif not likely:
+            text = f"None of {every} can be told from the toss of a coin yet, and none is settled: {sure}."
+        else:
+            coin = "can be told from the toss of a coin: even at worst "
+            coin += "it is more likely right than wrong" if likely == 1 else "they are more likely right than wrong"
+            settled = (
+                f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}. {likely:,} {coin}."
+            )
+            text = settled if totals.settled else f"{likely:,} of {every} {coin}. None is settled yet: {sure}."
+        return text + (
+            f" {counted(totals.tied, 'item is', 'items are')} tied: several classes are equally likely." if totals.tied else ""
+        )
+
+    @cached_property
+    def why_no_error(self) -> str:
+        """Why the error is not estimated, in a sentence or two; empty where it is."""
+        return why_no_error(self)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know, a sentence or two each."""
-        about = (self.n_labels, self.connection, self.advice, self.copies[0])
-        gold_warning = (self.record.gold_warning,) if self.record.gold_warning else ()
-        chance = self.chance and self.record.labels.n_classes > 1  # of one class there is nothing to say
-        written = write_notes(*about, chance=chance, gold=self.totals.known > 0)
-        return (*gold_warning, *written, *self._on_sample(), *self._on_cells())
+        return tuple(write_notes(self))
 
     def confusion(self, workers: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return confusion tables of all workers or those chosen by code, their 95 % limits, and the expected counts."""
         counts = self.counts[workers]
-        return *confusion_interval(counts, self.unsure[workers]), counts
+        return *confusion_interval(counts, self.unsure[workers], spread_of(self.record)), counts
 
     def workers_table(self, *, cells: bool = False) -> pa.Table:
         """Tabulate worker, n_labels, accuracy with a 95 % interval, verdict, action, evidence and looks_like.
@@ -176,7 +251,7 @@ class Insight(ItemInsight):
         if not cells or record.labels.n_classes > CLASSES_WITH_COLUMNS:
             return table
         sigma = {} if record.sigma is None else confusion_columns(record.labels, "sigma", record.sigma)
-        return append_columns(table, confusion_columns(record.labels, "confusion", record.confusion) | sigma)
+        return append_columns(table, confusion_columns(record.labels, "confusion", self.confusion()[0]) | sigma)
 
     def cell_table(self) -> pa.Table | None:
         """Tabulate worker, true, observed, confusion and sigma of the cells with labels; None where workers have columns.
@@ -188,7 +263,7 @@ class Insight(ItemInsight):
             return None
         cells = np.nonzero(self.counts >= EXPECTED_LABELS)
         sigma = {} if record.sigma is None else {"sigma": record.sigma[cells]}
-        return CONFUSION.fill(**self._names(*cells), confusion=record.confusion[cells], **sigma)
+        return CONFUSION.fill(**self._names(*cells), confusion=normalise(self.counts)[0][cells], **sigma)
 
     def confusion_table(self) -> pa.Table:
         """Tabulate worker, true and observed class, share with a 95 % interval, the expected labels, and the model's sigma."""
@@ -211,23 +286,17 @@ class Insight(ItemInsight):
         """Whether the labels agree no better than chance."""
         return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR_DEVIATIONS
 
-    def _on_sample(self) -> list[str]:
-        if self.sample.n_labels == self.totals.labels:
-            return []
-        return [
-            f"Copies were looked for among {self.sample.n_labels:,} labels of {self.sample.n_items:,} items drawn at random, "
-            "as there are many: pairs with few common items may be missed."
-        ]
 
-    def _on_cells(self) -> list[str]:
-        n_classes = self.record.labels.n_classes
-        if n_classes <= CLASSES_WITH_COLUMNS:
-            return []
-        return [
-            f"With {n_classes:,} classes, what workers answer to what is a table of its own, confusion, with a row for each "
-            f"pair of classes that has labels; up to {CLASSES_WITH_COLUMNS} classes it is in the columns of the table of "
-            "workers.",
-        ]
+def _between(limit: Limit) -> str:
+    """Return the limits of an error in words: one digit more where both would be the same."""
+    low, high = 100 * limit.low, 100 * limit.high
+    digits = 0 if round(high) - round(low) > 1 else 1
+    return f"{low:.{digits}f} to {high:.{digits}f} %"
+
+
+def spread_of(record: Record) -> float:
+    """Return how far all probabilities of a dataset may be off together: what was measured of the default, where nothing is."""
+    return default_constants().spread if record.spread is None else record.spread
 
 
 def describe(place: Place, predict: PredictBlock, record: Record, found: TwoPasses | None = None) -> Insight:
@@ -245,46 +314,58 @@ def describe(place: Place, predict: PredictBlock, record: Record, found: TwoPass
     """
     found = found or two_passes(place, predict)
     first, second = found.first, found.second
+    connection, expectation = first.links.connection(), found.expectation
+    mean_difficulty = float(1 - np.einsum("icc->", second.counts) / second.counts.sum())
     with ThreadPoolExecutor(1) as pool:  # comparing pairs of workers takes as long as all the rest
-        copied = pool.submit(find_copies, second.sample.labels, second.sample.code, found.tables)
-        third = third_pass(place, predict, found)
+        copied = pool.submit(
+            find_copies, second.sample, second.counts, expectation.tables, expectation.crowd, expectation.prior
+        )
+        if not place.in_memory:
+            copied.result()  # first, so that the memory of both is never held at once
+        measures = (connection, mean_difficulty, expectation, first.clock)
+        third = place.reduce(partial(ThirdPass.of, predict, *measures, not place.in_memory))
         copies = copied.result()
     if not place.in_memory:
         items = {name: getattr(third.named, name) for name in ("posterior", "winners", "difficulty", "phi", "expand")}
         facts = place.facts
         labels = replace(third.named.labels, workers=facts.workers, classes=facts.classes, report=facts.report)
         record = replace(record, labels=labels, **items)
-    n_labels, estimable = first.links.counts[:, 0], found.estimable()
+    n_labels, group = first.links.counts[:, 0], connection.worker
+    estimable = (group >= 0) & connection.identified[group] & (found.votes.beyond_chance >= CLEAR_DEVIATIONS)
     right = np.einsum("icc->i", second.counts)
-    share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, second.right_unsure)
+    share, low, high, effective = accuracy_interval(n_labels.astype(np.float64), right, second.right_unsure, spread_of(record))
     # Models draw few labels towards the population; where that contradicts the worker's own labels, these are believed.
     accuracy = np.where((low <= record.accuracy) & (record.accuracy <= high), record.accuracy, share)
     low, high = np.where(estimable, low, 0.0), np.where(estimable, high, 1.0)
+    agreement = expectation.agreement(third.agreement)
+    workers = vars(WorkerInsight(agreement, estimable, copies, expectation.crowd, accuracy, low, high))
     measured = MeasuredWorkers(
-        found.expectation.agreement(third.agreement), estimable, third.behaviour, first.clock, copies,
-        normalise(second.counts)[0], found.crowd, accuracy, low, high,
-        record.labels.class_names, record.labels.workers.to_pylist(),
-    )  # fmt: skip
+        **workers,
+        behaviour=third.behaviour,
+        clock=first.clock,
+        shares=normalise(second.counts)[0],
+        class_names=record.labels.class_names,
+        worker_names=record.labels.workers.to_pylist(),
+    )
+    verdicts, actions, reasons = advise(measured)
     return Insight(
+        **workers,
         record=record,
-        connection=found.connection,
-        mean_difficulty=found.mean_difficulty,
+        connection=connection,
+        mean_difficulty=mean_difficulty,
         n_labels=n_labels,
-        agreement=measured.agreement,
         beyond_chance=found.votes.beyond_chance,
-        estimable=estimable,
-        accuracy=accuracy,
         effective=effective,
-        low=low,
-        high=high,
-        advice=advise(measured),
-        crowd=found.crowd,
+        verdicts=verdicts,
+        actions=actions,
+        reasons=reasons,
+        attention=attention(actions, n_labels),
         counts=second.counts,
-        copies=copies,
         unsure=second.unsure,
         totals=third.totals,
         against=third.against,
-        sample=second.sample.labels,
+        left=third.left,
+        sample=second.sample,
         partial=not place.in_memory,
         seconds=first.clock.usual() if first.clock.took.size else None,
     )

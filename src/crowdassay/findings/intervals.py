@@ -26,17 +26,21 @@ def share_interval(share: FloatArray, n: FloatArray, confidence: float = CONFIDE
 
 
 def accuracy_interval(
-    n: FloatArray, right: FloatArray, unsure: FloatArray, confidence: float = CONFIDENCE
+    n: FloatArray, right: FloatArray, unsure: FloatArray, spread: float, confidence: float = CONFIDENCE
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     r"""Return the share of each worker's labels that are right, its limits, and the effective number of labels behind them.
 
     .. math::  \hat p_i = \frac{1}{n_i} \sum_n r_n, \qquad
-               n_i^{\text{eff}} = n_i - \sum_n \frac{r_n (1 - r_n)}{\hat p_i (1 - \hat p_i)}
+               n_i^{\text{eff}} = n_i - \sum_n \frac{r_n (1 - r_n)}{\hat p_i (1 - \hat p_i)}, \qquad
+               \operatorname{Var} = \frac{\hat p_i (1 - \hat p_i)}{n_i^{\text{eff}}}
+               + \Big(\frac{\sigma}{n_i} \sum_n r_n (1 - r_n)\Big)^2
 
     Shape (n_workers,) each. r is the probability that a label is right, after the fit; ``right`` is its sum over the worker's
     ``n`` labels, ``unsure`` that of r (1 - r). The effective number is how many labels on items of known class would tell as
     much about the worker: what the labels would tell, less what is missing because the classes are not known (Louis 1982), the
-    other workers taken as fitted.
+    other workers taken as fitted. They are not: all probabilities of a dataset may be off together, by a shift of their logits
+    that is known only by its standard deviation between datasets, the ``spread``. A shift of 1 moves a label's r by r (1 - r),
+    and so much of the variance comes on top; it stays however many labels there are.
 
     References
     ----------
@@ -44,24 +48,31 @@ def accuracy_interval(
     """
     share = right / np.maximum(n, 1)
     p = (share * n + 0.5) / (n + 1)  # at 0 or 1 the information would be infinite
-    effective = np.maximum(n - unsure / (p * (1 - p)), 0.0)
+    effective = _shifted(np.maximum(n - unsure / (p * (1 - p)), 0.0), p, spread * unsure / np.maximum(n, 1))
     return share, *share_interval(share, effective, confidence), effective
 
 
+def _shifted(n: FloatArray, p: FloatArray, shift: FloatArray) -> FloatArray:
+    """Return how many of n trials are left if their share p may be off, as a whole, by a standard deviation ``shift``."""
+    return np.asarray(n / (1 + n * shift**2 / (p * (1 - p))))
+
+
 def confusion_interval(
-    counts: FloatArray, unsure: FloatArray, confidence: float = CONFIDENCE
+    counts: FloatArray, unsure: FloatArray, spread: float, confidence: float = CONFIDENCE
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     r"""Return confusion tables from the fit's expected counts, and their limits; (n_workers, n_classes, n_classes) each.
 
     A cell p(c, k) is a share of the worker's labels on items of class c. Their number is the sum of the class weights Q; what
     is missing about it is :math:`\sum_n Q_{nc} (1 - Q_{nc}) (1[x_n = k] - p)^2 / (p (1 - p))`, as in `accuracy_interval`.
-    ``counts`` sums Q by answer, ``unsure`` Q (1 - Q).
+    ``counts`` sums Q by answer, ``unsure`` Q (1 - Q); the ``spread`` may move the labels of the cell and those beside it apart.
     """
     n = counts.sum(axis=2, keepdims=True)
     p = (counts + 0.5) / (n + 1)
-    missing = (unsure * (1 - p) ** 2 + (unsure.sum(axis=2, keepdims=True) - unsure) * p**2) / (p * (1 - p))
+    beside = unsure.sum(axis=2, keepdims=True) - unsure
+    missing = (unsure * (1 - p) ** 2 + beside * p**2) / (p * (1 - p))
+    shift = spread * (unsure * (1 - p) + beside * p) / np.maximum(n, 1e-9)
     share = normalise(counts)[0]
-    return share, *share_interval(share, np.maximum(n - missing, 0.0), confidence)
+    return share, *share_interval(share, _shifted(np.maximum(n - missing, 0.0), p, shift), confidence)
 
 
 def difficulty_interval(
@@ -72,22 +83,17 @@ def difficulty_interval(
     If the class were c, m labels of which e are not c would give Beta(e + 1/2, m - e + 1/2). The interval is that of the Beta
     with the mean and the variance of their mixture over the item's class probabilities. Both arrays (n_items, n_classes).
     """
-    low, high = np.empty((2, len(votes)))
+    low, high, tail = np.empty(len(votes)), np.empty(len(votes)), (1 - confidence) / 2
 
     def some(first: int) -> None:
         part = slice(first, first + INTERVALS_AT_ONCE)
-        low[part], high[part] = _difficulty_limits(votes[part], posterior[part], confidence)
+        m = votes[part].sum(axis=1, keepdims=True).astype(np.float64)
+        mean = (m - votes[part] + 0.5) / (m + 1)
+        total = (posterior[part] * mean).sum(axis=1)
+        square = (posterior[part] * (mean * (1 - mean) / (m + 2) + mean**2)).sum(axis=1)
+        size = np.maximum(total * (1 - total) / np.maximum(square - total**2, 1e-12) - 1, 0.1)
+        a, b = total * size, (1 - total) * size
+        low[part], high[part] = betaincinv(a, b, tail), betaincinv(a, b, 1 - tail)
 
     on_all_cores(some, range(0, len(votes), INTERVALS_AT_ONCE))  # most of the time that a table of millions of items takes
     return low, high
-
-
-def _difficulty_limits(votes: np.ndarray, posterior: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    m = votes.sum(axis=1, keepdims=True).astype(np.float64)
-    mean = (m - votes + 0.5) / (m + 1)
-    total = (posterior * mean).sum(axis=1)
-    square = (posterior * (mean * (1 - mean) / (m + 2) + mean**2)).sum(axis=1)
-    size = np.maximum(total * (1 - total) / np.maximum(square - total**2, 1e-12) - 1, 0.1)
-    tail = (1 - confidence) / 2
-    a, b = total * size, (1 - total) * size
-    return betaincinv(a, b, tail), betaincinv(a, b, 1 - tail)

@@ -1,4 +1,4 @@
-"""What can be said of items: how they stand, how hard they are, and which are named."""
+"""What can be said of items: how they stand, how hard they are, what is counted over all of them, and which are named."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, largest, row_sum
 from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.intervals import difficulty_interval
+from crowdassay.findings.sums import BlockSums
 from crowdassay.findings.tables import ITEMS, append_columns
 from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.record import Record, confusion_columns
-from crowdassay.planning.gain import Worth, worth_of
-from crowdassay.planning.state import State
+from crowdassay.labels.values import as_text
+from crowdassay.planning.stop import count_doubts
 
 DIFFICULTY_NAMES = ("ordinary", "hard", "easy", "too few labels")
 LABELS_TO_JUDGE = 5  # labels from which on something is said of how hard an item is
-UNSETTLED_LOOKED_AT = 200  # unsettled items, the least sure first
+UNSETTLED_LOOKED_AT = 200  # unsettled items, the least sure, and as many of the surest
 ITEMS_NAMED = 20  # items kept as the hardest, and as the most disputed
+PROBABILITY_BINS = 20
 WIDEST_ITEM_TABLE = 100  # item tables with more cells than this stay out of the items table
 
 
@@ -64,6 +67,11 @@ class ItemInsight:
         return standing_of(
             record.probability, record.settled, tied=record.tied, unidentifiable=unidentifiable, known=record.labels.gold >= 0
         )
+
+    @property
+    def is_settled(self) -> BoolArray:
+        """Whether each item is settled or known, shape (n_items,)."""
+        return np.isin(self.standing, (ItemStanding.SETTLED, ItemStanding.KNOWN))
 
     @cached_property
     def standings(self) -> list[str]:
@@ -128,6 +136,68 @@ def standing_of(
     return standing
 
 
+@dataclass(frozen=True, eq=False)
+class Totals(BlockSums):
+    """Counts over items.
+
+    Attributes
+    ----------
+    items, labels, tied, known : int
+        Items, labels, items whose probabilities are tied, and items whose class was given.
+    settled : int
+        Items whose label is settled, or known.
+    unsettled : int
+        Items whose label is less sure, and not known.
+    probability : float
+        The sum of the probabilities of the labels.
+    wrong : float
+        The sum of one less the probability of the labels, of the items that are not known.
+    doubts : ndarray of int, shape (n_levels,)
+        These items by that doubt, see `crowdassay.planning.stop.estimate_error`.
+    bins : ndarray of int, shape (2, 20)
+        Items by the probability of their label: those not settled, and those settled or known.
+    mass : ndarray of shape (n_classes,)
+        Expected number of items of each class.
+    given : ndarray of int, shape (n_classes,)
+        Labels of each class.
+    """
+
+    items: int
+    labels: int
+    tied: int
+    known: int
+    settled: int
+    unsettled: int
+    probability: float
+    wrong: float
+    doubts: IntArray
+    bins: IntArray
+    mass: FloatArray
+    given: IntArray
+
+    @classmethod
+    def of(cls, insight: ItemInsight) -> Totals:
+        """Count some items."""
+        record, labels = insight.record, insight.record.labels
+        settled = insight.is_settled
+        doubt = (1 - record.probability)[labels.gold < 0]
+        place = np.clip(np.ceil(record.probability * PROBABILITY_BINS - 1e-9).astype(np.int64) - 1, 0, PROBABILITY_BINS - 1)
+        return cls(
+            items=labels.n_items,
+            labels=labels.n_labels,
+            tied=int(record.tied.sum()),
+            known=int((labels.gold >= 0).sum()),
+            settled=int(settled.sum()),
+            unsettled=int(((record.probability < record.settled) & (labels.gold < 0)).sum()),
+            probability=float(record.probability.sum()),
+            wrong=float(doubt.sum()),
+            doubts=count_doubts(doubt),
+            bins=np.stack([np.bincount(place[which], minlength=PROBABILITY_BINS) for which in (~settled, settled)]),
+            mass=record.posterior.sum(axis=0),
+            given=np.bincount(labels.label, minlength=labels.n_classes),
+        )
+
+
 def _named(numbers: NDArray[np.int8], names: tuple[str, ...]) -> pa.Array:
     """Return the names that numbers stand for: no Python text for every item."""
     return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(names)).dictionary_decode()
@@ -138,12 +208,18 @@ def hardness(record: Record) -> FloatArray:
     return np.round(record.entropy if record.difficulty is None else record.difficulty, 9)  # rounding errors make no order
 
 
+def is_disputed(record: Record) -> BoolArray:
+    """Return on which items workers disagree, shape (n_items,), but for those whose class is known."""
+    return np.asarray(((record.labels.votes() > 0).sum(axis=1) > 1) & (record.labels.gold < 0))
+
+
 def disputed(record: Record, size: int) -> list[int]:
-    """Return the items whose votes are spread most evenly, by entropy of the votes; those with a single label come last."""
+    """Return the disputed items whose votes are spread most evenly, by entropy of the votes."""
     votes = record.labels.votes()
     total = np.maximum(row_sum(votes), 1)
     share = votes / total[:, None]
     entropy = np.round(-row_sum(share * np.log(np.maximum(share, 1e-300))), 9)
+    entropy[~is_disputed(record)] = 0.0
     rows = largest(entropy, size)
     order = rows[np.lexsort((-total[rows], -entropy[rows]))]
     return [int(j) for j in order[:size] if entropy[j] > 0]
@@ -156,33 +232,34 @@ def hardest(record: Record, size: int) -> IntArray:
     return np.asarray(rows[np.argsort(-hard[rows], kind="stable")][:size])
 
 
-def least_sure(record: Record, size: int = UNSETTLED_LOOKED_AT) -> IntArray:
-    """Return the unsettled items, the least sure first, as many as are looked at."""
+def open_items(record: Record, size: int = UNSETTLED_LOOKED_AT) -> IntArray:
+    """Return the unsettled items that are looked at: the least sure, then the surest, which few labels may settle."""
+    first = least_sure(record, size)
+    last = least_sure(record, size, surest=True)
+    return np.concatenate([first, last[~np.isin(last, first)]])
+
+
+def least_sure(record: Record, size: int = UNSETTLED_LOOKED_AT, *, surest: bool = False) -> IntArray:
+    """Return the unsettled items, the least sure first, as many as are looked at; or the surest first."""
     unsure = 1 - record.probability
     unsure[record.labels.gold >= 0] = 0.0
     unsure = np.round(unsure, 9)  # rounding errors are no reason to come first
-    size = int(min(size, (unsure > 1 - record.settled).sum()))
+    rows = np.flatnonzero(unsure > 1 - record.settled)
+    size = min(size, len(rows))
     if not size:
         return np.zeros(0, np.int64)
-    chosen = largest(unsure, size)
+    key = -unsure[rows] if surest else unsure[rows]
+    chosen = largest(key, size)
     # Equals go by their names, so that the same items come first wherever the labels are.
-    names = [str(name) for name in record.labels.items.take(pa.array(chosen)).to_pylist()]
-    order = sorted(range(len(chosen)), key=lambda n: (-unsure[chosen[n]], names[n]))
-    return np.asarray(chosen[order[:size]])
-
-
-def next_items(record: Record, crowd: FloatArray) -> list[Worth]:
-    """Return the least sure items by what a further label gains, the most first, as `crowdassay plan` finds them.
-
-    ``crowd`` (n_classes, n_classes) is a typical worker's table.
-    """
-    return worth_of(State.typical(record, crowd), least_sure(record))
+    names = as_text(record.labels.items.take(pa.array(rows[chosen])))
+    order = pc.sort_indices(pa.table({"key": -key[chosen], "name": names}), [("key", "ascending"), ("name", "ascending")])
+    return np.asarray(rows[chosen[order.to_numpy()[:size]]])
 
 
 def named_items(record: Record) -> Record:
     """Return the least sure, the hardest and the most disputed items of a record, in order, as a record of their own."""
     rows = np.unique(
-        np.concatenate([least_sure(record), hardest(record, ITEMS_NAMED), np.array(disputed(record, ITEMS_NAMED), np.int64)])
+        np.concatenate([open_items(record), hardest(record, ITEMS_NAMED), np.array(disputed(record, ITEMS_NAMED), np.int64)])
     )
     return replace(
         record,

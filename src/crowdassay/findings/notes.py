@@ -2,104 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdassay.arrays import IntArray
 from crowdassay.findings.connection import ConnectedGroups
-from crowdassay.findings.copies import Pair
-from crowdassay.findings.verdicts import ACTION_ORDER, KEEP, Advice
-from crowdassay.findings.worker_tests import Fault
+from crowdassay.findings.verdicts import ACTION_ORDER, KEEP, Fault
 from crowdassay.labels.values import counted
 from crowdassay.notes import Note, NoteKind
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM
+
+if TYPE_CHECKING:
+    from crowdassay.findings.insight import Insight
 
 ADVERSARIES_SHARE = 0.2  # share of the labels given by adversaries from which the classes may be swapped
-
-
-def write_notes(
-    n_labels: IntArray,
-    connection: ConnectedGroups,
-    advice: Advice,
-    copies: Sequence[Pair],
-    *,
-    chance: bool,
-    gold: bool,
-) -> tuple[str, ...]:
-    """Return notes on what cannot be identified, groups apart, chance, swapped classes, workers to look at and copies.
-
-    ``n_labels`` (n_workers,) counts each worker's labels; ``gold`` says whether the class of any item is known.
-    """
-    return (
-        *_unidentified(connection),
-        *_groups(connection),
-        *([CHANCE_NOTE] if chance else _flagged(n_labels, advice, gold=gold)),
-        *_copies(copies),
-    )
-
-
+CLASSES_WITH_COLUMNS = 30  # with more, a table of workers would have too many columns for their cells
 CHANCE_NOTE = (
     "The labels agree no better than chance: the classes found may mean nothing, or be swapped. Check the question, "
     "or give some items of known class (--gold)."
 )
 
 
-def _unidentified(connection: ConnectedGroups) -> list[str]:
-    alone = ~connection.identified
-    if not alone.any():
-        return []
-    if alone.all():
-        who = "There is only one worker" if len(connection.worker) == 1 else "No item has labels by two workers"
-        return [
-            f"{who}, so nothing shows who is right: probabilities are unidentifiable and rest on the method's assumptions, and "
-            "worker quality is not estimable. Let others label some of the items, or give items of known class (--gold)."
-        ]
-    items = int(connection.items[alone].sum())
-    workers = int(alone[connection.worker[connection.worker >= 0]].sum())
-    return [
-        f"{counted(items, 'item')} and {counted(workers, 'worker')} share nothing with the others: the items' probabilities "
-        "are unidentifiable and the workers' quality is not estimable."
-    ]
+def why_no_error(insight: Insight) -> str:
+    """Return why the error is not estimated: the law is that of the default, and of labels that can be compared; or nothing."""
+    record, totals = insight.record, insight.totals
+    checked = record.checked is not None and bool(record.checked.any())
+    each = totals.labels / totals.items
+    if totals.known == totals.items:
+        return ""
+    if np.count_nonzero(totals.given) < 2 and not checked:
+        why = "all labels name the same class, so that none can be seen to be wrong. If there are others, name all (--classes)"
+    elif record.spread is None:
+        why = f"the probabilities of '{record.method}' have not been checked against real crowds; the default gives one"
+    elif not insight.connection.identified.any():
+        why = "nothing in these labels shows who is right, as no two workers can be compared"
+    elif insight.chance:
+        why = "nothing in these labels shows who is right, as they agree no better than chance"
+    elif each < FEWEST_LABELS_PER_ITEM and not checked:
+        why = f"items have {each:.1f} labels on average, and it takes {FEWEST_LABELS_PER_ITEM:g} or more, or known items"
+    else:
+        return ""
+    return f"No estimate of the error: {why}."
 
 
-def _groups(connection: ConnectedGroups) -> list[str]:
-    n_groups = len(connection.sizes)
-    if n_groups < 2:
-        return []
-    sizes = ", ".join(f"{size:,}" for size in connection.sizes[:4]) + (", ..." if n_groups > 4 else "")
-    return [
-        f"The labels fall into {n_groups:,} groups that share neither items nor workers ({sizes} labels): "
-        "workers of different groups cannot be compared."
-    ]
+def nobody_compared(n_workers: int) -> str:
+    """Return what to say of labels of which no two workers can be compared, nor any with a known class."""
+    who = "There is only one worker" if n_workers == 1 else "No item has labels by two workers"
+    return (
+        f"{who}, so nothing shows who is right: how sure the labels seem is an assumption, and no worker can be judged. Let "
+        "others label some of the items, or give items of known class (--gold)."
+    )
 
 
-def _flagged(n_labels: IntArray, advice: Advice, *, gold: bool) -> list[str]:
-    actions, verdicts = (np.asarray(names, dtype=object) for names in (advice.actions, advice.verdicts))
+def write_notes(insight: Insight) -> Iterator[str]:
+    """Yield notes on what cannot be identified, groups apart, chance, swapped classes, workers to look at, and copies."""
+    record, sample, n_classes = insight.record, insight.sample, insight.record.labels.n_classes
+    if record.gold_warning:
+        yield record.gold_warning
+    yield from _on_groups(insight.connection)
+    if insight.chance and n_classes > 1:  # of one class there is nothing to say
+        yield CHANCE_NOTE
+    else:
+        yield from _on_workers(insight)
+    if copies := insight.copies[0]:
+        workers = {code for pair in copies for code in (pair.worker, pair.other)}
+        text = (
+            f"Likely copies: {counted(len(workers), 'worker')}; {counted(len(copies), 'pair leaves', 'pairs leave')} the "
+            "others together, with the same answers, more often than chance and habit explain (column looks_like)."
+        )
+        yield Note(text, NoteKind.WORKERS)
+    if sample.n_labels != insight.totals.labels:
+        yield (
+            f"Copies were looked for among {counted(sample.n_labels, 'label')} of {counted(sample.n_items, 'item')} drawn at "
+            "random, as there are many: pairs with few common items may be missed."
+        )
+    if n_classes > CLASSES_WITH_COLUMNS:
+        yield (
+            f"With {n_classes:,} classes, what workers answer to what is a table of its own, confusion, with a row for each "
+            f"pair of classes that has labels; up to {CLASSES_WITH_COLUMNS} classes it is in the columns of the table of "
+            "workers."
+        )
+
+
+def _on_groups(connection: ConnectedGroups) -> Iterator[str]:
+    alone, n_groups = ~connection.identified, len(connection.sizes)
+    if alone.any() and alone.all():
+        yield nobody_compared(len(connection.worker))
+    elif alone.any():
+        items = int(connection.items[alone].sum())
+        workers = int(alone[connection.worker[connection.worker >= 0]].sum())
+        yield (
+            f"{counted(items, 'item')} and {counted(workers, 'worker')} share nothing with the others: how sure these labels "
+            "seem is an assumption, and these workers cannot be judged."
+        )
+    if n_groups > 1:
+        sizes = ", ".join(f"{size:,}" for size in connection.sizes[:4]) + (", ..." if n_groups > 4 else "")
+        yield (
+            f"The labels fall into {n_groups:,} groups that share neither items nor workers ({sizes} labels): "
+            "workers of different groups cannot be compared."
+        )
+
+
+def _on_workers(insight: Insight) -> Iterator[str]:
+    n_labels, actions = insight.n_labels, np.asarray(insight.actions, dtype=object)
     chosen = {action: actions == action for action in ACTION_ORDER[: ACTION_ORDER.index(KEEP)]}
     parts = [
         f"{action} {counted(int(which.sum()), 'worker')} with {counted(int(n_labels[which].sum()), 'label')}"
         for action, which in chosen.items()
         if which.any()
     ]
-    notes: list[str] = []
     if parts:
         text = f"Workers to look at: {', '.join(parts)}. The workers table says whom, and why."
-        notes.append(Note(text, NoteKind.WORKERS))
-    adversaries = verdicts == Fault.AGAINST
-    if n_labels[adversaries].sum() >= ADVERSARIES_SHARE * n_labels.sum() and adversaries.any() and not gold:
-        notes.append(
+        yield Note(text, NoteKind.WORKERS)
+    adversaries = np.asarray(insight.verdicts, dtype=object) == Fault.AGAINST
+    many = n_labels[adversaries].sum() >= ADVERSARIES_SHARE * n_labels.sum() and adversaries.any()
+    if many and not insight.totals.known:
+        yield (
             "So many labels contradict the others that the classes may be swapped: if those workers are right, the others are "
             "wrong. A few items of known class (--gold) would settle it."
         )
-    return notes
-
-
-def _copies(copies: Sequence[Pair]) -> list[str]:
-    if not copies:
-        return []
-    workers = {code for pair in copies for code in (pair.worker, pair.other)}
-    text = (
-        f"Likely copies: {len(workers):,} workers; {len(copies):,} {'pair agrees' if len(copies) == 1 else 'pairs agree'} "
-        "more often than their reliability explains (column looks_like)."
-    )
-    return [Note(text, NoteKind.WORKERS)]

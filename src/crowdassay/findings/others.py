@@ -6,20 +6,17 @@ of runs. Arrays of a chunk have the classes first, and its labels side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.findings.sums import add_by, add_runs, item_ranges, order_of, runs_of
 from crowdassay.labels.labels import Labels
 
 NEGLIGIBLE = 1e-9  # class weights below are nothing to a verdict
-CELLS_IN_CACHE = 1 << 19  # labels times squared classes of a chunk
-FEWEST_IN_CHUNK, MOST_IN_CHUNK = 1 << 12, 1 << 14  # labels
-SHORT_KEYS = 1 << 16  # keys below are sorted by their digits, in a tenth of the time
 
 # Rows of the sums of agreement; the sums of the class weights and of their squares follow.
 AGREED, BY_CHANCE, TYPICAL, SQUARES, HALFWAY, WEIGHTS = range(6)
@@ -61,17 +58,16 @@ class Others:
     labels : Labels
     counted : ndarray of bool, shape (n_labels,)
         Labels to be compared.
-    log_p : ndarray of shape (n_workers, n_classes, n_classes) or None
-        Without, class weights are vote shares.
-    log_prior : ndarray of shape (n_classes,) or None
+    tables : ndarray of shape (n_workers, n_classes, n_classes) or None
+        Every worker's p; without, class weights are vote shares.
+    prior : ndarray of shape (n_classes,) or None
     """
 
-    def __init__(
-        self, labels: Labels, counted: BoolArray, log_p: FloatArray | None = None, log_prior: FloatArray | None = None
-    ) -> None:
-        self.labels, self.counted, self.log_prior = labels, counted, log_prior
+    def __init__(self, labels: Labels, counted: BoolArray, tables: FloatArray | None, prior: FloatArray | None) -> None:
+        self.labels, self.counted = labels, counted
+        self.log_prior = None if prior is None else np.log(prior)[:, None]
         # By class, then by worker and answer: a label reads one column.
-        self.log_p = None if log_p is None else np.ascontiguousarray(log_p.transpose(1, 0, 2)).reshape(labels.n_classes, -1)
+        self.log_p = None if tables is None else np.log(tables.transpose(1, 0, 2), order="C").reshape(labels.n_classes, -1)
 
     def chunks(self, first: int, last: int) -> Iterator[Chunk]:
         """Yield the labels that count of items [first, last), a chunk at a time."""
@@ -87,7 +83,9 @@ class Others:
         item = labels.label_item[begin:end] - first
         rows = np.flatnonzero(self.counted[begin:end])
         rows = rows[order_of(worker[rows] * n_classes + answer[rows], labels.n_workers * n_classes)]
-        pair = _repeated_pairs(item * labels.n_workers + worker, labels.repeat_weight[begin:end])
+        # A number for every pair of item and worker, where any of them has several labels.
+        repeated = labels.repeat_weight[begin:end].min(initial=1.0) < 1.0
+        pair = np.unique(item * labels.n_workers + worker, return_inverse=True)[1] if repeated else None
         q = self._leave_out(item, worker, answer, rows, pair, last - first)
         item, worker, answer = item[rows] + first, worker[rows], answer[rows]
         gold = labels.gold[item]
@@ -112,45 +110,11 @@ class Others:
             said = np.eye(n_classes).take(answer, axis=1)
         else:
             said = self.log_p.take(worker * n_classes + answer, axis=1)
-            q = (add_by(item, said, n_items) + np.asarray(self.log_prior)[:, None]).take(item[rows], axis=1)
+            q = (add_by(item, said, n_items) + np.asarray(self.log_prior)).take(item[rows], axis=1)
         if pair is not None:  # all that a worker has said of the item is left out
             said = add_by(pair, said).take(pair, axis=1)
         q -= said.take(rows, axis=1)
         return q if self.log_p is None else np.asarray(np.exp(q - q.max(axis=0)))
-
-
-def item_ranges(labels: Labels, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut items [first, last) into ranges whose labels, with a table of classes for each, fit into the cache."""
-    size = min(max(CELLS_IN_CACHE // labels.n_classes**2, FEWEST_IN_CHUNK), MOST_IN_CHUNK)
-    while first < last:
-        stop = int(np.searchsorted(labels.starts, labels.starts[first] + size, "right")) - 1
-        stop = min(max(stop, first + 1), last)
-        yield first, stop
-        first = stop
-
-
-def add_by(group: IntArray, rows: FloatArray, size: int = 0) -> FloatArray:
-    """Add up every row (n_rows, n) by group (n,): (n_rows, n_groups)."""
-    return np.array([np.bincount(group, row, size) for row in rows], np.float64)
-
-
-def _repeated_pairs(pair: IntArray, weight: FloatArray) -> IntArray | None:
-    """Return a number for every pair of item and worker, one for each label; None where no label is repeated."""
-    return None if weight.min(initial=1.0) == 1.0 else np.unique(pair, return_inverse=True)[1]
-
-
-def order_of(keys: NDArray[np.integer[Any]], size: int) -> IntArray:
-    """Return the order of keys below ``size``."""
-    return np.argsort(keys.astype(np.uint16), kind="stable") if size <= SHORT_KEYS else np.argsort(keys, kind="stable")
-
-
-def runs_of(keys: IntArray) -> IntArray:
-    """Return where each run of equal keys begins.
-
-    >>> runs_of(np.array([3, 3, 5, 5, 5])).tolist()
-    [0, 2]
-    """
-    return np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))
 
 
 def add_agreement(chunk: Chunk, habit: FloatArray, crowd: FloatArray, sums: FloatArray) -> None:
@@ -234,11 +198,3 @@ def _where_possible(q: FloatArray) -> Iterator[tuple[int, IntArray | slice]]:
 def _columns(table: FloatArray, some: IntArray | slice) -> FloatArray:
     """Return some columns; `take` is several times quicker than an index."""
     return table[:, some] if isinstance(some, slice) else table.take(some, axis=1)
-
-
-def add_runs(sums: FloatArray, worker: IntArray, runs: IntArray, columns: Sequence[FloatArray] | FloatArray) -> None:
-    """Add the sums of columns over every worker's run to rows of ``sums``."""
-    if len(runs):
-        here = worker[runs]
-        for row, values in zip(sums, columns, strict=False):
-            row[here] += np.add.reduceat(values, runs)

@@ -6,6 +6,7 @@ others. Each is a record of sums that blocks of items join to; labels in memory 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -18,22 +19,18 @@ from crowdassay.engines.base import Place
 from crowdassay.engines.blocks import Block
 from crowdassay.findings.connection import ConnectedGroups, Links
 from crowdassay.findings.drift import Clock
-from crowdassay.findings.items import ItemInsight, join_named, named_items
+from crowdassay.findings.forecast import OpenItems
+from crowdassay.findings.items import ItemInsight, Totals, join_named, named_items
 from crowdassay.findings.scores import Against
-from crowdassay.findings.sums import BlockSums, joined_by
-from crowdassay.findings.totals import Totals
-from crowdassay.findings.workers import (
-    Behaviour,
-    WorkerAgreement,
-    WorkerExpectation,
-    count_answers,
-    crowd_table,
-    worker_tables,
-)
+from crowdassay.findings.sums import BlockSums
+from crowdassay.findings.workers import Behaviour, WorkerAgreement, WorkerExpectation, count_answers
 from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.record import Record
+from crowdassay.planning.state import crowd_table, shrink_tables
 
+BORROWED = 2.0  # labels' worth of the crowd's table in every worker's
+MOST_TABLE_CELLS = 50_000_000  # of the tables of all workers; beyond, workers are compared with vote shares
 LABELS_FOR_COPIES = 1_000_000  # labels, about, of the sample
 CLEAR_DEVIATIONS = 1.645  # standard deviations above chance from which labels, or a worker, have something to say
 
@@ -50,31 +47,29 @@ class FirstPass(BlockSums):
     clock: Clock
 
     @classmethod
-    def of(cls, labels: Labels) -> FirstPass:
-        """Count some labels."""
+    def of(cls, block: Block) -> FirstPass:
+        """Count the labels of a block, whatever the fit makes of them."""
+        labels = block.labels
         clock = Clock.of(labels.worker, labels.n_workers, labels.time, labels.duration)
         return cls(Links.of(labels), count_answers(labels, labels.compared), clock)
 
 
-def first_pass(block: Block) -> FirstPass:
-    """Count the labels of a block, whatever the fit makes of them."""
-    return FirstPass.of(block.labels)
-
-
 @dataclass(frozen=True, eq=False)
 class MajorityCheck(BlockSums):
-    """A fit beside the majorities of its items, by which a fit that went wrong is noticed.
+    """The likeliest classes of a fit beside the majorities of its items, by which a fit that went wrong is noticed.
 
     Attributes
     ----------
     items : int
     probability : float
-        Sum of the probabilities of the labels found.
+        Sum of the highest probabilities.
     clear, kept : float
         Items of which more than half of the labels agree, and those among them that keep the label of that majority; a tie
         counts in part.
     strong, strong_kept : float
         The same for items with three labels or more, two thirds of which agree.
+    shared : float
+        Items by which workers can be compared, with one another or with a known class.
     """
 
     items: int
@@ -83,37 +78,64 @@ class MajorityCheck(BlockSums):
     kept: float
     strong: float
     strong_kept: float
+    shared: float
 
     @classmethod
     def of(cls, record: Record) -> MajorityCheck:
         """Compare some items."""
+        record = record.by_likeliest()
         votes = record.labels.votes()
         total, most, first = row_sum(votes), row_max(votes), votes.argmax(axis=1)
         kept = record.winners[np.arange(len(first)), first] / row_sum(record.winners)
         clear = (2 * most > total) & (total > 1) & (record.labels.gold < 0)
         strong = clear & (3 * most >= 2 * total) & (total > 2)
-        counts = (clear.sum(), kept[clear].sum(), strong.sum(), kept[strong].sum())
+        shared = record.labels.shared_items
+        counts = (clear.sum(), kept[clear].sum(), strong.sum(), kept[strong].sum(), shared.sum())
         return cls(record.labels.n_items, float(record.probability.sum()), *map(float, counts))
 
 
 @dataclass(frozen=True, eq=False)
-class SampledItems(BlockSums):
-    """Labels of items drawn at random, the items without their names, and the class found for each item (n_items,)."""
+class ExpectedErrors(BlockSums):
+    """How many labels of a fit, and of the vote, a referee's probabilities call wrong, known items left out.
 
-    labels: Labels = field(metadata=joined_by(lambda one, other: join_items([_unnamed(one), _unnamed(other)])))
-    code: IntArray = field(metadata=joined_by(lambda one, other: np.concatenate([one, other])))
+    Attributes
+    ----------
+    items : int
+    fit, vote : float
+        Expected wrong labels; a tie counts in part.
+    squares : float
+        The sum of squared differences between the two, item by item.
+    """
+
+    items: int
+    fit: float
+    vote: float
+    squares: float
 
     @classmethod
-    def of(cls, record: Record, share: float, number: int) -> SampledItems:
-        """Draw about a share of a block's items, by the number of the block: the same at any time."""
-        if share >= 1:
-            return cls(record.labels, record.code)
-        rows = np.flatnonzero(np.random.default_rng(number).random(record.labels.n_items) < share)
-        return cls(take_items(record.labels, rows, named=False), record.code[rows])
+    def of(cls, predict: PredictBlock, referee: PredictBlock, block: Block) -> ExpectedErrors:
+        """Compare some items."""
+        record, chances = predict(block)[0].by_likeliest(), referee(block)[0].posterior
+        votes = record.labels.votes()
+        unknown = record.labels.gold < 0
+
+        def wrong(winners: BoolArray) -> FloatArray:
+            return (1.0 - row_sum(winners * chances) / row_sum(winners))[unknown]
+
+        fit, vote = wrong(record.winners), wrong(votes == row_max(votes)[:, None])
+        return cls(len(fit), float(fit.sum()), float(vote.sum()), float(((fit - vote) ** 2).sum()))
+
+    @property
+    def deviations(self) -> float:
+        """How many standard errors the fit's mean lies above the vote's; 0 where both are the same on every item."""
+        mean = (self.fit - self.vote) / max(self.items, 1)
+        spread = math.sqrt(max(self.squares / max(self.items, 1) - mean**2, 0.0) / max(self.items, 1))
+        return mean / spread if spread > 0 else 0.0
 
 
-def _unnamed(labels: Labels) -> Labels:
-    return replace(labels, items=pa.nulls(labels.n_items))
+def _join_samples(one: Labels, other: Labels) -> Labels:
+    """Return the labels of both, the items without their names."""
+    return join_items([replace(labels, items=pa.nulls(labels.n_items)) for labels in (one, other)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +153,12 @@ class SecondPass(BlockSums):
     right_unsure : ndarray of shape (n_workers,)
         The sum of r (1 - r), r the probability that a label is right.
     votes : ndarray of shape (5 + 2 n_classes, n_workers)
-        How workers compare with the votes of the others, see `WorkerExpectation.agreement_sums`.
+        How workers compare with the votes of the others, see `WorkerExpectation.compare`.
     mass : ndarray of shape (n_classes,)
         Expected number of items of each class.
     majorities : MajorityCheck
-    sample : SampledItems
-        Items drawn at random, or all where they are few.
+    sample : Labels
+        Those of items drawn at random, or all where they are few.
     """
 
     expected: FloatArray | None
@@ -146,23 +168,30 @@ class SecondPass(BlockSums):
     votes: FloatArray
     mass: FloatArray
     majorities: MajorityCheck
-    sample: SampledItems
+    sample: Labels = field(metadata={"join": _join_samples})
 
     @classmethod
     def of(cls, predict: PredictBlock, answers: IntArray, share: float, block: Block) -> SecondPass:
-        """Predict a block and add it up; ``answers`` (n_workers, n_classes) are those to all items."""
+        """Predict a block and add it up; ``answers`` (n_workers, n_classes) are those to all items.
+
+        About a ``share`` of the items is drawn by the number of the block: the same at any time.
+        """
         record, expected = predict(block)
         labels, weights = record.labels, record.posterior
+        sample = labels
+        if share < 1:
+            rows = np.flatnonzero(np.random.default_rng(block.number).random(labels.n_items) < share)
+            sample = take_items(labels, rows, named=False)
         right = weights[labels.label_item, labels.label]
         return cls(
             expected,
             block.tally(weights),
             block.tally(weights * (1 - weights)),
             np.asarray(np.bincount(labels.worker, right * (1 - right), labels.n_workers), float),
-            WorkerExpectation(answers, np.eye(labels.n_classes)).agreement_sums(labels, labels.compared),
+            WorkerExpectation(answers, np.eye(labels.n_classes)).compare(labels, labels.compared)[0],
             weights.sum(axis=0),
             MajorityCheck.of(record),
-            SampledItems.of(record, share, block.number),
+            sample,
         )
 
 
@@ -174,51 +203,24 @@ class TwoPasses:
     second: SecondPass
 
     @cached_property
-    def connection(self) -> ConnectedGroups:
-        """Which labels hang together."""
-        return self.first.links.connection()
-
-    @cached_property
     def votes(self) -> WorkerAgreement:
         """How workers compare with the votes of the others."""
         answers = self.first.answers
         return WorkerExpectation(answers, np.eye(answers.shape[1])).agreement(self.second.votes)
 
     @cached_property
-    def crowd(self) -> FloatArray:
-        """Pooled confusion of the workers who agree better than chance, shape (n_classes, n_classes)."""
-        clear, counts = self.votes.above_chance > CLEAR_DEVIATIONS, self.second.counts
-        return crowd_table(counts[clear] if clear.any() else counts)
-
-    @cached_property
-    def tables(self) -> FloatArray | None:
-        """Every worker's table, none of its cells 0; None where they are too many."""
-        return worker_tables(self.second.counts)
-
-    @cached_property
     def expectation(self) -> WorkerExpectation:
-        """What workers are compared with in the third pass."""
-        if self.tables is None:
-            return WorkerExpectation(self.first.answers, self.crowd)
-        share = self.second.mass / self.second.mass.sum()
-        return WorkerExpectation(self.first.answers, self.crowd, np.log(self.tables), np.log(share + 1e-9))
-
-    @cached_property
-    def mean_difficulty(self) -> float:
-        """The expected share of all labels that are wrong."""
-        counts = self.second.counts
-        return float(1 - np.einsum("icc->", counts) / counts.sum())
-
-    def estimable(self) -> BoolArray:
-        """Mark the workers whose quality can be estimated, shape (n_workers,)."""
-        group = self.connection.worker
-        clear = self.votes.beyond_chance >= CLEAR_DEVIATIONS
-        return np.asarray((group >= 0) & self.connection.identified[group] & clear)
+        """What workers are compared with in the third pass; the typical ones are those who agree better than chance."""
+        clear, counts = self.votes.above_chance > CLEAR_DEVIATIONS, self.second.counts
+        crowd, prior = crowd_table(counts[clear] if clear.any() else counts), self.second.mass / self.second.mass.sum() + 1e-9
+        if counts.size > MOST_TABLE_CELLS:
+            return WorkerExpectation(self.first.answers, crowd)
+        return WorkerExpectation(self.first.answers, crowd, shrink_tables(counts, crowd_table(counts), BORROWED), prior)
 
 
 def two_passes(place: Place, predict: PredictBlock) -> TwoPasses:
     """Pass over all labels twice."""
-    first = place.reduce(first_pass)
+    first = place.reduce(FirstPass.of)
     share = LABELS_FOR_COPIES / place.facts.n_labels
     return TwoPasses(first, place.reduce(partial(SecondPass.of, predict, first.answers, share)))
 
@@ -231,8 +233,10 @@ class ThirdPass(BlockSums):
     ----------
     totals : Totals
     against : Against
+    left : OpenItems
+        What would settle the items that are not settled.
     agreement : ndarray of shape (5 + 2 n_classes, n_workers)
-        How workers compare with the others, see `WorkerExpectation.agreement_sums`.
+        How workers compare with the others, see `WorkerExpectation.compare`.
     named : Record
         Of the items to be named.
     behaviour : Behaviour or None
@@ -241,8 +245,9 @@ class ThirdPass(BlockSums):
 
     totals: Totals
     against: Against
+    left: OpenItems
     agreement: FloatArray
-    named: Record = field(metadata=joined_by(join_named))
+    named: Record = field(metadata={"join": join_named})
     behaviour: Behaviour | None
 
     @classmethod
@@ -259,12 +264,7 @@ class ThirdPass(BlockSums):
         """Count the items of a block and compare its workers; keep the items to be named, or all of them."""
         record, _ = predict(block)
         items = ItemInsight(record, connection, mean_difficulty)
-        agreement, behaviour = expectation.compare(record, record.labels.compared, clock)
+        agreement, behaviour = expectation.compare(record.labels, record.labels.compared, record.posterior, clock)
         named = named_items(record) if some_named else record
-        return cls(Totals.of(items), Against.of(record, block.truth), agreement, named, behaviour)
-
-
-def third_pass(place: Place, predict: PredictBlock, found: TwoPasses) -> ThirdPass:
-    """Pass over all labels once more."""
-    measured = (found.connection, found.mean_difficulty, found.expectation, found.first.clock)
-    return place.reduce(partial(ThirdPass.of, predict, *measured, not place.in_memory))
+        left = OpenItems.of(items, expectation.crowd)
+        return cls(Totals.of(items), Against.of(record, block.truth), left, agreement, named, behaviour)

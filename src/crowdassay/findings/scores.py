@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.findings.sums import BlockSums, joined_by
+from crowdassay.findings.sums import BlockSums
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import Record
+from crowdassay.labels.record import Record, class_values
 from crowdassay.labels.truth import match_truth
 
 PAPER_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # the bins of the paper's Table 4
@@ -31,8 +31,8 @@ def error_rate(winners: BoolArray, truth: np.ndarray) -> float:
     >>> error_rate(np.array([[True, True], [False, True]]), np.array([0, 1]))
     0.25
     """
-    share, known = _shares(winners, truth)
-    return float(1.0 - share[np.arange(len(known)), truth[known]].mean())
+    score = Score.of(winners, truth)
+    return float(np.divide(score.wrong, score.items))
 
 
 def distance_errors(winners: BoolArray, truth: np.ndarray, values: FloatArray | None = None) -> tuple[float, float]:
@@ -40,10 +40,8 @@ def distance_errors(winners: BoolArray, truth: np.ndarray, values: FloatArray | 
 
     What the paper's Table 3 prints is the root. ``values`` (n_classes,) are those of the classes, otherwise their positions.
     """
-    share, known = _shares(winners, truth)
-    values = np.arange(winners.shape[1], dtype=float) if values is None else values
-    distance = np.abs(values - values[truth[known]][:, None])
-    return float(np.sqrt((share * distance**2).sum(axis=1).mean())), float((share * distance).sum(axis=1).mean())
+    score = Score.of(winners, truth, values)
+    return float(np.sqrt(np.divide(score.squares, score.items))), float(np.divide(score.distance, score.items))
 
 
 def is_scale(labels: Any, *, ordered: bool = False) -> bool:
@@ -52,13 +50,6 @@ def is_scale(labels: Any, *, ordered: bool = False) -> bool:
     ``labels`` are `Labels`, or the facts of labels held elsewhere.
     """
     return ordered or labels.report.order == "given" or (labels.report.order == "natural" and labels.numeric)
-
-
-def class_values(labels: Any) -> FloatArray:
-    """Return where the classes lie on their scale, (n_classes,): at their values if they are numbers, otherwise in steps."""
-    if labels.numeric:
-        return np.array([float(name) for name in labels.class_names])
-    return np.arange(labels.n_classes, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -80,15 +71,22 @@ class Score(BlockSums):
     distance: float
 
     @classmethod
-    def of(cls, record: Record, truth: np.ndarray) -> Score:
-        """Compare some items with class codes (n_items,), -1 where unknown."""
-        rest = without_gold(record.labels, truth)
-        share, known = _shares(record.winners, rest)
-        values = class_values(record.labels)
-        gap = np.abs(values - values[rest[known]][:, None])
-        right = share[np.arange(len(known)), rest[known]]
+    def of(cls, winners: BoolArray, truth: np.ndarray, values: FloatArray | None = None, gold: int = 0) -> Score:
+        """Compare classes with codes as `distance_errors` does, each label split evenly among its winners."""
+        known = np.flatnonzero(truth >= 0)
+        share = winners[known] / winners[known].sum(axis=1, keepdims=True)
+        values = np.arange(winners.shape[1], dtype=float) if values is None else values
+        gap = np.abs(values - values[truth[known]][:, None])
+        right = share[np.arange(len(known)), truth[known]]
         sums = (len(known) - right.sum(), (share * gap**2).sum(), (share * gap).sum())
-        return cls(len(known), int((truth >= 0).sum()) - len(known), *map(float, sums))
+        return cls(len(known), gold, *map(float, sums))
+
+    @classmethod
+    def of_record(cls, record: Record, truth: np.ndarray) -> Score:
+        """Compare some items with class codes (n_items,), -1 where unknown; those whose class the fit was told are left out."""
+        rest = without_gold(record.labels, truth)
+        told = int((truth >= 0).sum() - (rest >= 0).sum())
+        return cls.of(record.winners, rest, class_values(record.labels), told)
 
     def measures(self, labels: Any, *, ordered: bool = False) -> dict[str, Any]:
         """Return the measures: ``error_rate`` and, of a scale, ``rmse``, ``mae`` and in which unit; None without items."""
@@ -121,7 +119,7 @@ def score(record: Record, truth: Any, *, ordered: bool = False) -> dict[str, Any
         is left.
     """
     codes, counts = _coded(record.labels, truth)
-    return {**Score.of(record, codes).measures(record.labels, ordered=ordered), **counts}
+    return {**Score.of_record(record, codes).measures(record.labels, ordered=ordered), **counts}
 
 
 def without_gold(labels: Labels, truth: np.ndarray) -> np.ndarray:
@@ -135,13 +133,6 @@ def _coded(labels: Labels, truth: Any) -> tuple[np.ndarray, dict[str, int]]:
         return truth, {"truth_items_without_labels": 0}
     codes, matched = match_truth(labels, truth)
     return codes, {"truth_items_without_labels": matched["unknown_items"]}
-
-
-def _shares(winners: BoolArray, truth: np.ndarray) -> tuple[FloatArray, np.ndarray]:
-    """Split each known item's label evenly among its winners."""
-    known = np.flatnonzero(truth >= 0)
-    chosen = winners[known]
-    return chosen / chosen.sum(axis=1, keepdims=True), known
 
 
 def calibration(record: Record, truth: np.ndarray, edges: Sequence[float] = PAPER_EDGES) -> list[dict[str, Any]]:
@@ -160,10 +151,9 @@ def calibration(record: Record, truth: np.ndarray, edges: Sequence[float] = PAPE
         inside = (truth >= 0) & (record.probability > low) & (record.probability <= high)
         row: dict[str, Any] = {"low": low, "high": high, "items": int(inside.sum())}
         if inside.any():
-            winners, known = record.winners[inside], truth[inside]
+            score = Score.of(record.winners[inside], truth[inside], class_values(record.labels))
             row["mean_probability"] = float(record.probability[inside].mean())
-            row["error_rate"] = error_rate(winners, known)
-            row["mean_square_error"] = distance_errors(winners, known, class_values(record.labels))[0] ** 2
+            row["error_rate"], row["mean_square_error"] = score.wrong / score.items, score.squares / score.items
         records.append(row)
     return records
 
@@ -176,21 +166,21 @@ def calibration_error(records: Sequence[dict[str, Any]]) -> float:
     return float(sum(gaps) / total)
 
 
-def _pool(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return a bin's record over both sets of items."""
-    if not (one["items"] and other["items"]):
-        return one if one["items"] else other
-    items = one["items"] + other["items"]
-    means = {
-        name: (one["items"] * one[name] + other["items"] * other[name]) / items
-        for name in ("mean_probability", "error_rate", "mean_square_error")
-    }
-    return {**one, "items": items, **means}
-
-
 def _pool_bins(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return every bin's record over both sets of items."""
-    return [_pool(row, more) for row, more in zip(one, other, strict=True)]
+
+    def pool(row: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+        if not (row["items"] and more["items"]):
+            return row if row["items"] else more
+        items = row["items"] + more["items"]
+        names = ("mean_probability", "error_rate", "mean_square_error")
+        return {
+            **row,
+            "items": items,
+            **{name: (row["items"] * row[name] + more["items"] * more[name]) / items for name in names},
+        }
+
+    return [pool(*both) for both in zip(one, other, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,14 +197,14 @@ class Against(BlockSums):
         The sums of the errors, with the number of items left out, since the fit was told their class.
     """
 
-    records: list[dict[str, Any]] = field(metadata=joined_by(_pool_bins))
+    records: list[dict[str, Any]] = field(metadata={"join": _pool_bins})
     cells: IntArray
     score: Score
 
     @classmethod
     def of(cls, record: Record, truth: np.ndarray) -> Against:
         """Compare with class codes (n_items,), -1 where unknown."""
-        score, truth = Score.of(record, truth), without_gold(record.labels, truth)
+        score, truth = Score.of_record(record, truth), without_gold(record.labels, truth)
         size, known = record.labels.n_classes, truth >= 0
         cells = np.bincount(truth[known] * size + record.code[known], minlength=size * size)
         return cls(calibration(record, truth), cells.reshape(size, size), score)

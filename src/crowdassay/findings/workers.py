@@ -7,28 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.findings.copies import Pair
 from crowdassay.findings.drift import Clock
 from crowdassay.findings.others import WEIGHTS, Others, add_agreement, add_behaviour, add_paces
 from crowdassay.findings.sums import BlockSums, add_blocks
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import Record
 
 TYPICAL_AT_PAR = 0.92  # of the answers of a worker at par are a typical worker's; the others are given by habit
-BORROWED = 2.0  # labels' worth of the crowd's table in every worker's
-MOST_TABLE_CELLS = 50_000_000  # of the tables of all workers; beyond, workers are compared with vote shares
-
-
-def crowd_table(counts: FloatArray) -> FloatArray:
-    """Pool what workers answer to each class, from expected counts (n_workers, n_classes, n_classes): one table."""
-    pooled = counts.sum(axis=0) + 0.5 / counts.shape[1]
-    return np.asarray(pooled / pooled.sum(axis=1, keepdims=True))
-
-
-def worker_tables(counts: FloatArray) -> FloatArray | None:
-    """Return every worker's table, shrunk a little towards the crowd's, no cell 0; None where they would be too many."""
-    if counts.size > MOST_TABLE_CELLS:
-        return None
-    return np.asarray((counts + BORROWED * crowd_table(counts)) / (counts.sum(axis=2, keepdims=True) + BORROWED))
 
 
 def count_answers(labels: Labels, counted: BoolArray) -> IntArray:
@@ -82,6 +67,32 @@ class WorkerAgreement:
 
 
 @dataclass(frozen=True, eq=False)
+class WorkerInsight:
+    """What can be said of workers.
+
+    Attributes
+    ----------
+    agreement : WorkerAgreement
+    estimable : ndarray of bool, shape (n_workers,)
+        Workers whose quality can be estimated.
+    copies : list of Pair, int
+        Pairs of workers that look like copies, and the number of pairs compared.
+    crowd : ndarray of shape (n_classes, n_classes)
+        A typical worker's table: pooled confusion of the workers who agree better than chance.
+    accuracy, low, high : ndarray of shape (n_workers,)
+        Accuracy and its 95 % interval; 0 to 1 where it is not estimable.
+    """
+
+    agreement: WorkerAgreement
+    estimable: BoolArray
+    copies: tuple[list[Pair], int]
+    crowd: FloatArray
+    accuracy: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Behaviour(BlockSums):
     """What each worker does, beside what a typical worker would do with the same items; see `others.add_behaviour`.
 
@@ -110,60 +121,52 @@ class WorkerExpectation:
         How often each worker gives which answer, over all labels that count.
     crowd : ndarray of shape (n_classes, n_classes)
         The table of a typical worker.
-    log_p : ndarray of shape (n_workers, n_classes, n_classes) or None
-    log_prior : ndarray of shape (n_classes,) or None
-        With both, class weights follow from the workers' tables; without, they are vote shares.
+    tables : ndarray of shape (n_workers, n_classes, n_classes) or None
+    prior : ndarray of shape (n_classes,) or None
+        With both, class weights follow from the workers' tables, none of whose cells is 0; without, they are vote shares.
     """
 
     answers: IntArray
     crowd: FloatArray
-    log_p: FloatArray | None = None
-    log_prior: FloatArray | None = None
+    tables: FloatArray | None = None
+    prior: FloatArray | None = None
 
-    @property
-    def habit(self) -> FloatArray:
-        """Shares of each worker's answers, shape (n_classes, n_workers)."""
-        return np.ascontiguousarray((self.answers / np.maximum(self.answers.sum(axis=1, keepdims=True), 1)).T)
-
-    def agreement_sums(self, labels: Labels, counted: BoolArray) -> FloatArray:
-        """Return what `agreement` is made of, over the labels that count (n_labels,): (5 + 2 n_classes, n_workers)."""
-        others, habit = Others(labels, counted, self.log_p, self.log_prior), self.habit
-
-        def add(first: int, last: int, sums: FloatArray) -> None:
-            for chunk in others.chunks(first, last):
-                add_agreement(chunk, habit, self.crowd, sums)
-
-        return add_blocks(labels, add, [(WEIGHTS + 2 * labels.n_classes, labels.n_workers)])[0]
-
-    def compare(self, record: Record, counted: BoolArray, clock: Clock) -> tuple[FloatArray, Behaviour | None]:
-        """Return the sums of agreement and what workers do, of some items; the latter needs the workers' tables.
+    def compare(
+        self, labels: Labels, counted: BoolArray, posterior: FloatArray | None = None, clock: Clock | None = None
+    ) -> tuple[FloatArray, Behaviour | None]:
+        """Return what `agreement` is made of, (5 + 2 n_classes, n_workers), and with the workers' tables what workers do.
 
         Parameters
         ----------
-        record : Record
+        labels : Labels
             Of some items, or of all.
         counted : ndarray of bool, shape (n_labels,)
             Labels that take part.
-        clock : Clock
-            Of all labels.
+        posterior : ndarray of shape (n_items, n_classes), optional
+            What the fit says of the items.
+        clock : Clock, optional
+            Of all labels; with it workers are followed in time.
         """
-        labels, size, n_classes = record.labels, record.labels.n_workers, record.labels.n_classes
-        if self.log_p is None:
-            return self.agreement_sums(labels, counted), None
-        others, habit = Others(labels, counted, self.log_p, self.log_prior), self.habit
-        bins = clock.bins(labels.worker, labels.time)
+        others = Others(labels, counted, self.tables, self.prior)
+        habit = np.ascontiguousarray((self.answers / np.maximum(self.answers.sum(axis=1, keepdims=True), 1)).T)
+        bins = np.zeros(0, np.int64) if clock is None else clock.bins(labels.worker, labels.time)
+        size, n_classes = labels.n_workers, labels.n_classes
+        shapes: list[tuple[int, ...]] = [(WEIGHTS + 2 * n_classes, size)]
+        if self.tables is not None:
+            n_bins = 0 if clock is None else clock.n_bins
+            shapes += [(9, size), (3, size, n_classes, n_classes), (3, size, n_classes), (5, size, n_bins)]
 
         def add(first: int, last: int, agreed: FloatArray, *behaviour: FloatArray) -> None:
-            *sums, paces = behaviour
             for chunk in others.chunks(first, last):
                 add_agreement(chunk, habit, self.crowd, agreed)
-                add_behaviour(chunk, labels.gold, habit, self.crowd, TYPICAL_AT_PAR, *sums)
-                if len(bins) and others.log_p is not None:
-                    add_paces(chunk, others.log_p, record.posterior, bins, paces)
+                if behaviour:
+                    *sums, paces = behaviour
+                    add_behaviour(chunk, labels.gold, habit, self.crowd, TYPICAL_AT_PAR, *sums)
+                    if len(bins) and posterior is not None and others.log_p is not None:
+                        add_paces(chunk, others.log_p, posterior, bins, paces)
 
-        rows = (9, size), (3, size, n_classes, n_classes), (3, size, n_classes), (5, size, clock.n_bins)
-        agreed, *found = add_blocks(labels, add, [(WEIGHTS + 2 * n_classes, size), *rows])
-        return agreed, Behaviour(*(np.moveaxis(sums, 0, -1) for sums in found))
+        agreed, *found = add_blocks(labels, add, shapes)
+        return agreed, Behaviour(*(np.moveaxis(sums, 0, -1) for sums in found)) if found else None
 
     def agreement(self, sums: FloatArray) -> WorkerAgreement:
         """Return what the sums over all labels (5 + 2 n_classes, n_workers) say of each worker."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rated import GROUPS, JUDGES, NEXT_FOR_PEOPLE, Rated, group_rows
 from crowdassay.judges.redundancy import judges_gain
 from crowdassay.labels.values import counted
-from crowdassay.labels.write import write_bytes
-from crowdassay.results.report.page import asset, check_report, on_page, render
-from crowdassay.results.show import Section, table_section
-from crowdassay.text import short
+from crowdassay.results.report.page import Findings
+from crowdassay.results.show import Section, card, table_section
+from crowdassay.text import joined, short
 
 MOST_ROWS_ON_PAGE = 30
 WHOLE = {"format": "share"}  # the page shows whole percents
@@ -30,69 +28,51 @@ TONES = {AGREES_WELL: "good", HARDLY_BETTER: "bad", WORSE_THAN_ONE_CLASS: "bad"}
 FAVOURABLE = ("pass", "passed", "correct", "true", "yes", "good", "1", "ok", "acceptable", "safe", "positive", "win")
 
 
-def write_judges_report(rated: Rated, facts: dict[str, Any], path: str | Path, *, title: str | None = None) -> None:
-    """Write the page as one HTML file that opens offline.
-
-    Parameters
-    ----------
-    rated : Rated
-    facts : dict
-        As ``rated.as_dict()`` has them, with ``gate`` and ``against`` where there are any.
-    path : str or Path
-    title : str, optional
-    """
-    path = Path(path)
-    check_report(path)
-    write_bytes(build_judges_report(rated, facts, title=title).encode(), path)
-
-
-def build_judges_report(rated: Rated, facts: dict[str, Any], *, title: str | None = None) -> str:
-    """Return the page as HTML."""
-    names, people, c = rated.verdicts.judges, rated.people, headline(rated.verdicts.classes)
-    charts = {
-        "rates": rates_chart(rated),
-        "judges": judges_chart(rated),
-        "likeness": likeness_chart(rated),
-        "tables": tables_chart(rated),
-    }
-    return render(
-        asset("judges.html"),
-        on_page(charts),
-        title=title or "Rates by judges and people",
-        subtitle=f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(names), 'judge')}; people saw "
+def judges_page(rated: Rated, facts: dict[str, Any], title: str = "Rates by judges and people") -> Findings:
+    """Return the page; ``facts`` are those of ``rated.as_dict()``, with ``gate`` and ``against`` where there are any."""
+    people, success = rated.people, rated.verdicts.classes[headline(rated.verdicts.classes)]
+    return Findings(
+        title,
+        f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(rated.judges), 'judge')}; people saw "
         f"{counted(len(people.item), 'item')} ({counted(people.n_labels, 'label')}).",
+        notes=list(filter(None, (about_people(rated), *rated.notes))),
         cards=_cards(rated),
-        steps=[text for text in (to_do(rated) if len(rated.ahead.item) else "", to_drop(rated), about_help(rated)) if text],
-        notes=[text for text in (about_people(rated), *rated.notes) if text],
-        gate=facts.get("gate", []),
-        groups=table_section("groups", "", GROUPS, group_rows(facts.get("by") or {}, rated.verdicts.classes[c]), GROUPS_SHOWN),
-        differences=_differences(rated, facts),
-        judges=_judges(rated),
-        sentences=[*about_replacing(rated), *about_order(rated)],
-        worth=about_worth(rated),
-        next_items=table_section("items", "", NEXT_FOR_PEOPLE, rated.next_items().slice(0, MOST_ROWS_ON_PAGE)),
+        charts={
+            "rates": rates_chart(rated),
+            "judges": judges_chart(rated),
+            "likeness": likeness_chart(rated),
+            "tables": tables_chart(rated),
+        },
+        template="judges.html",
+        more={
+            "steps": list(filter(None, (to_do(rated), to_drop(rated), about_help(rated)))),
+            "gate": facts.get("gate", []),
+            "groups": table_section("groups", "", GROUPS, group_rows(facts.get("by") or {}, success), GROUPS_SHOWN),
+            "differences": _differences(facts, success),
+            "judges": _judges(rated),
+            "sentences": [*about_replacing(rated), *about_order(rated)],
+            "worth": about_worth(rated),
+            "next_items": table_section("items", "", NEXT_FOR_PEOPLE, rated.next_items().slice(0, MOST_ROWS_ON_PAGE)),
+        },
     )
 
 
 def _cards(rated: Rated) -> list[dict[str, str]]:
     c = headline(rated.verdicts.classes)
     name, one, alone, claim = short(rated.verdicts.classes[c], 24), rated.rates[c], rated.alone[c], rated.claimed[c]
-    level = f"{rated.confidence:.0%}"
     about = "of the system that gave these answers" if rated.beyond else f"of {counted(rated.verdicts.n_items, 'item')}"
+    between = [f"{rate.low:.1%} to {rate.high:.1%}" for rate in (one, alone, claim)]
     outside = not one.low <= claim.estimate <= one.high
-    worth = rated.likeness.worth
+    sure = "is what they would be sure of, and people's labels contradict it."
+    sure = sure if outside else "is what they would be sure of; people's labels do not contradict it."
+    worth = f"{rated.likeness.worth:.1f}" if np.isfinite(rated.likeness.worth) else "unknown"
+    seen = f"from {counted(len(rated.people.item), 'item')} that people saw."
     return [
-        {"title": f"Rate of {name}", "value": f"{one.estimate:.1%}", "tone": "",
-         "text": f"{one.low:.1%} to {one.high:.1%} ({level} interval) {about}."},
-        {"title": "People alone", "value": f"{alone.estimate:.1%}", "tone": "",
-         "text": f"{alone.low:.1%} to {alone.high:.1%}, from {counted(len(rated.people.item), 'item')} that people saw."},
-        {"title": "Judges alone claim", "value": f"{claim.estimate:.1%}", "tone": "bad" if outside else "",
-         "text": f"{claim.low:.1%} to {claim.high:.1%} "
-         + ("is what they would be sure of, and people's labels contradict it." if outside
-            else "is what they would be sure of; people's labels do not contradict it.")},
-        {"title": "Judges are worth", "value": f"{worth:.1f}" if np.isfinite(worth) else "unknown", "tone": "",
-         "text": f"independent ones, of {counted(len(rated.judges), 'judge')}."},
-    ]  # fmt: skip
+        card(f"Rate of {name}", f"{one.estimate:.1%}", f"{between[0]} ({rated.confidence:.0%} interval) {about}."),
+        card("People alone", f"{alone.estimate:.1%}", f"{between[1]}, {seen}"),
+        card("Judges alone claim", f"{claim.estimate:.1%}", f"{between[2]} {sure}", "bad" if outside else ""),
+        card("Judges are worth", worth, f"independent ones, of {counted(len(rated.judges), 'judge')}."),
+    ]
 
 
 def _judges(rated: Rated) -> Section:
@@ -102,12 +82,12 @@ def _judges(rated: Rated) -> Section:
         row["verdict"] += "; can be dropped without loss" if i in rated.droppable else ""
     tones = [TONES.get(rated.judges[i].verdict, "") for i in order]
     more = len(rated.judges) - MOST_ROWS_ON_PAGE
-    note = f"{more} more are in the JSON." if more > 0 else ""
+    note = f"{counted(more, 'more is', 'more are')} in the JSON." if more > 0 else ""
     return table_section("judges", "", JUDGES, rows, JUDGE_COLUMNS, note=note, tones=tones)
 
 
-def _differences(rated: Rated, facts: dict[str, Any]) -> list[str]:
-    name = rated.verdicts.classes[headline(rated.verdicts.classes)]
+def _differences(facts: dict[str, Any], name: str) -> list[str]:
+    """Return by how much the rate of a class differs between systems or groups, in sentences."""
     several = [(one["first"], one["second"], one["difference"], one["pairs"]) for one in facts.get("differences") or []]
     if facts.get("against"):
         several.append(
@@ -119,7 +99,8 @@ def _differences(rated: Rated, facts: dict[str, Any]) -> list[str]:
             one = difference[name]
             points = f"{100 * one['estimate']:+.1f} points ({100 * one['low']:+.1f} to {100 * one['high']:+.1f})"
             said.append(
-                f"{short(first)} less {short(second)}: {points}" + (f", in {pairs:,} pairs." if pairs is not None else ".")
+                f"{short(first)} less {short(second)}: {points}"
+                + (f", in {counted(pairs, 'pair')}." if pairs is not None else ".")
             )
     return said
 
@@ -146,7 +127,7 @@ def about_worth(rated: Rated) -> str:
     if like.judges < len(names):
         text += f" Of {counted(len(names) - like.judges, 'other judge')} people saw too few items."
     if like.clusters:
-        groups = "; ".join(_joined([names[i] for i in group]) for group in like.clusters[:4])
+        groups = "; ".join(joined([names[i] for i in group], JUDGES_NAMED) for group in like.clusters[:4])
         text += f" These make the same mistakes: {groups}."
     return text
 
@@ -174,7 +155,7 @@ def about_replacing(rated: Rated) -> list[str]:
         chance = f"the nearest is {best[0]}, as good as a person on {best[1].average_advantage:.0%} of items"
         text = f"No judge may replace a person by the alternative annotator test; {chance}."
     else:
-        text = f"May replace a person by the alternative annotator test: {_joined(passing)}."
+        text = f"May replace a person by the alternative annotator test: {joined(passing, JUDGES_NAMED)}."
     return [text + (" With fewer than three people this is weak evidence." if fewest < 3 else "")]
 
 
@@ -215,17 +196,14 @@ def to_drop(rated: Rated) -> str:
         return "No judge can be dropped for certain without loss."
     saved = next(step.saved for step in reversed(rated.dropped) if step.bearable)
     cost = f", which saves {saved:.0%} of their cost" if rated.costed else ""
-    return f"Without loss you can drop {_joined([names[i] for i in drop])}{cost}."
+    return f"Without loss you can drop {joined([names[i] for i in drop], JUDGES_NAMED)}{cost}."
 
 
 def to_do(rated: Rated) -> str:
-    """Return what the next labels of people would do."""
+    """Return what the next labels of people would do, where there are items for them."""
+    if not len(rated.ahead.item):
+        return ""
     return (
         f"{counted(len(rated.ahead.item), 'more item')} seen by people (--next) would make the interval about "
         f"{1 - rated.ahead.narrower:.0%} narrower."
     )
-
-
-def _joined(names: list[str]) -> str:
-    shown = names[:JUDGES_NAMED] + ([f"{len(names) - JUDGES_NAMED} more"] if len(names) > JUDGES_NAMED else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

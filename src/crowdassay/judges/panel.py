@@ -10,9 +10,10 @@ from scipy.stats import ttest_1samp, wilcoxon
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.judges.people import People
-from crowdassay.judges.ppi import Interval, difference, wilson
-from crowdassay.judges.prediction import Panel
+from crowdassay.judges.ppi import Interval, difference, effective_size, wilson
+from crowdassay.judges.prediction import make_panel
 from crowdassay.judges.verdicts import Verdicts, as_number
+from crowdassay.labels.values import counted
 from crowdassay.statistics import discoveries
 
 LEAST_ITEMS_OF_A_CLASS = 5  # items of a class from which a bias is told
@@ -88,12 +89,13 @@ class Judge:
         }
 
 
-def read_judges(verdicts: Verdicts, panel: Panel, people: People) -> IntArray:
+def read_judges(verdicts: Verdicts, people: People) -> IntArray:
     """Return the class that each judge speaks for on each item that people saw, shape (n, n_judges), -1 where it said nothing.
 
     Several answers to one item count together; answers that are no class speak for the class they make most probable.
     """
-    evidence = panel.evidence_of(people.item).transpose(0, 2, 1)
+    plain = np.zeros((verdicts.n_items, verdicts.n_classes)) if verdicts.plain else None
+    evidence = make_panel(verdicts, people.item, people.share, plain).evidence_of(people.item).transpose(0, 2, 1)
     if not verdicts.plain:
         evidence = evidence + np.log(people.share.mean(axis=0) + 1e-3)
     said = np.zeros((verdicts.n_items, len(verdicts.judges)), bool)
@@ -101,8 +103,8 @@ def read_judges(verdicts: Verdicts, panel: Panel, people: People) -> IntArray:
     return np.where(said[people.item], evidence.argmax(axis=2), -1)
 
 
-def describe_judges(verdicts: Verdicts, reading: IntArray, people: People) -> list[Judge]:
-    """Return what is known of every judge, in the order of the verdicts."""
+def describe_judges(verdicts: Verdicts, reading: IntArray, people: People, cluster: IntArray | None = None) -> list[Judge]:
+    """Return what is known of every judge, in the order of the verdicts; items of one ``cluster`` (n_items,) go together."""
     place = np.full(verdicts.n_items, -1)
     place[people.item] = np.arange(len(people.item))
     truth = people.code
@@ -116,8 +118,9 @@ def describe_judges(verdicts: Verdicts, reading: IntArray, people: People) -> li
         np.add.at(counts, (truth[at[at >= 0]], verdicts.answer[mine][at >= 0]), 1)
         answered = reading[:, i] >= 0
         n = int(answered.sum())
-        right = float((reading[answered, i] == truth[answered]).mean()) if n else 0.0
-        accuracy = wilson(right, n) if n else None
+        right = (reading[answered, i] == truth[answered]).astype(float)
+        size = effective_size(right, None if cluster is None else cluster[people.item[answered]]) if n else 0.0
+        accuracy = wilson(float(right.mean()), size) if n else None
         kappa = cohen_kappa(reading[answered, i], truth[answered], verdicts.n_classes) if n else None
         bias, biased = bias_in_words(counts, verdicts.classes, verdicts.answers)
         guess = np.bincount(truth[answered], minlength=verdicts.n_classes).max() / n if n else 1.0
@@ -129,12 +132,17 @@ def describe_judges(verdicts: Verdicts, reading: IntArray, people: People) -> li
 
 
 def said_by_people(verdicts: Verdicts, people: People) -> IntArray:
-    """Return what each person said of each item that people saw, shape (n, n_people), -1 where nothing; the last of several."""
+    """Return what each person said of each item that people saw, shape (n, n_people).
+
+    -1 stands where a person said nothing, or said two things.
+    """
     place = np.full(verdicts.n_items, -1)
     place[people.item] = np.arange(len(people.item))
-    said = np.full((len(people.item), len(verdicts.people)), -1)
-    said[place[verdicts.seen], verdicts.person] = verdicts.said
-    return said
+    least, most = (np.full((len(people.item), len(verdicts.people)), value) for value in (verdicts.n_classes, -1))
+    cells = place[verdicts.seen], verdicts.person
+    np.minimum.at(least, cells, verdicts.said)
+    np.maximum.at(most, cells, verdicts.said)
+    return np.where(least == most, most, -1)
 
 
 def cohen_kappa(one: IntArray, other: IntArray, n_classes: int) -> float | None:
@@ -294,21 +302,16 @@ class OrderBias:
                 f"says {self.answer} {100 * abs(self.shift.estimate):.0f} points {more} often in order {first} than in {second}"
             )
         between = f" ({100 * self.shift.low:+.0f} to {100 * self.shift.high:+.0f})"
-        flips = "" if self.flipped is None else f"; changes its verdict on {100 * self.flipped:.0f} % of {self.items} items"
+        flips = (
+            ""
+            if self.flipped is None
+            else f"; changes its verdict on {100 * self.flipped:.0f} % of {counted(self.items, 'item')}"
+        )
         return text + between + flips
 
 
 def order_bias(verdicts: Verdicts, order: IntArray, names: tuple[str, ...], judge: int) -> OrderBias | None:
-    """Compare a judge's verdicts in the two most common orders.
-
-    Parameters
-    ----------
-    verdicts : Verdicts
-    order : ndarray of int, shape (n_verdicts,)
-        Order of each verdict, a code into `names`; -1 where none is given.
-    names : tuple of str
-    judge : int
-    """
+    """Compare a judge's verdicts in the two most common orders; ``order`` (n_verdicts,) are codes of ``names``, -1 for none."""
     mine = (verdicts.judge == judge) & (order >= 0)
     counts = np.bincount(order[mine], minlength=max(len(names), 2))
     top = np.sort(np.argsort(-counts, kind="stable")[:2])

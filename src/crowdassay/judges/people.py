@@ -132,16 +132,8 @@ def gather_people(verdicts: Verdicts) -> People:
 def error_rate(pairs: int, differing: float, n_classes: int) -> tuple[float, float]:
     """Return how often a person errs, and how fast the share of differing pairs rises with that; zeros for too few pairs.
 
-    Parameters
-    ----------
-    pairs : int
-        Pairs of labels on the same item.
-    differing : float
-        How many of them differ.
-    n_classes : int
+    The pairs are of labels on the same item.
 
-    Examples
-    --------
     >>> error, steep = error_rate(1000, 180, 2)  # 2 * 0.1 * 0.9 of pairs differ
     >>> round(error, 6), round(steep, 6)
     (0.1, 1.6)
@@ -157,10 +149,8 @@ def _one_voice(verdicts: Verdicts) -> tuple[FloatArray, int]:
     """Return the weight of each label, one for each person and item together, and how often people contradict themselves."""
     cell = verdicts.seen * max(len(verdicts.people), 1) + verdicts.person
     _, place, times = np.unique(cell, return_inverse=True, return_counts=True)
-    _, first = np.unique(np.stack([cell, verdicts.said]), axis=1, return_inverse=True)
-    kinds = np.unique(np.stack([place, first.ravel()]), axis=1) if len(cell) else np.zeros((2, 0), int)
-    conflicts = int((np.bincount(kinds[0]) > 1).sum()) if len(cell) else 0
-    return (1 / times)[place] if len(cell) else np.zeros(0), conflicts
+    answers = np.unique(place * verdicts.n_classes + verdicts.said) // verdicts.n_classes  # by cell, each answer once
+    return (1 / times)[place], int((np.bincount(answers) > 1).sum())
 
 
 def _pairs(counts: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -15,6 +15,17 @@ This is prediction-powered inference with the tuned weight of PPI++ (Angelopoulo
 items; with ``beyond=True`` it is PPI++ itself, about the process that made the items. The interval is Wilson's, with as many
 labels as the variance is worth, :math:`n^* = \hat\theta(1-\hat\theta)/\hat V`, as Korn and Graubard (1998) do for surveys: it
 holds near 0 and 1, where a normal one fails. No constant here was fitted to data.
+
+Where items share a question (a cluster), what is left of one, :math:`u_i = W_h (y_i - \lambda f_i - \text{mean}_h) / n_h`, goes
+with what is left of the others, and the variance grows by
+
+.. math:: \Big(1 - \frac{\sum \pi_i \pi_j}{m}\Big) \sum_{i \neq j} u_i u_j ,
+
+over pairs of one cluster: :math:`m` of them were seen, and the first sum, over all there are, is how many would have been seen
+if every item had been drawn for itself, with :math:`\pi` the share of a stratum that was (Horvitz and Thompson 1952). So
+nothing is added where items were drawn one by one, since the rate of *these* items is then as certain as ever, and all of it
+where questions were. With ``beyond`` the questions themselves are a draw. Few clusters tell little about the variance: the
+number of labels is then less by the squared ratio of Student's limits, as Korn and Graubard have it.
 """
 
 from __future__ import annotations
@@ -22,7 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, norm
+from scipy.stats import beta, norm, t
 
 from crowdassay import statistics
 from crowdassay.arrays import FloatArray, IntArray
@@ -77,6 +88,13 @@ class Sample:
         Change of `truth` with people's error rate.
     error_se : float
         Standard error of that rate.
+    cluster : ndarray of int, shape (n,), optional
+        Items of one question have the same code.
+    together : float
+        How far people's items were drawn by cluster: 0 where each was drawn for itself, 1 where only whole clusters were, of
+        endlessly many.
+    pairs : float
+        Share of all pairs of items, among which the rate is asked for, that are in one cluster.
     """
 
     truth: FloatArray
@@ -88,11 +106,34 @@ class Sample:
     doubt: FloatArray
     slope: FloatArray
     error_se: float = 0.0
+    cluster: IntArray | None = None
+    together: float = 0.0
+    pairs: float = 0.0
 
 
-def squared_quantile(confidence: float) -> float:
-    """Return the square of the normal quantile that goes with a confidence: 3.84 for 95 %."""
-    return float(norm.ppf(0.5 + confidence / 2)) ** 2
+def pair_sum(values: FloatArray, cluster: IntArray) -> float:
+    """Return the sum of the products of two different values of one cluster, each (n,), centred by a mean that was estimated.
+
+    Never below zero: that items of a cluster differ more than others is chance, or not to be relied upon.
+
+    >>> round(pair_sum(np.array([1.0, 1.0, -1.0, -1.0]), np.array([0, 0, 1, 1])), 3), pair_sum(np.ones(3), np.arange(3))
+    (10.667, 0.0)
+    """
+    sums = np.bincount(cluster, values)
+    n, n_clusters = len(values), len(np.unique(cluster))
+    if n_clusters < 2:
+        return 0.0
+    whole = float(sums @ sums) * n_clusters / (n_clusters - 1)
+    return max(whole - float(values @ values) * n / (n - 1), 0.0)
+
+
+def effective_size(values: FloatArray, cluster: IntArray | None) -> float:
+    """Return how many independent values (n,) would give as certain a mean as those of clusters do."""
+    centred = values - values.mean()
+    squares = float(centred @ centred)
+    if cluster is None or not squares:
+        return float(len(values) if cluster is None else len(np.unique(cluster)))
+    return len(values) / (1 + pair_sum(centred, cluster) / squares)
 
 
 def wilson(share: float, n: float, confidence: float = 0.95) -> Interval:
@@ -166,17 +207,11 @@ def estimate_rate(sample: Sample, *, confidence: float = 0.95, beyond: bool = Fa
 def rate_moments(sample: Sample, weight: float, worthless: float, *, beyond: bool = False) -> tuple[float, float]:
     """Return the estimate for a weight of the prediction, and its variance.
 
-    Parameters
-    ----------
-    sample : Sample
-    weight : float
-    worthless : float
-        How many labels more are counted for which the prediction is worthless.
-    beyond : bool
+    ``worthless`` says how many labels more are counted for which the prediction is worthless.
     """
     share, n, total = sample.sizes / sample.sizes.sum(), len(sample.truth), float(sample.sizes.sum())
     residual = sample.truth - weight * sample.predicted
-    rate, variance, spread, slope = 0.0, 0.0, 0.0, 0.0
+    rate, variance, spread, slope = 0.0, _shared(sample, weight, worthless), 0.0, 0.0
     for h, (part, size) in enumerate(zip(share, sample.sizes, strict=True)):
         here = sample.stratum == h
         count = int(here.sum())
@@ -190,17 +225,39 @@ def rate_moments(sample: Sample, weight: float, worthless: float, *, beyond: boo
         slope += part * float(sample.slope[here].mean())
     # People's errors do not shrink as the last items are seen; the spread of items to come holds them already.
     variance += (spread if beyond else float(sample.noise.mean())) / total
+    if beyond and sample.cluster is not None:  # questions to come are new ones
+        counts = np.bincount(sample.cluster)
+        seen = float(counts @ (counts - 1))
+        variance += sample.pairs * (pair_sum(sample.truth - sample.truth.mean(), sample.cluster) / seen if seen else spread)
     return rate, variance + (slope * sample.error_se) ** 2
 
 
+def _shared(sample: Sample, weight: float, worthless: float) -> float:
+    """Return what items of one cluster add to the variance, since what is left of them goes together."""
+    if sample.cluster is None or not sample.together:
+        return 0.0
+    part = (sample.sizes / sample.sizes.sum() / np.maximum(np.bincount(sample.stratum, minlength=len(sample.sizes)), 1))[
+        sample.stratum
+    ]
+    residual, plain = (
+        pair_sum(part * _centred(values, sample.stratum), sample.cluster)
+        for values in (sample.truth - weight * sample.predicted, sample.truth)
+    )
+    n = len(sample.truth)
+    return sample.together * (n * residual + worthless * plain) / (n + worthless)
+
+
 def _interval(sample: Sample, weight: float, confidence: float, beyond: bool) -> Interval:
-    rate, variance = rate_moments(sample, weight, squared_quantile(confidence), beyond=beyond)
+    rate, variance = rate_moments(sample, weight, float(norm.ppf(0.5 + confidence / 2)) ** 2, beyond=beyond)
     n, total = len(sample.truth), float(sample.sizes.sum())
     rate = min(max(rate, 0.0), 1.0)
     inner = min(max(rate, 0.5 / n), 1 - 0.5 / n)
     worth = variance / (inner * (1 - inner)) * (n - 1) / n  # with n, not n - 1, below, as Wilson has it
+    drawn = n if sample.cluster is None or not (sample.together or beyond) else len(np.unique(sample.cluster))
     if not _centred(sample.truth, sample.stratum).any():  # people said one thing only, which has no variance to go by
-        worth += (1.0 if beyond else 1 - n / total) / n
+        worth += (1.0 if beyond else 1 - n / total) / drawn
+    if 1 < drawn < n:
+        worth *= float(t.isf((1 - confidence) / 2, drawn - 1) / t.isf((1 - confidence) / 2, n - 1)) ** 2
     effective = 1 / worth if worth > 0 else np.inf
     if n < FEWEST_ITEMS:
         return exact(rate, min(effective, n), confidence)

@@ -19,13 +19,14 @@ saw is predicted from the other folds, other items by the mean of all (cross-pre
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.judges.people import People
 from crowdassay.judges.verdicts import Verdicts
-from crowdassay.statistics import softmax
+from crowdassay.statistics import log_softmax, softmax
 
 SHARED_MISTAKES = 0.83  # how far answers to one item share their mistakes
 SHRINK = 5.0  # answers for each class that the table of all judges is worth in a judge's own
@@ -37,7 +38,7 @@ CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered alread
 PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
 LEAST_PANEL_PROBABILITY = 1e-6
 CORRECTION_STEPS = 25
-FOLDS, MANY = (10, 5), 100  # folds below and from this number of labels
+PREDICTION_FOLDS, MANY_SEEN = (10, 5), 100  # folds below and from this number of items that people saw
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,39 +47,32 @@ class Panel:
 
     Attributes
     ----------
+    verdicts : Verdicts
     probability : ndarray, shape (n_items, n_classes)
     says : ndarray, shape (n_judges, n_answers, n_classes)
         Evidence of an answer for a class.
-    item, judge, answer : ndarray of int, shape (n_verdicts,)
-    weight : ndarray, shape (n_verdicts,)
-        What a verdict counts, beside others by the same judge on the same item.
     """
 
+    verdicts: Verdicts
     probability: FloatArray
     says: FloatArray
-    item: IntArray
-    judge: IntArray
-    answer: IntArray
-    weight: FloatArray
 
-    @classmethod
-    def of(cls, verdicts: Verdicts, probability: FloatArray, says: FloatArray) -> Panel:
-        """Return a panel with these probabilities."""
-        return cls(probability, says, verdicts.item, verdicts.judge, verdicts.answer, verdict_weights(verdicts))
+    @cached_property
+    def evidence(self) -> FloatArray:
+        """What each verdict says for each class, beside others by the same judge on the same item; (n_verdicts, n_classes)."""
+        return np.asarray(self.says[self.verdicts.judge, self.verdicts.answer] * verdict_weights(self.verdicts)[:, None])
 
     def weighted(self, weights: FloatArray) -> FloatArray:
         """Return what all judges say for each class of each item, each with its weight; shape (n_items, n_classes)."""
-        values = self.says[self.judge, self.answer] * (self.weight * weights[self.judge])[:, None]
-        return _by_item(self.item, values, len(self.probability))
+        return _sums(self.verdicts.item, self.evidence * weights[self.verdicts.judge][:, None], self.verdicts.n_items)
 
     def evidence_of(self, rows: IntArray) -> FloatArray:
         """Return what every judge says of some items, shape (n, n_classes, n_judges)."""
         place = np.full(len(self.probability), -1)
         place[rows] = np.arange(len(rows))
-        here = place[self.item] >= 0
+        at = place[self.verdicts.item]
         evidence = np.zeros((len(rows), len(self.says), self.says.shape[2]))
-        values = self.says[self.judge[here], self.answer[here]] * self.weight[here][:, None]
-        np.add.at(evidence, (place[self.item[here]], self.judge[here]), values)
+        np.add.at(evidence, (at[at >= 0], self.verdicts.judge[at >= 0]), self.evidence[at >= 0])
         return evidence.transpose(0, 2, 1)
 
 
@@ -113,14 +107,8 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     loud[known] = min(max(1.0, LEAST_WEIGHT_OF_PEOPLE * (n_items - len(known)) / max(len(known), 1)), HEAVIEST)
 
     def tables(belief: FloatArray, only: FloatArray) -> FloatArray:
-        counts = np.stack(
-            [
-                np.bincount(
-                    cell, weights=weight * only[verdicts.item] * belief[verdicts.item, c], minlength=n_judges * n_answers
-                )
-                for c in range(n_classes)
-            ]
-        ).reshape(n_classes, n_judges, n_answers)
+        values = (weight * only[verdicts.item])[:, None] * belief[verdicts.item]
+        counts = _sums(cell, values, n_judges * n_answers).T.reshape(n_classes, n_judges, n_answers)
         pooled = counts.sum(axis=1) + EVEN
         pooled[:, :n_classes] += np.eye(n_classes)  # an answer that is a class speaks for it
         pooled /= pooled.sum(axis=1, keepdims=True)
@@ -128,7 +116,7 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
         return np.asarray((mine / mine.sum(axis=2, keepdims=True)).transpose(1, 2, 0))  # judge, answer, class
 
     def support(table: FloatArray) -> FloatArray:
-        return _by_item(verdicts.item, np.log(table)[verdicts.judge, verdicts.answer] * weight[:, None], n_items)
+        return _sums(verdicts.item, np.log(table)[verdicts.judge, verdicts.answer] * weight[:, None], n_items)
 
     belief = np.tile(prior, (n_items, 1))
     belief[known] = share
@@ -144,11 +132,19 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     judges = np.bincount(verdicts.item, weights=weight, minlength=n_items)
     temper = 1 / (1 + SHARED_MISTAKES * np.maximum(judges - 1, 0))
     logits = support(table) * temper[:, None] + np.log(prior)
-    return Panel.of(verdicts, softmax(logits), np.log(table))
+    return Panel(verdicts, softmax(logits), np.log(table))
 
 
-def _by_item(item: IntArray, values: FloatArray, n_items: int) -> FloatArray:
-    return np.stack([np.bincount(item, weights=column, minlength=n_items) for column in values.T], axis=1)
+def make_panel(verdicts: Verdicts, known: IntArray, share: FloatArray, probability: FloatArray | None) -> Panel:
+    """Return a panel with these probabilities, in which an answer speaks for its class; without, learn what answers mean."""
+    if probability is None:
+        return fit_answers(verdicts, known, share)
+    return Panel(verdicts, probability, np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0))
+
+
+def _sums(code: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """Return the sums of rows of values by their codes, shape (size, n_columns)."""
+    return np.stack([np.bincount(code, column, size) for column in values.T], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,16 +157,26 @@ class Proxy:
         What the panel alone claims.
     blind : ndarray, shape (n_items, n_classes)
         Predictions for every item that have not seen people's labels of that item.
-    judge_weight : ndarray, shape (n_judges,)
-        Mean correction of each judge's say.
     """
 
     panel: FloatArray
     blind: FloatArray
-    judge_weight: FloatArray
 
 
-def predict_people(verdicts: Verdicts, people: People, panel: FloatArray | None, generator: np.random.Generator) -> Proxy:
+def deal_folds(people: People, n_folds: int, cluster: IntArray | None, generator: np.random.Generator) -> IntArray:
+    """Return a fold for each item that people saw, shape (n,); items of one cluster, (n_items,), stay together."""
+    _, code = np.unique(people.item if cluster is None else cluster[people.item], return_inverse=True)
+    count = int(code.max()) + 1
+    return np.asarray(generator.permutation(np.arange(count) % min(n_folds, count))[code])
+
+
+def predict_people(
+    verdicts: Verdicts,
+    people: People,
+    panel: FloatArray | None,
+    generator: np.random.Generator,
+    cluster: IntArray | None = None,
+) -> Proxy:
     """Return blind predictions for all items.
 
     Parameters
@@ -182,39 +188,31 @@ def predict_people(verdicts: Verdicts, people: People, panel: FloatArray | None,
         are learned from people in each fold.
     generator : numpy.random.Generator
         Deals the folds.
+    cluster : ndarray of int, shape (n_items,), optional
+        Items of one question, which stay in one fold.
     """
     n = len(people.item)
-    n_folds = min(FOLDS[n >= MANY], n)
-    fold = generator.permutation(np.arange(n) % n_folds)
-    whole = _panel(verdicts, people, np.ones(n, bool), panel)
-    blind, weights = np.zeros_like(whole.probability), np.zeros(len(verdicts.judges))
-    held = np.zeros((n, verdicts.n_classes))
+    fold = deal_folds(people, PREDICTION_FOLDS[n >= MANY_SEEN], cluster, generator)
+    n_folds = int(fold.max()) + 1
+    whole = make_panel(verdicts, people.item, people.share, panel)
+    blind, held = np.zeros_like(whole.probability), np.zeros((n, verdicts.n_classes))
     for k in range(n_folds):
         rest = fold != k
-        part = whole if panel is not None else _panel(verdicts, people, rest, None)
-        corrected, weight = _corrected(part, people, rest)
+        part = whole if panel is not None else fit_answers(verdicts, people.item[rest], people.share[rest])
+        corrected = _corrected(part, people, rest)
         held[~rest] = corrected[people.item[~rest]]
         blind += corrected / n_folds
-        weights += weight / n_folds
     blind[people.item] = held
-    return Proxy(whole.probability, blind, weights)
+    return Proxy(whole.probability, blind)
 
 
-def _panel(verdicts: Verdicts, people: People, used: np.ndarray, panel: FloatArray | None) -> Panel:
-    if panel is None:
-        return fit_answers(verdicts, people.item[used], people.share[used])
-    says = np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0)
-    return Panel.of(verdicts, panel, says)
-
-
-def _corrected(panel: Panel, people: People, used: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """Return corrected probabilities of all items, and the judges' weights."""
+def _corrected(panel: Panel, people: People, used: np.ndarray) -> FloatArray:
+    """Return the probabilities of all items, corrected by what people said of some."""
     rows = people.item[used]
     odds = np.log(np.maximum(panel.probability, LEAST_PANEL_PROBABILITY))
-    judges = panel.evidence_of(rows)
-    features = np.concatenate([odds[rows][:, :, None], judges], axis=2)
+    features = np.concatenate([odds[rows][:, :, None], panel.evidence_of(rows)], axis=2)
     weight, bias = fit_correction(features, people.share[used])
-    return softmax(weight[0] * odds + bias + panel.weighted(weight[1:])), weight[1:]
+    return softmax(weight[0] * odds + bias + panel.weighted(weight[1:]))
 
 
 def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -239,10 +237,7 @@ def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray,
     at = centre.copy()
 
     def loss(value: FloatArray) -> float:
-        logits = every @ value
-        top = logits.max(axis=1)
-        log_total = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
-        return float(log_total.sum() - (share * logits).sum() + (pull * (value - centre) ** 2).sum() / 2)
+        return float((pull * (value - centre) ** 2).sum() / 2 - (share * log_softmax(every @ value)).sum())
 
     now = loss(at)
     for _ in range(CORRECTION_STEPS):

@@ -8,43 +8,46 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.assay import Assay
-from crowdassay.judges.panel import describe_judges, order_bias, read_judges
+from crowdassay.judges.panel import OrderBias, describe_judges, order_bias, read_judges
 from crowdassay.judges.people import People, gather_people
 from crowdassay.judges.ppi import FEWEST_ITEMS
-from crowdassay.judges.prediction import Panel, fit_answers, predict_people
+from crowdassay.judges.prediction import predict_people
 from crowdassay.judges.rated import Rated, items_ahead
 from crowdassay.judges.rates import (
     Evidence,
     choose_strata,
     claimed_rates,
     disputed_strata,
+    find_clusters,
     find_rates,
     given_strata,
     rate_groups,
 )
 from crowdassay.judges.redundancy import find_likeness, judge_costs, judges_to_drop, money_spent
-from crowdassay.judges.verdicts import Verdicts, split_verdicts
+from crowdassay.judges.verdicts import Verdicts, in_order_of_names, split_verdicts
 from crowdassay.labels.frames import take_labels
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted, listed
 from crowdassay.notes import NoteKind, kind_of
 from crowdassay.read_options import ReadOptions
 
+Given = Sequence[str | None] | Mapping[str, str]  # a value for each item, in item order or by name
 SIDES = ("first", "second")  # the two systems of `rate_against`
 
 
 def rate(
-    verdicts: Any,
+    verdicts: object,
     *,
     people: Sequence[str] = (),
     gold: Mapping[str, str] | None = None,
     classes: Sequence[str] | None = None,
-    by: Sequence[str | None] | Mapping[str, str] | None = None,
-    pair: Sequence[str | None] | Mapping[str, str] | None = None,
-    strata: Sequence[str | None] | Mapping[str, str] | None = None,
+    by: Given | None = None,
+    pair: Given | None = None,
+    strata: Given | None = None,
+    cluster: Given | None = None,
     order: Sequence[str | None] | None = None,
     cost: Mapping[str, float] | None = None,
     n_next: int = 20,
@@ -71,6 +74,8 @@ def rate(
     strata : mapping or sequence, optional
         The stratum in which each item was drawn for people; otherwise items are taken to be drawn at random, or at random among
         those on which judges agree or disagree as much.
+    cluster : mapping or sequence, optional
+        What items have in common that makes them alike, such as the question that they answer: intervals allow for it.
     order : sequence, optional
         The order in which each label's choices were shown, one for each label of `verdicts`.
     cost : mapping, optional
@@ -97,30 +102,35 @@ def rate(
     labels = take_labels(verdicts, ReadOptions())  # what happened on the way is among the notes
     if not 0 < confidence < 1:
         raise ParameterError(f"The confidence must lie between 0 and 1, not be {confidence}.")
+    shown_in, orders = _shown_in(labels, order)
+    labels, items, rows = in_order_of_names(labels, shown_in)
     table = split_verdicts(labels, people, gold, classes)
     generator = np.random.default_rng(seed)
     seen = gather_people(table)
-    notes = [*reading_notes(labels), *table.notes, *seen.notes, *_warnings(table, seen)]
+    notes = [*reading_notes(labels, table), *table.notes, *seen.notes, *_warnings(table, seen)]
     if not len(seen.item):
         raise DataError("No item has a label by people, so that nothing is known of the real rate.")
-    names = {name: _in_order(given, table, name) for name, given in (("by", by), ("pair", pair), ("strata", strata))}
+    names = {
+        name: _in_order(given, table, items, name)
+        for name, given in (("by", by), ("pair", pair), ("strata", strata), ("cluster", cluster))
+    }
     if names["pair"] is not None and names["by"] is None:
         raise ParameterError("Pairs are pairs of groups: --pair goes with --by.")
-    proxy = predict_people(table, seen, default_panel(table), generator)
+    group_of = find_clusters(names["cluster"], seen)
+    proxy = predict_people(table, seen, default_panel(table), generator, group_of)
     if names["strata"] is None:
         stratum, drawn, told = choose_strata(table, seen)
         notes += told
     else:
         stratum = drawn = given_strata(names["strata"], seen)
-    evidence = Evidence(seen, proxy.blind, proxy.panel, stratum, drawn, confidence, beyond)
+    evidence = Evidence(seen, proxy.blind, proxy.panel, stratum, drawn, confidence, beyond, group_of)
     among = np.ones(table.n_items, bool)
     groups, differences = None, None
     if names["by"] is not None:
         groups, differences, told_groups = rate_groups(evidence, names["by"], table.classes, names["pair"])
         notes += told_groups
-    panel = _reading_panel(table, seen)
-    reading = read_judges(table, panel, seen)
-    likeness = find_likeness(reading, seen.code, generator)
+    reading = read_judges(table, seen)
+    likeness = find_likeness(reading, seen.code, generator, None if group_of is None else group_of[seen.item])
     powered, alone = find_rates(evidence, among), find_rates(evidence, among, powered=False)
     assert powered is not None  # people saw something
     assert alone is not None
@@ -131,13 +141,13 @@ def rate(
         rates=powered,
         alone=alone,
         claimed=claimed_rates(evidence, among),
-        judges=describe_judges(table, reading, seen),
+        judges=describe_judges(table, reading, seen, group_of),
         likeness=likeness,
-        dropped=judges_to_drop(table, seen, judge_costs(cost, table), generator),
+        dropped=judges_to_drop(table, seen, judge_costs(cost, table), generator, group_of),
         costed=cost is not None,
-        spent=money_spent(cost, table, seen, powered, alone),
+        spent=money_spent(cost, table, powered, alone),
         ahead=items_ahead(proxy.blind, disputed_strata(table), seen, n_next, generator),
-        orders=_orders(table, labels, order, people),
+        orders=None if shown_in is None else _orders(table, labels, shown_in[rows], orders),
         groups=groups,
         differences=differences,
         confidence=confidence,
@@ -168,47 +178,50 @@ def default_panel(verdicts: Verdicts) -> FloatArray | None:
     return posterior
 
 
-def _reading_panel(verdicts: Verdicts, people: People) -> Panel:
-    if verdicts.plain:
-        says = np.eye(verdicts.n_classes)[None].repeat(len(verdicts.judges), axis=0)
-        return Panel.of(verdicts, np.zeros((verdicts.n_items, verdicts.n_classes)), says)
-    return fit_answers(verdicts, people.item, people.share)
-
-
-def _orders(verdicts: Verdicts, labels: Labels, order: Sequence[str | None] | None, people: Sequence[str]) -> list[Any] | None:
+def _shown_in(labels: Labels, order: Sequence[str | None] | None) -> tuple[IntArray | None, tuple[str, ...]]:
+    """Return a code for the order in which each label's choices were shown, -1 where it is unknown, and the orders' names."""
     if order is None:
-        return None
+        return None, ()
     if len(order) != labels.n_labels:
-        raise DataError(f"There are {len(order)} orders for {labels.n_labels} labels; every label needs one.")
-    workers = [str(name) for name in labels.workers.to_pylist()]
-    human = np.isin(labels.worker, [workers.index(name) for name in people])
-    names = tuple(dict.fromkeys(str(name) for name in order if name is not None))
-    place = {name: number for number, name in enumerate(names)}
-    codes = np.array([-1 if name is None else place[str(name)] for name in order])[~human]
-    return [order_bias(verdicts, codes, names, i) for i in range(len(verdicts.judges))]
+        raise DataError(
+            f"{counted(len(order), 'order was', 'orders were')} given for {counted(labels.n_labels, 'label')}; every label "
+            "needs one."
+        )
+    names = tuple(sorted({str(name) for name in order if name is not None}))
+    return np.array([-1 if name is None else names.index(str(name)) for name in order], int), names
 
 
-def _in_order(given: Any, verdicts: Verdicts, what: str) -> list[str | None] | None:
-    """Return one value for each item, in item order."""
+def _orders(verdicts: Verdicts, labels: Labels, shown_in: IntArray, names: tuple[str, ...]) -> list[OrderBias | None]:
+    human = np.isin([str(name) for name in labels.workers.to_pylist()], verdicts.people)[labels.worker]
+    return [order_bias(verdicts, shown_in[~human], names, i) for i in range(len(verdicts.judges))]
+
+
+def _in_order(given: Given | None, verdicts: Verdicts, items: IntArray, what: str) -> list[str | None] | None:
+    """Return one value for each item, in item order; ``items`` says where each was in the caller's."""
     if given is None:
         return None
     if isinstance(given, Mapping):
-        ordered = [given.get(str(item)) for item in verdicts.items.to_pylist()]
-        return [None if value is None else str(value) for value in ordered]
+        given = [given.get(str(item)) for item in verdicts.items.to_pylist()]
+    elif len(given) == verdicts.n_items:
+        given = [given[j] for j in items]
     if len(given) != verdicts.n_items:
-        raise ParameterError(f"`{what}` has {len(given)} entries for {verdicts.n_items} items.")
+        raise ParameterError(
+            f"`{what}` has {counted(len(given), 'entry', 'entries')} for {counted(verdicts.n_items, 'item')}; every item "
+            "needs one."
+        )
     return [None if value is None else str(value) for value in given]
 
 
-def reading_notes(labels: Labels) -> list[str]:
-    """Return what was left out, or found twice, when the verdicts were read."""
+def reading_notes(labels: Labels, verdicts: Verdicts) -> list[str]:
+    """Return what was left out, or found twice, when the verdicts were read, and not undone since."""
     report = labels.report
     notes = [f"Rows left out ({reason}): {count:,}." for reason, count in report.dropped.items()]
     if report.repeats and report.repeats_policy == "keep":
-        many = counted(report.repeats, "label")
-        notes.append(f"{many} repeat a worker and item; several votes of one worker count as hardly more than one.")
+        many = f"{counted(report.repeats, 'label')} {'repeats' if report.repeats == 1 else 'repeat'}"
+        notes.append(f"{many} a worker and item; several votes of one worker count as hardly more than one.")
     # What readers say of "unsure" and its like is for those who take every answer for a class.
-    return [*notes, *(note for note in report.notes if kind_of(note) != NoteKind.NO_ANSWERS)]
+    undone = {NoteKind.NO_ANSWERS, *(kind_of(note) for note in verdicts.notes)} - {NoteKind.PLAIN}
+    return [*notes, *(note for note in report.notes if kind_of(note) not in undone)]
 
 
 def _warnings(verdicts: Verdicts, people: People) -> list[str]:

@@ -13,7 +13,7 @@ from crowdassay.judges.panel import Judge, OrderBias
 from crowdassay.judges.people import People
 from crowdassay.judges.ppi import Interval
 from crowdassay.judges.rates import Rates, as_rates
-from crowdassay.judges.redundancy import Dropped, Likeness, Spent, as_money
+from crowdassay.judges.redundancy import Dropped, Likeness, Spent
 from crowdassay.judges.verdicts import Verdicts
 from crowdassay.labels.frames import to_frame
 from crowdassay.tables import Column, TableOf
@@ -223,7 +223,7 @@ class Rated:
                  "cost_saved": round(step.saved, 4), "without_loss": step.bearable}
                 for step in self.dropped
             ],
-            "cost": as_money(self.spent),
+            "cost": None if self.spent is None else self.spent.as_dict(),
             "next": [str(value) for value in self.next_items()["item"].to_pylist()],
             "next_width": round(self.ahead.narrower, 4),
             "notes": list(self.notes),

@@ -14,7 +14,7 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.judges.people import People
 from crowdassay.judges.ppi import FEWEST_ITEMS, WIDEST, Interval, Sample, difference, estimate_rate
-from crowdassay.judges.verdicts import Verdicts
+from crowdassay.judges.verdicts import Verdicts, natural_order
 from crowdassay.labels.values import counted, listed, shown
 
 Rates = list[Interval]
@@ -42,6 +42,8 @@ class Evidence:
     confidence : float
     beyond : bool
         Whether rates are about the process that made the items.
+    cluster : ndarray of int, shape (n_items,), optional
+        Items of one question have the same code.
     """
 
     people: People
@@ -51,6 +53,7 @@ class Evidence:
     drawn: IntArray
     confidence: float = 0.95
     beyond: bool = False
+    cluster: IntArray | None = None
 
     def sample(self, c: int, among: BoolArray, strata: IntArray) -> Sample:
         """Return people's labels and predictions of a class on the items among which the rate is asked for."""
@@ -62,7 +65,24 @@ class Evidence:
         return Sample(
             people.truth[rows, c], self.blind[seen, c], stratum[seen], sizes, means,
             people.noise[rows, c], people.doubt[rows, c], people.slope[rows, c], 0.0 if people.error else people.error_se,
+            *self._clusters(among, seen, stratum),
         )  # fmt: skip
+
+    def _clusters(self, among: BoolArray, seen: IntArray, stratum: IntArray) -> tuple[IntArray | None, float, float]:
+        """Return the clusters of the items seen, how far these were drawn by cluster, and the share of all pairs in one."""
+        if self.cluster is None:
+            return None, 0.0, 0.0
+        cluster, here = self.cluster, self.cluster[among]
+        drawn = (np.bincount(stratum[seen]) / np.bincount(stratum[among]))[stratum[among]]
+        one_by_one = _pairs_within(drawn, here)
+        together = _pairs_within(np.ones(len(seen)), cluster[seen])
+        by_cluster = max(1 - one_by_one / together, 0.0) if together else 0.0
+        return cluster[seen], by_cluster, _pairs_within(np.ones(len(here)), here) / len(here) ** 2
+
+
+def _pairs_within(weight: FloatArray, cluster: IntArray) -> float:
+    """Return the sum of the products of two different weights of one cluster, each pair counted twice."""
+    return float((np.bincount(cluster, weight) ** 2).sum() - (weight**2).sum())
 
 
 def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) -> Rates | None:
@@ -70,16 +90,20 @@ def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) ->
     if not among[evidence.people.item].any():
         return None
     n_classes = evidence.blind.shape[1]
-    how = (evidence.confidence, evidence.beyond)
-    rates = [_rate(evidence.sample(c, among, evidence.drawn), False, *how) for c in range(n_classes)]
+
+    def rated(strata: IntArray, *, powered: bool) -> Rates:
+        samples = (evidence.sample(c, among, strata) for c in range(n_classes))
+        level, beyond = evidence.confidence, evidence.beyond
+        return [estimate_rate(sample, confidence=level, beyond=beyond, powered=powered) for sample in samples]
+
+    rates = rated(evidence.drawn, powered=False)
     if powered:
-        helped = [_rate(evidence.sample(c, among, evidence.stratum), True, *how) for c in range(n_classes)]
+        helped = rated(evidence.stratum, powered=True)
         rates = [one if one.width <= WIDEST * alone.width else alone for one, alone in zip(helped, rates, strict=True)]
-    return _mirrored(rates) if n_classes == 2 else rates
-
-
-def _rate(sample: Sample, powered: bool, confidence: float, beyond: bool) -> Interval:
-    return estimate_rate(sample, confidence=confidence, beyond=beyond, powered=powered)
+    if n_classes == 2:  # the rate of the second is one less that of the first
+        one = rates[0]
+        rates[1] = Interval(1 - one.estimate, 1 - one.high, 1 - one.low, one.effective)
+    return rates
 
 
 def usable_strata(strata: IntArray, among: BoolArray, seen: IntArray) -> IntArray:
@@ -88,12 +112,6 @@ def usable_strata(strata: IntArray, among: BoolArray, seen: IntArray) -> IntArra
     usable = np.zeros_like(strata)
     usable[among] = code
     return usable if np.bincount(usable[seen], minlength=len(present)).min() >= 2 else np.zeros_like(strata)
-
-
-def _mirrored(rates: Rates) -> Rates:
-    """Return the rates of two classes, that of the second being one less that of the first."""
-    one = rates[0]
-    return [one, Interval(1 - one.estimate, 1 - one.high, 1 - one.low, one.effective)]
 
 
 def claimed_rates(evidence: Evidence, among: BoolArray) -> Rates:
@@ -106,14 +124,9 @@ def claimed_rates(evidence: Evidence, among: BoolArray) -> Rates:
 
 
 def rate_difference(evidence: Evidence, one: BoolArray, two: BoolArray, pairs: IntArray | None) -> Rates | None:
-    """Return the difference in the rate of each class between two groups of items, paired where pairs are given.
+    """Return the difference in the rate of each class between two groups of items, both (n_items,).
 
-    Parameters
-    ----------
-    evidence : Evidence
-    one, two : ndarray of bool, shape (n_items,)
-    pairs : ndarray of int, shape (n_pairs, 2), optional
-        Items of the first and the second group that belong together, such as two systems' answers to the same question.
+    ``pairs`` (n_pairs, 2) are items of the two groups that belong together, such as two systems' answers to one question.
     """
     first, second = find_rates(evidence, one), find_rates(evidence, two)
     if first is None or second is None:
@@ -149,19 +162,14 @@ def as_rates(rates: Rates | None, classes: Sequence[str]) -> dict[str, Any] | No
     return None if rates is None else {name: one.as_dict() for name, one in zip(classes, rates, strict=True)}
 
 
-def disagreement(verdicts: Verdicts) -> FloatArray:
-    """Return for each item the share of verdicts that are not its most common answer, shape (n_items,)."""
-    counts = np.zeros((verdicts.n_items, len(verdicts.answers)))
-    np.add.at(counts, (verdicts.item, verdicts.answer), 1)
-    return np.asarray(1 - counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1))
-
-
 def disputed_strata(verdicts: Verdicts) -> IntArray:
     """Return a stratum for each item, from agreed to disputed; people's labels have no part in it.
 
     Items drawn at random within these strata, however many of each, may be put together with any others drawn so.
     """
-    value = disagreement(verdicts)
+    counts = np.zeros((verdicts.n_items, len(verdicts.answers)))
+    np.add.at(counts, (verdicts.item, verdicts.answer), 1)
+    value = 1 - counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1)  # share of verdicts that are not the most common one
     cuts = np.unique(np.quantile(value, np.arange(1, STRATA) / STRATA))
     stratum = np.searchsorted(cuts, value, side="left")
     _, stratum = np.unique(stratum, return_inverse=True)
@@ -203,14 +211,7 @@ def choose_strata(verdicts: Verdicts, people: People) -> tuple[IntArray, IntArra
 
 
 def given_strata(names: list[str | None], people: People) -> IntArray:
-    """Return codes for strata that were given, refusing those that cannot be used.
-
-    Parameters
-    ----------
-    names : list of str
-        The stratum of each item.
-    people : People
-    """
+    """Return codes for the strata that were given, one name for each item; refuse those of which people saw too little."""
     if None in names:
         raise DataError(f"{counted(names.count(None), 'item')} have no stratum; every item needs one.")
     values, code = np.unique(np.array([str(name) for name in names]), return_inverse=True)
@@ -221,6 +222,20 @@ def given_strata(names: list[str | None], people: People) -> IntArray:
             f"People saw {counted(int(seen[few]), 'item')} of stratum {shown(values[few])}; they must see 2 of each at least."
         )
     return np.asarray(code)
+
+
+def find_clusters(names: list[str | None] | None, people: People) -> IntArray | None:
+    """Return a code for the cluster of each item, (n_items,); an item without one stands alone. None where all do."""
+    if names is None:
+        return None
+    every = [(0, name) if name is not None else (1, str(j)) for j, name in enumerate(names)]
+    places = {name: code for code, name in enumerate(sorted(set(every)))}
+    code = np.array([places[name] for name in every])
+    if len(places) == len(names):
+        return None
+    if len(np.unique(code[people.item])) < 2:
+        raise DataError("People saw items of one cluster only, which says nothing about the others; let them see more.")
+    return code
 
 
 def rate_groups(
@@ -237,7 +252,7 @@ def rate_groups(
     pair : sequence of str, optional
         What items of different groups have in common, such as the question that two systems answered.
     """
-    groups = list(dict.fromkeys(name for name in names if name is not None))
+    groups = sorted({name for name in names if name is not None}, key=natural_order)
     if len(groups) > MOST_GROUPS:
         raise DataError(f"There are {len(groups)} groups ({listed(groups, 3)}), more than {MOST_GROUPS}; name another column.")
     codes = {name: number for number, name in enumerate(groups)}
@@ -285,7 +300,10 @@ def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> 
             if name is None:
                 continue
             if name in rows:
-                raise DataError(f"Two items of one group are both paired by {name!r}; a pair has one item of each group.")
+                raise DataError(
+                    f"Two items of one group are both paired by {shown(name)}; a pair has one item of each group. Name another "
+                    "column with --pair; this one may be the --cluster."
+                )
             rows[name] = int(j)
         places.append(rows)
     both = [(places[0][name], places[1][name]) for name in places[0] if name in places[1]]

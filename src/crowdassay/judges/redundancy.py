@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -22,17 +21,18 @@ from scipy.spatial.distance import squareform
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import ParameterError
 from crowdassay.judges.people import People
-from crowdassay.judges.prediction import fit_answers
+from crowdassay.judges.prediction import deal_folds, fit_answers
 from crowdassay.judges.rates import Rates
 from crowdassay.judges.verdicts import Verdicts
 from crowdassay.labels.values import listed
+from crowdassay.statistics import log_softmax
 
 LEAST_COMMON_ITEMS = 10  # common items from which a correlation is looked at
 ALIKE = 0.5  # correlation from which judges are said to make the same mistakes
 LEAST_ITEMS_TO_GROUP = 20  # items from which judges are grouped
 RESAMPLES = 200
 LEAST_ITEMS_TO_ADVISE = 30  # people's items from which dropping is advised
-FOLDS = 5
+LOSS_FOLDS = 5
 STRENGTHS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)  # judges share mistakes, some panels more than others
 BEARABLE = 0.02  # rise of the log-loss, with two standard errors, that is no loss
 
@@ -63,17 +63,13 @@ class Likeness:
     clusters: tuple[tuple[int, ...], ...]
 
 
-def find_likeness(reading: IntArray, truth: IntArray, generator: np.random.Generator) -> Likeness:
-    """Compare the errors of judges.
+def find_likeness(
+    reading: IntArray, truth: IntArray, generator: np.random.Generator, cluster: IntArray | None = None
+) -> Likeness:
+    """Compare the errors of judges, with a bootstrap over items, or over clusters (n,) of them.
 
-    Parameters
-    ----------
-    reading : ndarray of int, shape (n, n_judges)
-        The class that each judge speaks for, -1 where it said nothing.
-    truth : ndarray of int, shape (n,)
-        What people say.
-    generator : numpy.random.Generator
-        Of the bootstrap over items.
+    ``reading`` (n, n_judges) is the class that each judge speaks for, -1 where it said nothing, and ``truth`` (n,) what people
+    say.
     """
     errors = beyond_truth(reading, truth)
     covariance, common = _covariance(errors)
@@ -87,9 +83,11 @@ def find_likeness(reading: IntArray, truth: IntArray, generator: np.random.Gener
     worth = _worth(covariance, common)
     drawn = []
     if np.isfinite(worth):
-        n = len(errors)
+        _, code = np.unique(np.arange(len(errors)) if cluster is None else cluster, return_inverse=True)
+        order, ends = np.argsort(code, kind="stable"), np.cumsum(np.bincount(code))
+        members = np.split(order, ends[:-1])
         for _ in range(RESAMPLES):
-            rows = generator.integers(n, size=n)
+            rows = np.concatenate([members[k] for k in generator.integers(len(members), size=len(members))])
             drawn.append(_worth(*_covariance(beyond_truth(reading[rows], truth[rows]))))
     kept = np.array(drawn)[np.isfinite(drawn)] if drawn else np.zeros(0)
     low, high = np.quantile(kept, [0.025, 0.975]) if len(kept) else (np.nan, np.nan)
@@ -169,26 +167,25 @@ class Dropped:
     bearable: bool
 
 
-def judges_to_drop(verdicts: Verdicts, people: People, cost: FloatArray, generator: np.random.Generator) -> tuple[Dropped, ...]:
+def judges_to_drop(
+    verdicts: Verdicts,
+    people: People,
+    cost: FloatArray,
+    generator: np.random.Generator,
+    cluster: IntArray | None = None,
+) -> tuple[Dropped, ...]:
     """Drop judges one by one, each time the one that costs most for what it adds; empty where people saw too few items.
 
-    What each answer means is learned on other folds of people's items, and the loss measured on the fold itself.
-
-    Parameters
-    ----------
-    verdicts : Verdicts
-    people : People
-    cost : ndarray, shape (n_judges,)
-        Cost of a verdict by each judge.
-    generator : numpy.random.Generator
+    What each answer means is learned on other folds of people's items, and the loss measured on the fold itself. ``cost``
+    (n_judges,) is that of a verdict by each judge; items of one ``cluster`` (n_items,) stay in one fold.
     """
     n, n_judges = len(people.item), len(verdicts.judges)
     known = seen_items(verdicts, people) >= LEAST_ITEMS_TO_ADVISE  # of others nothing can be said
     if known.sum() < 2 or len(np.unique(people.code)) < 2:
         return ()
     evidence = np.zeros((n, verdicts.n_classes, n_judges))
-    fold = generator.permutation(np.arange(n) % FOLDS)
-    for k in range(FOLDS):
+    fold = deal_folds(people, LOSS_FOLDS, cluster, generator)
+    for k in range(int(fold.max()) + 1):
         rest = fold != k
         panel = fit_answers(verdicts, people.item[rest], people.share[rest])
         evidence[~rest] = panel.evidence_of(people.item[~rest])
@@ -233,11 +230,7 @@ def seen_items(verdicts: Verdicts, people: People) -> IntArray:
 
 def _losses(together: FloatArray, prior: FloatArray, share: FloatArray) -> FloatArray:
     """Return the log-loss of each item, shape (n,), with the judges counted at whatever strength suits them best."""
-    by_strength = []
-    for strength in STRENGTHS:
-        logits = strength * together + prior
-        top = logits.max(axis=1)
-        by_strength.append(top + np.log(np.exp(logits - top[:, None]).sum(axis=1)) - (share * logits).sum(axis=1))
+    by_strength = [-(share * log_softmax(strength * together + prior)).sum(axis=1) for strength in STRENGTHS]
     return min(by_strength, key=lambda losses: float(losses.mean()))
 
 
@@ -278,19 +271,10 @@ def judge_costs(cost: Mapping[str, float] | None, verdicts: Verdicts) -> FloatAr
     return np.array([float(cost[name]) for name in verdicts.judges])
 
 
-def money_spent(
-    cost: Mapping[str, float] | None, verdicts: Verdicts, people: People, rates: Rates, alone: Rates
-) -> Spent | None:
-    """Return what was spent; None where the costs of people are not given.
+def money_spent(cost: Mapping[str, float] | None, verdicts: Verdicts, rates: Rates, alone: Rates) -> Spent | None:
+    """Return what was spent, and what people alone would cost; None where the costs of people are not given.
 
-    Parameters
-    ----------
-    cost : mapping, optional
-        Of a verdict by each judge and each person; every person needs one, or none.
-    verdicts : Verdicts
-    people : People
-    rates, alone : list of Interval
-        With the judges' help and without.
+    ``rates`` and ``alone`` are the rates with the judges' help and without. Every person needs a cost, or none.
     """
     if cost is None or not any(name in cost for name in verdicts.people):
         return None
@@ -307,8 +291,3 @@ def judges_gain(rates: Rates, alone: Rates) -> float:
     """Return how many times as many items people alone would have to see for as narrow an interval: the class in the middle."""
     gains = sorted(one.effective / max(other.effective, 1e-9) for one, other in zip(rates, alone, strict=True))
     return max(float(gains[len(gains) // 2]), 1.0)
-
-
-def as_money(spent: Spent | None) -> dict[str, Any] | None:
-    """Return what was spent as plain values; None where it is not known."""
-    return None if spent is None else spent.as_dict()

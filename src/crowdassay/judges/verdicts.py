@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted, listed, no_such, shown
+from crowdassay.notes import Note, NoteKind
 
 MOST_TRUE_CLASSES = 50  # above this, what people wrote is free text
 ABSTAINING = frozenset(
@@ -74,6 +74,54 @@ class Verdicts:
     def plain(self) -> bool:
         """Whether every answer is a class."""
         return len(self.answers) == len(self.classes)
+
+
+def in_order_of_names(labels: Labels, shown_in: IntArray | None = None) -> tuple[Labels, IntArray, IntArray]:
+    """Return labels sorted by item, worker, class and the order that was shown, so that no shuffle of rows changes anything.
+
+    Folds, draws and sums go by what they find in this order.
+
+    Parameters
+    ----------
+    labels : Labels
+    shown_in : ndarray of int, shape (n_labels,), optional
+        Codes of the order in which each label's choices were shown.
+
+    Returns
+    -------
+    labels : Labels
+    items : ndarray of int, shape (n_items,)
+        Where each item was before.
+    rows : ndarray of int, shape (n_labels,)
+        Where each label was before.
+
+    Examples
+    --------
+    >>> from crowdassay import as_labels
+    >>> mixed = as_labels((["10", "9", "10"], ["m", "m", "ann"], ["no", "yes", "no"]))
+    >>> labels, items, rows = in_order_of_names(mixed)
+    >>> labels.items.to_pylist(), labels.worker.tolist(), items.tolist(), rows.tolist()
+    (['9', '10'], [1, 0, 1], [1, 0], [2, 1, 0])
+    """
+    items, workers = (
+        np.array(sorted(range(len(names)), key=[natural_order(str(name)) for name in names.to_pylist()].__getitem__), int)
+        for names in (labels.items, labels.workers)
+    )
+    item, worker = np.argsort(items)[labels.label_item], np.argsort(workers)[labels.worker]
+    rows = np.lexsort(([] if shown_in is None else [shown_in]) + [labels.label, worker, item])
+    sorted_labels = replace(
+        labels,
+        starts=np.append(0, np.cumsum(np.diff(labels.starts)[items])),
+        worker=worker[rows].astype(np.int32),
+        label=labels.label[rows],
+        items=labels.items.take(pa.array(items)),
+        workers=labels.workers.take(pa.array(workers)),
+        gold=labels.gold[items],
+        time=None,  # which rates have no use for
+        duration=None,
+        item_text=None,
+    )
+    return sorted_labels, items, rows
 
 
 def split_verdicts(
@@ -139,7 +187,7 @@ def split_verdicts(
     )
 
 
-def _people(people: Sequence[str], workers: list[str], gold: Any) -> list[int]:
+def _people(people: Sequence[str], workers: list[str], gold: object) -> list[int]:
     if not people and not gold:
         raise ParameterError("Say which workers are people (--people ann,bob), or give a file of known classes (--gold).")
     for name in people:
@@ -155,7 +203,8 @@ def _meaning(words: Sequence[str], classes: tuple[str, ...], notes: list[str]) -
         return list(words)  # classes that differ in capitals only mean what they say
     meanings = [word if word in exact else folded.get(word.strip().casefold(), word) for word in words]
     if changed := [word for word, name in zip(words, meanings, strict=True) if word != name]:
-        notes.append(f"Answers that differ from a class in capitals or blanks only were taken for it: {listed(changed, 5)}.")
+        text = f"Answers that differ from a class in capitals or blanks only were taken for it: {listed(changed, 5)}."
+        notes.append(Note(text, NoteKind.VARIANTS))
     return meanings
 
 
@@ -212,7 +261,7 @@ def find_classes(
     added = [name for name in new if name not in scores]
     if len(added) + len(used) > MOST_TRUE_CLASSES:
         added = []
-    classes_used = sorted([*used, *added], key=_natural)
+    classes_used = sorted([*used, *added], key=natural_order)
     if added and used:
         notes.append(
             f"No person chose {listed(added, 5)}, but judges did, so it counts as a class; --classes names the classes."
@@ -220,7 +269,8 @@ def find_classes(
     return _checked(tuple(classes_used))
 
 
-def _natural(name: str) -> tuple[bool, float, str]:
+def natural_order(name: str) -> tuple[bool, float, str]:
+    """Return what names are sorted by: numbers by their value, then all others as text."""
     value = as_number(name)
     return value is None, 0.0 if value is None else value, name
 

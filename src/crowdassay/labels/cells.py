@@ -1,48 +1,33 @@
 """The rules on single cells: what is blank, how a number is spelt, what no cell may hold.
 
-Each rule stands here once, for Arrow and beside it, where a database applies it, as SQL that DuckDB and Spark share; the
-few words in which they differ are a `SqlDialect`.
+Each rule stands here once, for Arrow and beside it, where a database applies it, as SQL that DuckDB and Spark share, but
+for the few words in which they differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crowdassay.arrays import BoolArray
+from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.values import as_text, is_text, number_key, number_of, shown
 
 ArrowColumn: TypeAlias = pa.Array | pa.ChunkedArray
 
+BETWEEN_PARTS = " | "  # stands between the columns that make an item; bars in their cells are doubled, so no two items are one
 # Beyond this neighbouring whole numbers share one float, so that such ids are damaged already: they are left visible as text.
 EXACT = 2**53
 
 
-@dataclass(frozen=True)
-class SqlDialect:
-    """How a database calls what the rules need.
-
-    Attributes
-    ----------
-    blank : str
-        Tells whether the text ``{0}`` is white space only, as Unicode has it.
-    """
-
-    blank: str
-
-
-DUCKDB = SqlDialect(
-    # Only values that begin below '!' or above '~' need the look.
-    r"({0} < '!' OR {0} > '~') AND regexp_full_match({0}, '[\p{{Z}}\s\x0b\x1c-\x1f\x{{85}}]*')"
-)
-SPARK = SqlDialect(r"{0} rlike r'^(?U)\s*$'")
+# Whether the text {0} is white space only, as Unicode has it; only values that begin below '!' or above '~' need the look.
+DUCKDB_BLANK = r"({0} < '!' OR {0} > '~') AND regexp_full_match({0}, '[\p{{Z}}\s\x0b\x1c-\x1f\x{{85}}]*')"
+SPARK_BLANK = r"{0} rlike r'^(?U)\s*$'"
 
 COMPLETE = " and ".join(f"{role} is not null" for role in ITEM_WORKER_LABEL)
 # A row counts as missing the first value that it misses.
@@ -57,17 +42,23 @@ def missing_rows(counts: Mapping[str, int]) -> dict[str, int]:
     return {f"missing {role}": int(counts[f"no_{role}"]) for role in ITEM_WORKER_LABEL if counts[f"no_{role}"]}
 
 
+def as_array(column: ArrowColumn) -> pa.Array:
+    """Return a column in one piece, without a dictionary."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+
+
 def blank(texts: ArrowColumn) -> Any:
     """Return which texts are white space only."""
     return pc.equal(pc.utf8_trim_whitespace(texts), "")
 
 
-def blank_as_null(column: str, dialect: SqlDialect) -> str:
+def blank_as_null(column: str, is_blank: str) -> str:
     """Return the SQL of a column of text in which blank cells are null."""
-    return f"CASE WHEN {dialect.blank.format(column)} THEN NULL ELSE {column} END"
+    return f"CASE WHEN {is_blank.format(column)} THEN NULL ELSE {column} END"
 
 
-def is_whole(numbers: Any) -> BoolArray:
+def is_whole(numbers: FloatArray) -> BoolArray:
     """Return which floating-point numbers are whole, and exactly so."""
     return np.asarray(np.isfinite(numbers) & (np.trunc(numbers) == numbers) & (np.abs(numbers) < EXACT))
 
@@ -94,6 +85,24 @@ def from_floats(values: pa.Array) -> pa.Array:
     if np.all(is_whole(numbers) | ~present):
         return pa.array(np.where(present, numbers, 0).astype(np.int64), mask=~present)
     return float_text(values)
+
+
+def join_cells(columns: Sequence[ArrowColumn]) -> pa.Array:
+    """Join columns that make the item together, as text; null where one of them is missing or blank.
+
+    >>> join_cells([pa.array(["a", "b|", " "]), pa.array([1.0, 2.5, 3.0])]).to_pylist()
+    ['a | 1', 'b|| | 2.5', None]
+    """
+    texts = []
+    for column in map(as_array, columns):
+        text = float_text(column) if pa.types.is_floating(column.type) else as_text(column)
+        texts.append(pc.replace_substring(pc.if_else(blank(text), None, text), "|", "||"))
+    return pc.binary_join_element_wise(*texts, BETWEEN_PARTS)
+
+
+def join_sql(parts: Sequence[str]) -> str:
+    """Return the same in SQL, of parts that are text with null for what is blank."""
+    return f" || '{BETWEEN_PARTS}' || ".join(f"replace({part}, '|', '||')" for part in parts)
 
 
 # The same in Spark's SQL; to DuckDB such columns come as texts already. `floor` overflows.
@@ -151,6 +160,17 @@ def refuse_nul(column: ArrowColumn, role: str, where: str = "") -> None:
     if (row := first_nul(column)) is not None:
         bad = shown(column[row].as_py())
         raise DataError(f"The {role} {bad}{where} holds a NUL byte; remove it or re-save the file as UTF-8.")
+
+
+def refuse_infinite(column: ArrowColumn, role: str, where: str = "") -> None:
+    """Raise `DataError` where floating-point numbers that should name something are infinite."""
+    if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
+        raise infinite(role, where)
+
+
+def infinite(role: str, where: str = "") -> DataError:
+    """Return what is said of a column that holds infinite numbers."""
+    return DataError(f"The {role} column{where} holds an infinite number, which is no {role}; leave such cells empty.")
 
 
 def not_one_value(role: str, kind: object, where: str = "") -> DataError:

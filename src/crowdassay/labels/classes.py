@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.cells import ArrowColumn
+from crowdassay.labels.cells import ArrowColumn, as_array
+from crowdassay.labels.choices import refuse_sets
 from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.labels.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
 from crowdassay.notes import Note, NoteKind
@@ -24,7 +25,7 @@ MOST_BINS = 100
 MANY_CLASSES = 50  # classes from which on they may be none
 # Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
 UNANSWERED = frozenset({
-    "__invalid__", "error", "parse error",
+    "__invalid__", "error", "parse error", "inf", "-inf", "infinity",
     "n/a", "na", "nan", "null", "?", "??", "???", "-", "--", "skip", "skipped", "unsure", "not sure", "i'm not sure", "idk",
     "don't know", "dont know", "i don't know", "i dont know", "don’t know", "i don’t know", "can't tell", "can’t tell",
     "cannot tell", "cannot judge", "can't judge", "no answer", "refused", "weiß nicht", "weiss nicht", "ich weiß nicht",
@@ -61,6 +62,8 @@ def arrange_classes(
     if classes is not None:
         names = check_classes(classes)
         return *_as_given(vocabulary, counts, names), []
+    if is_text(vocabulary.type):
+        refuse_sets([text for text in vocabulary.to_pylist() if text is not None])
     if len(vocabulary) > MAX_CLASSES:
         return vocabulary, np.arange(len(vocabulary)), []  # `Labels` refuses; ordering free text would only cost time
     values, codes, notes = _ordered_texts(vocabulary, counts) if is_text(vocabulary.type) else _ordered(vocabulary)
@@ -171,7 +174,7 @@ def _ordered(vocabulary: pa.Array) -> tuple[pa.Array, IntArray, list[str]]:
 
 def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, IntArray, list[str]]:
     seen = vocabulary.to_pylist()
-    notes = []
+    notes: list[str] = []
     written = seen
     if not any(LEADING_ZERO.match(text) for text in seen):
         keys = [number_key(text) or text for text in seen]
@@ -186,10 +189,11 @@ def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, In
     folded = [_folded(text) for text in names]
     if variants := _groups(names, folded):
         changes = _changes(names, folded, dict(zip(written, counts.tolist(), strict=True)))
-        notes.append(
+        text = (
             f"Classes that differ only in case, spaces, invisible marks or the coding of accents were kept apart: {variants}; "
             f"if they mean the same, change {changes} in the label column."
         )
+        notes.append(Note(text, NoteKind.VARIANTS))
     position = {name: code for code, name in enumerate(names)}
     return pa.array(names, pa.string()), np.array([position[text] for text in written], np.int64), notes
 
@@ -226,11 +230,7 @@ def binned(label: ArrowColumn, bins: tuple[str, ...]) -> tuple[pa.Array, tuple[s
     >>> labels.to_pylist(), classes
     (['0 to 50', '0 to 50', '50 to 100', '50 to 100'], ('0 to 50', '50 to 100'))
     """
-    edges = [number_of(text) for text in bins]
-    if any(edge is None for edge in edges) or (len(edges) > 1 and sorted(set(edges)) != edges):  # type: ignore[type-var]
-        raise ParameterError(f"--bins takes a whole number, or edges in rising order, not {shown(','.join(bins))}.")
-    whole = label.combine_chunks() if isinstance(label, pa.ChunkedArray) else label
-    codes = whole.dictionary_encode()
+    codes = as_array(label).dictionary_encode()
     texts = as_text(codes.dictionary).to_pylist()
     blank = [text is None or not text.strip() for text in texts]
     numbers = [None if empty else number_of(text) for text, empty in zip(texts, blank, strict=True)]
@@ -240,23 +240,32 @@ def binned(label: ArrowColumn, bins: tuple[str, ...]) -> tuple[pa.Array, tuple[s
             f"--bins goes with labels that are numbers, and {shown(strange[0])} is none; name what stands for no answer with "
             "--missing."
         )
-    known = np.array([number for number in numbers if number is not None])
-    if len(edges) == 1:
-        edges = _equal_edges(edges[0] or 0, known)
-    limits = np.array(edges, dtype=float)
-    if len(known) and (known.min() < limits[0] or known.max() > limits[-1]):
-        odd = known.min() if known.min() < limits[0] else known.max()
-        raise DataError(f"The label {shown(text_of(float(odd)))} lies outside the edges that --bins names; name wider ones.")
+    limits = bin_limits(np.array([number for number in numbers if number is not None]), bins)
     names = tuple(f"{text_of(float(low))} to {text_of(float(high))}" for low, high in pairwise(limits))
-    place = {
-        text: None if number is None else names[_bin_of(limits, number)] for text, number in zip(texts, numbers, strict=True)
-    }
-    renamed = pa.array([place[text] for text in texts], pa.string())
-    return renamed.take(codes.indices), names
+    places = bin_places(np.array([number or 0.0 for number in numbers]), limits)
+    renamed = [None if number is None else names[place] for number, place in zip(numbers, places, strict=True)]
+    return pa.array(renamed, pa.string()).take(codes.indices), names
 
 
-def _bin_of(limits: np.ndarray, number: float) -> int:
-    return min(int(np.searchsorted(limits, number, "right")) - 1, len(limits) - 2)
+def bin_limits(numbers: FloatArray, bins: Sequence[str]) -> FloatArray:
+    """Return the edges of the classes that ``bins`` makes of some numbers, one more than there are classes.
+
+    >>> bin_limits(np.array([0.0, 100.0]), ["4"]).tolist()
+    [0.0, 25.0, 50.0, 75.0, 100.0]
+    """
+    edges = [number_of(text) for text in bins]
+    if any(edge is None for edge in edges) or (len(edges) > 1 and sorted(set(edges)) != edges):  # type: ignore[type-var]
+        raise ParameterError(f"--bins takes a whole number, or edges in rising order, not {shown(','.join(bins))}.")
+    limits = np.array(_equal_edges(edges[0] or 0, numbers) if len(edges) == 1 else edges, dtype=float)
+    if len(numbers) and (numbers.min() < limits[0] or numbers.max() > limits[-1]):
+        odd = numbers.min() if numbers.min() < limits[0] else numbers.max()
+        raise DataError(f"The label {shown(text_of(float(odd)))} lies outside the edges that --bins names; name wider ones.")
+    return limits
+
+
+def bin_places(numbers: FloatArray, limits: FloatArray) -> IntArray:
+    """Return the class of each number: a class holds its lower edge, and the last one its upper edge too."""
+    return np.minimum(np.searchsorted(limits, numbers, "right") - 1, len(limits) - 2)
 
 
 def _equal_edges(count: float, known: np.ndarray) -> list[float | None]:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.roles import ROLES, AnyRole, Role, plain_name, role_of
-from crowdassay.labels.values import listed, shown
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, Role, RoleLike, plain_name, role_of
+from crowdassay.labels.values import listed, number_of, shown, shown_file
+from crowdassay.read_options import join_names
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
 NEAR_ENOUGH = 0.7  # similarity from which on a name is worth suggesting
+ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
+FURTHER_PART = "item {}"  # stands for the role of the second, third ... column where several make the item
 
 
 def find_columns(
-    names: Sequence[str], roles: Sequence[AnyRole], given: Mapping[str, str | None], sample: Sample | None = None
+    names: Sequence[str], roles: Sequence[RoleLike], given: Mapping[str, str | None], sample: Sample | None = None
 ) -> dict[str, str]:
     """Choose one column for every role.
 
-    Case, spaces, underscores and hyphens are ignored; of a role's spellings the earliest wins.
+    Case, spaces, underscores and hyphens are ignored; of a role's spellings the earliest wins. Several columns that make the
+    item together have roles of their own, which `item_parts` lists.
 
     Parameters
     ----------
@@ -45,18 +51,53 @@ def find_columns(
     {'item': 'HITId', 'worker': 'WorkerId', 'label': 'answer'}
     """
     wanted = [role_of(role) for role in roles]
-    chosen = _take_given(names, wanted, given)
-    _choose_by_name(names, wanted, chosen)
+    chosen = _choose_by_name(names, wanted, given)
+    if sample is not None and "worker" in {role.name for role in wanted} and "worker" not in chosen:
+        _choose_workers(names, chosen, sample)
+    missing = [role for role in wanted if role.required and role.name not in chosen]
     if sample is not None and "worker" in chosen:
-        if "item" in chosen and not given.get("item"):
+        if plain_name(chosen.get("item", "")) == "id" and not given.get("item"):
             _refuse_row_numbers(sample, chosen["item"], chosen["worker"], names)
-        _choose_by_content(names, wanted, chosen, sample)
-    if any(role.required and role.name not in chosen for role in wanted):
+        if missing:
+            _choose_by_content(names, wanted, chosen, sample)
+        elif "label" in chosen and "item" in chosen and not given.get("label"):
+            _doubt_label(names, chosen, sample)
+    if any(role.name not in chosen for role in missing):
         raise _not_found(names, wanted, chosen, given)
-    return {role.name: chosen[role.name] for role in wanted if role.name in chosen}
+    further = {role: chosen[role] for role in item_parts(chosen)[1:]}
+    return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
 
 
-def check_given(role: AnyRole, name: str, names: Sequence[str]) -> None:
+def item_parts(columns: Mapping[str, Any]) -> list[str]:
+    """List the roles of the columns that make the item together: the item's own, and what `find_columns` added to it."""
+    return [role for role in ("item", *(FURTHER_PART.format(n) for n in range(2, len(columns) + 1))) if role in columns]
+
+
+def join_parts(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return columns by role with one name for the item, by which the same columns are found again.
+
+    >>> join_parts({"item": "model", "worker": "who", "item 2": "prompt"})
+    {'item': 'model,prompt', 'worker': 'who'}
+    """
+    parts = item_parts(columns)
+    item = join_names([columns[part] for part in parts])
+    return {role: item if role == "item" else name for role, name in columns.items() if role not in parts[1:]}
+
+
+def split_names(given: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that a user named, separated by commas; a column whose name holds a comma is itself, or is quoted.
+
+    >>> split_names("model, prompt", ["model", "prompt"]), split_names("a,b", ["a", "b", "a,b"])
+    (['model', 'prompt'], ['a,b'])
+    """
+    if given in names:
+        return [given]
+    bare = {name.strip(): name for name in names}
+    parts = [bare.get(part.strip(), part.strip()) for part in next(csv.reader([given], skipinitialspace=True), [given])]
+    return parts if len(parts) > 1 and all(parts) else [given]
+
+
+def check_given(role: RoleLike, name: str, names: Sequence[str]) -> None:
     """Raise `ColumnError` where the column that a user chose for a role is not there, or there more than once."""
     if name not in names:
         near = difflib.get_close_matches(plain_name(name), [plain_name(other) for other in names], 1)
@@ -84,25 +125,28 @@ def not_workers(names: Sequence[str]) -> list[str]:
     """Note columns of a wide table that were not taken for workers."""
     if not names:
         return []
+    if len(names) == 1:
+        return [f"Not taken as a worker: the column {shown(names[0])}; if it is one, name all workers with --worker-columns."]
     return [f"Not taken as workers: the columns {listed(names)}; if they are, name all workers with --worker-columns."]
 
 
-def _take_given(names: Sequence[str], wanted: Sequence[Role], given: Mapping[str, str | None]) -> dict[str, str]:
+def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping[str, str | None]) -> dict[str, str]:
+    """Take the columns that were given, and of the others those that are called like a role."""
     chosen: dict[str, str] = {}
     for role in wanted:
-        name = given.get(role.name)
-        if name is None:
+        asked = given.get(role.name)
+        if asked is None:
             continue
-        check_given(role, name, names)
-        if rivals := [other for other, taken in chosen.items() if taken == name]:
-            raise ColumnError(
-                f"The column {shown(name)} cannot be both the {rivals[0]} and the {role.name}; name another for one."
-            )
-        chosen[role.name] = name
-    return chosen
-
-
-def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str]) -> None:
+        for number, name in enumerate(split_names(asked, names) if role.name == "item" else [asked], 1):
+            check_given(role, name, names)
+            rivals = ["item" if other in item_parts(chosen) else other for other, taken in chosen.items() if taken == name]
+            if rivals and rivals[0] == role.name:
+                raise ColumnError(f"The column {shown(name)} is named twice for the item; name it once.")
+            if rivals and not (rivals[0] == "item" and len(item_parts(chosen)) > 1 and role.name not in ITEM_WORKER_LABEL):
+                raise ColumnError(
+                    f"The column {shown(name)} cannot be both the {rivals[0]} and the {role.name}; name another for one."
+                )
+            chosen[role.name if number == 1 else FURTHER_PART.format(number)] = name
     for role in wanted:
         best = [] if role.name in chosen else role.best(_free(names, chosen))
         if len(best) > 1 and role.kind in {"time", "number", "text"} and not role.required:
@@ -114,6 +158,19 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], chosen: dict[s
             raise ColumnError(f"The columns {listed(best)} could both be the {role.name} column; {decide}.")
         if best:
             chosen[role.name] = best[0]
+    return chosen
+
+
+def _choose_workers(names: Sequence[str], chosen: dict[str, str], sample: Sample) -> None:
+    """Take the subjects of an experiment as workers, and their like: each judged several items once, and items have several."""
+    possible = [name for name in _free(names, chosen) if plain_name(name) in MAYBE_WORKERS]
+    if len(possible) != 1 or "item" not in chosen:
+        return
+    rows = sample()
+    pairs = {(_key(row, _items(chosen)), _id(row.get(possible[0]))) for row in rows}
+    several = [2 * len({pair[at] for pair in pairs}) <= len(rows) for at in (0, 1)]
+    if len(pairs) == len(rows) and all(several):
+        chosen["worker"] = possible[0]
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:
@@ -125,7 +182,7 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
             chosen["item"] = shared[0]
             missing.remove("item")
     if missing == ["label"] and "item" in chosen:
-        possible = could_be_labels(sample(), chosen["item"], chosen["worker"], _free(names, chosen))
+        possible = could_be_labels(sample(), _items(chosen), chosen["worker"], _free(names, chosen))
         if len(possible) > 1:
             raise ColumnError(
                 f"Several columns could be the label ({listed(possible)}): they differ between workers on the same item; "
@@ -135,6 +192,33 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
             chosen["label"] = possible[0]
 
 
+def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -> None:
+    """Look at a label column that only its name tells: what it holds may be the item's text or class, and another the answer.
+
+    Few values answer, many are content; and what is the same in all rows of every item says nothing of its workers.
+    """
+    free = _free(names, chosen)
+    rows = sample() if free else []
+    cells = [(_key(row, _items(chosen)), value) for row in rows if (value := _cell(row.get(chosen["label"]))) is not None]
+    values, held = {value for _, value in cells}, Counter(item for item, _ in cells)
+    texts = len(values) > max(MOST_GUESSED_CLASSES, len(cells) / 2) and any(number_of(value) is None for value in values)
+    several = sum(count > 1 for count in held.values())
+    constant = several >= ITEMS_TO_DOUBT and len(set(cells)) == len(held)
+    if not (texts or constant):
+        return
+    possible = could_be_labels(rows, _items(chosen), chosen["worker"], free)
+    if texts and len(possible) == 1:
+        chosen["label"] = possible[0]
+    elif possible:
+        is_this = "another text in nearly every row" if texts else "the same in all rows of an item, whoever the worker is"
+        choose = "could be the label: say" if len(possible) == 1 else "could be the label: choose one with"
+        named = f" {shown_file(possible[0])}" if len(possible) == 1 else ""
+        raise ColumnError(
+            f"The column {shown(chosen['label'])} is called like a label, but it is {is_this}; {listed(possible)} {choose} "
+            f"--label-column{named}, or {shown(chosen['label'])} if it is."
+        )
+
+
 def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str]) -> list[str]:
     """List the columns whose names end in "id" and that may tell items: workers share their values, and have each once.
 
@@ -142,28 +226,33 @@ def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequen
     >>> could_be_items(rows, "who", ["meme_id", "row_id", "batch_id"])
     ['meme_id']
     """
-    candidates = []
+    shared = _shared_ids(rows, worker, names)
+    return [name for name in shared if len({(_id(row.get(name)), _id(row.get(worker))) for row in rows}) == len(rows)]
+
+
+def _shared_ids(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str]) -> list[str]:
+    """List the columns whose names end in "id" and whose values several workers share."""
+    shared = []
     for name in names:
-        pairs = [(_id(row.get(name)), _id(row.get(worker))) for row in rows]
-        shared = len(set(pairs)) > len({value for value, _ in pairs})
-        if plain_name(name).endswith("id") and shared and len(set(pairs)) == len(pairs):
-            candidates.append(name)
-    return candidates
+        pairs = {(_id(row.get(name)), _id(row.get(worker))) for row in rows}
+        if plain_name(name).endswith("id") and len(pairs) > len({value for value, _ in pairs}):
+            shared.append(name)
+    return shared
 
 
-def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, names: Sequence[str]) -> list[str]:
+def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], worker: str, names: Sequence[str]) -> list[str]:
     """List the columns that may hold labels: their few values differ within items, and within workers.
 
     What an item shows is the same in all of its rows, and what is known of a worker in all of the worker's.
 
     >>> rows = [{"i": n // 2, "w": n % 2, "text": n // 2, "age": n % 2, "tone": n % 3 > 0, "row": n} for n in range(8)]
-    >>> could_be_labels(rows, "i", "w", ["text", "age", "tone", "row"])
+    >>> could_be_labels(rows, ["i"], "w", ["text", "age", "tone", "row"])
     ['tone']
     """
     candidates = []
     for name in names:
         given = [(row, value) for row in rows if (value := _cell(row.get(name))) is not None]
-        cells = [(_id(row.get(item)), _id(row.get(worker)), value) for row, value in given]
+        cells = [(_key(row, items), _id(row.get(worker)), value) for row, value in given]
         few = len({value for *_, value in cells}) <= min(MOST_GUESSED_CLASSES, len(cells) / 2)
         within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
         if few and all(within) and not any(ROLES[role].is_named(name) for role in ("time", "duration")):
@@ -172,16 +261,10 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], item: str, worker: str, n
 
 
 def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[str]) -> None:
-    """Raise `ColumnError` where `id` numbers the rows, and another id is what several workers share."""
-    others = [name for name in names if name not in {item, worker} and plain_name(name).endswith("id")]
-    if plain_name(item) != "id" or not others:
-        return
+    """Raise `ColumnError` where the column `id` numbers the rows, and another id is what several workers share."""
     rows = sample()
-    shared = [
-        name
-        for name in others
-        if len({(_id(row.get(name)), _id(row.get(worker))) for row in rows}) > len({_id(row.get(name)) for row in rows})
-    ]
+    others = [name for name in names if name not in {item, worker}]
+    shared = could_be_items(rows, worker, others) or _shared_ids(rows, worker, others)
     if shared and len(rows) > 1 and len({_id(row.get(item)) for row in rows}) == len(rows):
         raise ColumnError(
             f"The column {shown(item)} is different in every row, so that no item would have two labels; if {listed(shared)} "
@@ -189,13 +272,21 @@ def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[
         )
 
 
-def _cell(value: Any) -> str | None:
+def _cell(value: object) -> str | None:
     return None if value is None or isinstance(value, list | dict) or not str(value).strip() else str(value)
 
 
-def _id(value: Any) -> Any:
+def _id(value: object) -> object:
     """Return a value that can be told from others, whatever JSON holds where an id belongs."""
     return str(value) if isinstance(value, list | dict) else value
+
+
+def _items(chosen: Mapping[str, str]) -> list[str]:
+    return [chosen[part] for part in item_parts(chosen)]
+
+
+def _key(row: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
+    return tuple(_id(row.get(name)) for name in names)
 
 
 def _free(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
@@ -230,8 +321,9 @@ def _not_found(
         name: max(difflib.SequenceMatcher(None, plain_name(name), word).ratio() for word in role.spellings)
         for name in _free(names, chosen)
     }
-    nearest = max(likeness, key=likeness.__getitem__, default=None)
-    hint = f"; the nearest is {shown(nearest)}" if nearest is not None and likeness[nearest] >= NEAR_ENOUGH else ""
+    best = max(likeness.values(), default=0.0)
+    nearest = [name for name, like in likeness.items() if like == best >= NEAR_ENOUGH]
+    hint = f"; the nearest is {shown(nearest[0])}" if len(nearest) == 1 else ""  # of several alike none is meant
     remedy = _remedy(missing, several=len(missing) > 1)
     return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 
@@ -22,8 +23,11 @@ from crowdassay.labels.raw import Open, refuse_bad_bytes
 from crowdassay.labels.values import shown_file
 
 SEPARATORS = (",", ";", "\t", "|")
+BLANK = " "  # separates cells where nothing else does, and the first line is a header
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+COMMENT_LINES = re.compile(r"(?=#+[ \t])(?:#[^\r\n]*(?:\r\n|\r|\n)|[ \t]*(?:\r\n|\r|\n))+(?=[^#\s])")
 SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern}', re.IGNORECASE)
+LINE_END = re.compile(r"\r\n|\r|\n")
 SAMPLE_BYTES, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
 FIRST_ROWS = 5000  # that are enough to see what a column holds
 LISTED_LINES = 20
@@ -36,12 +40,14 @@ class Lenient:
     """What an annotation tool's table may be like though a plain one may not, and how often it was.
 
     Rows may end early, once they have reached the column ``reach``: what they lack is empty. Cells that are no UTF-8 are taken
-    as Windows-1252, as spreadsheets on Windows save them; in columns that are not read they do not matter.
+    as Windows-1252, as spreadsheets on Windows save them; in columns that are not read they do not matter. In the columns
+    ``names``, counted among those that are read, they are refused: another coding would make other names of them.
     """
 
     reach: int
     short: int = 0
     windows: int = 0
+    names: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Dialect:
         Lines to leave out first: blank ones, and one that names the separator for Excel.
     spaced : bool
         Whether a blank follows every separator, as people type lists; it is no part of a cell.
+    quoted : bool
+        Whether quotes enclose cells; otherwise they are a part of the text, as in tables that no spreadsheet wrote.
     """
 
     separator: str
@@ -66,6 +74,12 @@ class Dialect:
     starts_blank: bool
     skip: int = 0
     spaced: bool = False
+    quoted: bool = True
+
+    @property
+    def quoting(self) -> Literal[0, 3]:
+        """What the csv module is told of quotes."""
+        return csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
 
 
 def sniff(raw: bytes, path: Path) -> Dialect:
@@ -74,31 +88,106 @@ def sniff(raw: bytes, path: Path) -> Dialect:
     named = SEPARATOR_LINE.match(text)
     blank = BLANK_LINES.match(text)
     lead = named.group() if named else blank.group() if blank else ""
+    lead += _comments(text[len(lead) :])
     text = text[len(lead) :]
     if not text.strip():
         raise DataError(f"No labels found: {shown_file(path.name)} is blank.")
-    layouts = {separator: _layout(text, separator) for separator in SEPARATORS}
-    separator = max(SEPARATORS, key=lambda candidate: layouts[candidate][:2])
-    *_, records, spaced = layouts[separator]
+    separator, records, spaced = _best_layout(text)
     header = [name.strip() for name in records[0]]
+    if len(header) > 1 and (bare := header[0].lstrip("#").strip()):
+        header[0] = bare  # a header that is written as a comment
     if any("�" in name or "\0" in name for name in header):
         refuse_bad_bytes(path, raw)
         if any("\0" in name for name in header):
             raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
-    return Dialect(separator, header, bool(lead) and not named, skip=len(lead.splitlines()), spaced=spaced)
+    quoted = not _quotes_are_text(text, separator, whole=len(raw) < SAMPLE_BYTES)
+    return Dialect(separator, header, bool(lead) and not named, len(lead.splitlines()), spaced, quoted)
+
+
+def _best_layout(text: str) -> tuple[str, list[list[str]], bool]:
+    """Return the separator under which the first records agree best with the header, the records, and if spaced."""
+    layouts = {separator: _layout(text, separator) for separator in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda candidate: layouts[candidate][:2])
+    if layouts[separator][1] == 1 and (records := _blank_separated(text)):
+        return BLANK, records, False
+    return separator, *layouts[separator][2:]
+
+
+def _blank_separated(text: str) -> list[list[str]]:
+    r"""Return the first records of a table whose cells are separated by a blank; none where its first line is no header.
+
+    >>> _blank_separated("# item worker label\ni1 ann yes\ni2 ann no\n")[0]
+    ['item', 'worker', 'label']
+    >>> _blank_separated("i1 ann yes\ni2 ann no\n"), _blank_separated("a line\nof a text\n")
+    ([], [])
+    """
+    lines = [line.strip() for line in LINE_END.split(text)[:-1][: SAMPLE_RECORDS + 1]]
+    records = [line.lstrip("# ").split(BLANK) for line in lines[:1]] + [line.split(BLANK) for line in lines[1:] if line]
+    alike = len(records) > 1 and len({len(record) for record in records}) == 1
+    recurs = any(records[0][n] == record[n] for record in records[1:] for n in range(len(record))) if alike else True
+    return [] if recurs or len(records[0]) == 1 else records
+
+
+def _comments(text: str) -> str:
+    r"""Return the comments, lines with a number sign, that come before a table; the last may be its header.
+
+    >>> _comments("# of 2026\n# by hand\nitem,worker\ni1,ann\n")
+    '# of 2026\n# by hand\n'
+    >>> _comments("# of 2026\n#item,worker\ni1,ann\n")
+    '# of 2026\n'
+    """
+    found = COMMENT_LINES.match(text)
+    if found is None:
+        return ""
+    *before, last = found.group().splitlines(keepends=True)
+    separator, records, _ = _best_layout(text[found.end() :])
+    headed = len(records[0]) == len(next(csv.reader([last], delimiter=separator), [])) > 1
+    headed = headed or (len(records[0]) == 1 and bool(_blank_separated(last + text[found.end() :])))
+    return "".join(before) if headed else found.group()
+
+
+def _quotes_are_text(text: str, separator: str, *, whole: bool) -> bool:
+    r"""Return whether quotes in a table with tabs enclose no cells: every line has all cells as it stands, and not otherwise.
+
+    >>> _quotes_are_text('a\tb\n"so" it is\t1\n5" wide\t2\n', "\t", whole=True)
+    True
+    >>> _quotes_are_text('a\tb\n"so\tso"\t1\n', "\t", whole=True)
+    False
+    """
+    if separator != "\t" or '"' not in text:
+        return False
+    lines = [line for line in LINE_END.split(text) if line.strip()]
+    lines = lines if whole else lines[:-1]
+    widths = {line.count(separator) + 1 for line in lines}
+    if len(widths) != 1:
+        return False
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=separator, strict=True) if row]
+    except csv.Error:
+        return True
+    return len(rows) != len(lines) or {len(row) for row in rows} != widths
 
 
 def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
-    """Return the first rows of a table, by column, from the bytes it begins with."""
+    """Return the first rows of a table, by column, from the bytes it begins with.
+
+    The last row of a sample may be cut in the middle of a cell, and a row that is too long or short may have its cells in the
+    wrong columns: neither says what a column holds.
+    """
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
-    rows = list(islice(_until_broken(rows_of(text, dialect)), FIRST_ROWS))
-    return [dict(zip(dialect.header, row, strict=False)) for row in rows[1:] if row]
+    rows = list(islice(_until_broken(rows_of(text, dialect)), FIRST_ROWS + 1))[1:]
+    if len(raw) >= SAMPLE_BYTES and len(rows) < FIRST_ROWS:
+        rows = rows[:-1]
+    width = len(dialect.header)
+    return [dict(zip(dialect.header, row, strict=False)) for row in rows if len(row) >= width and not any(row[width:])]
 
 
 def rows_of(text: str, dialect: Dialect) -> Iterator[list[str]]:
     """Yield the rows of a text as it is laid out, the header first; blank lines are empty rows."""
     csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.separator, skipinitialspace=dialect.spaced)
+    rows = csv.reader(
+        io.StringIO(text, newline=""), delimiter=dialect.separator, skipinitialspace=dialect.spaced, quoting=dialect.quoting
+    )
     return islice(rows, dialect.skip, None)
 
 
@@ -148,7 +237,10 @@ def _batch(columns: list[list[str | None]], path: Path, open_it: Open, lenient: 
             refuse_bad_bytes(path, open_it=open_it)
             raise
     try:
-        read = [[_from_windows(cell, lenient) for cell in column] for column in columns]
+        read = [
+            column if n in lenient.names else [_from_windows(cell, lenient) for cell in column]
+            for n, column in enumerate(columns)
+        ]
         return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(read)})
     except UnicodeError:
         refuse_bad_bytes(path, open_it=open_it)
@@ -169,7 +261,11 @@ def _layout(text: str, separator: str) -> tuple[float, int, list[list[str]], boo
     >>> _layout("item, worker\ni1, ann\n", ",")[2:], _layout("text,label\nAh, well,a\n", ",")[3]
     (([['item', 'worker'], ['i1', 'ann']], True), False)
     """
-    plain, trimmed = (_first_records(text, separator, spaced=spaced) for spaced in (False, True))
+    both = []
+    for spaced in (False, True):
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
+        both.append(list(islice(filter(None, _until_broken(reader)), SAMPLE_RECORDS + 1)) or [[text]])
+    plain, trimmed = both
     cells = [cell for record in plain for cell in record[1:] if cell]
     spaced = bool(cells) and all(cell.startswith(" ") for cell in cells)
     spaced = spaced and all(len(record) == len(trimmed[0]) for record in trimmed)
@@ -177,11 +273,6 @@ def _layout(text: str, separator: str) -> tuple[float, int, list[list[str]], boo
     width = len(records[0])
     agree = sum(len(record) == width for record in records) / len(records)
     return (agree if width > 1 else 0.0), width, records, spaced
-
-
-def _first_records(text: str, separator: str, *, spaced: bool) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
-    return list(islice((record for record in _until_broken(reader) if record), SAMPLE_RECORDS + 1)) or [[text]]
 
 
 def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -195,7 +286,9 @@ def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | Non
     errors = "strict" if lenient is None else "surrogateescape"
     csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
     with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors=errors, newline="") as text:
-        reader = csv.reader(text, delimiter=dialect.separator, strict=True, skipinitialspace=dialect.spaced)
+        reader = csv.reader(
+            text, delimiter=dialect.separator, strict=True, skipinitialspace=dialect.spaced, quoting=dialect.quoting
+        )
         line, headed = 1, False
         try:
             for record in islice(reader, dialect.skip, None):

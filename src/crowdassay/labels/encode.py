@@ -1,28 +1,29 @@
-"""Encode three columns, whatever they came from, as `Labels`."""
+"""Encode columns as codes and vocabularies in order of first appearance, and three of them as `Labels`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.cells import ArrowColumn
+from crowdassay.labels.cells import ArrowColumn, as_array, blank, from_floats, not_one_value, refuse_infinite
 from crowdassay.labels.classes import arrange_classes, check_classes, class_order, many_classes
-from crowdassay.labels.coding import Codes, code_column, recode
 from crowdassay.labels.labels import COMPILED_LABELS, Labels
-from crowdassay.labels.repeats import Repeats, any_repeats, find_repeats, pair_name, repeat_notes
-from crowdassay.labels.report import ImportReport, check_dropped, similar_workers, vanished_items
+from crowdassay.labels.repeats import RepeatTotals, any_repeats
+from crowdassay.labels.report import ImportReport, check_dropped, similar_names, vanished_items
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
-from crowdassay.labels.values import listed, shown
+from crowdassay.labels.values import counted, is_text, listed, shown
 from crowdassay.read_options import REPEAT_POLICIES
+
+Codes = NDArray[np.int32]
 
 
 def encode(
@@ -76,45 +77,51 @@ def encode(
     check_options(classes, repeats)
     rows_read = len(item)
     if not rows_read == len(worker) == len(label):
-        raise DataError(f"The columns differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
-    coded = _coded(item, worker, label)
+        raise DataError(
+            f"The columns differ in length: {counted(len(item), 'item')}, {counted(len(worker), 'worker')}, "
+            f"{counted(len(label), 'label')}."
+        )
+    coded = [code_column(column, role) for column, role in zip((item, worker, label), ITEM_WORKER_LABEL, strict=True)]
+    if rows_read >= COMPILED_LABELS:
+        pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
     n_items = len(coded[0][1])
     coded, dropped, kept = _drop_missing(coded)
     notes = check_dropped(rows_read, dropped, source, allow=allow_drops)
     (item_codes, items), (worker_codes, workers), (label_codes, values) = coded
-    class_values, class_codes, class_notes = _code_classes(label_codes, values, classes)
-    del coded, label_codes  # as large as the file
-    notes += [*class_notes, *vanished_items(n_items - len(items)), *similar_workers(workers)]
+    parts = np.array_split(label_codes, 1 + len(label_codes) // COMPILED_LABELS)  # each is counted as int64
+    counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
+    class_values, class_of, class_notes = arrange_classes(values, counts, classes)
+    codes = (item_codes, worker_codes, class_of.astype(np.int16)[label_codes])
+    del coded, label_codes, parts  # as large as the file
+    notes += [*class_notes, *vanished_items(n_items - len(items)), *similar_names(workers)]
     notes += many_classes(class_values, given=classes is not None)
-    codes = (item_codes, worker_codes, class_codes)
+    beside: dict[str, Any] = {name: numbers if kept is None else numbers[kept] for name, numbers in (extras or {}).items()}
     make = partial(Labels.from_codes, items=items, workers=workers, classes=class_values, frame=frame)
-    labels = make(*codes)
-    by = None if time is None else (columns or {}).get("time", "time")
-    again = _find_repeats(labels, codes, time if time is None or kept is None else time[kept])
-    rows = None if again is None else again.kept(repeats, len(item_codes))
-    if again is not None:
-        notes += _notes_on(again, repeats, by, codes, labels)
-    if again is not None and rows is not None:
-        labels = make(*(column[rows] for column in codes))
-        dropped["repeated judgement"] = again.count
+    labels = make(*codes, **beside)
+    repeated = RepeatTotals(repeats, None if time is None else (columns or {}).get("time", "time"))
+    if any_repeats(labels.starts, labels.worker):
+        rows = repeated.add(0, *codes, len(workers), time if time is None or kept is None else time[kept])
+        notes += repeated.notes(lambda _, item, worker: (workers[worker], items[item]))
+        if rows is not None:
+            labels = make(*(column[rows] for column in codes), **{name: numbers[rows] for name, numbers in beside.items()})
+            dropped["repeated judgement"] = repeated.left_out
+    if text is not None:
+        first = np.zeros(len(items), np.int64)
+        first[item_codes[::-1]] = np.arange(len(item_codes))[::-1]
+        shows = text if kept is None else text.filter(pa.array(kept))
+        labels = replace(labels, item_text=as_array(shows.take(pa.array(first))))
     report = ImportReport(
         source=source,
         columns=dict(columns or {}),
         rows_read=rows_read,
         rows_kept=labels.n_labels,
         dropped=dropped,
-        repeats=again.count if again else 0,
-        conflicts=again.conflicts if again else 0,
+        repeats=repeated.count,
+        conflicts=repeated.conflicts,
         repeats_policy=repeats,
         notes=tuple(notes),
         order=class_order(class_values, given=classes is not None),
     )
-    if extras:
-        numbers = {name: values if kept is None else values[kept] for name, values in extras.items()}
-        labels = _with_numbers(labels, numbers, item_codes, rows)
-    if text is not None:
-        shows = text if kept is None else text.filter(pa.array(kept))
-        labels = replace(labels, item_text=_first_texts(shows, item_codes, len(items)))
     return replace(labels, report=report)
 
 
@@ -124,17 +131,6 @@ def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
         raise ParameterError(f"repeats must be one of {listed(REPEAT_POLICIES)}, not {shown(repeats)}.")
     if classes is not None:
         check_classes(classes)
-
-
-def _coded(*columns: ArrowColumn) -> list[tuple[Codes, pa.Array]]:
-    first, *others = zip(columns, ITEM_WORKER_LABEL, strict=True)
-    if len(columns[0]) < COMPILED_LABELS:
-        with ThreadPoolExecutor(1) as helper:  # items take about as long as the other two
-            rest = helper.submit(lambda: [code_column(*column) for column in others])
-            return [code_column(*first), *rest.result()]
-    coded = [code_column(*column) for column in (first, *others)]  # a long column takes all cores, and much memory, by itself
-    pa.default_memory_pool().release_unused()  # hash tables, as large as the column of items
-    return coded
 
 
 def _drop_missing(
@@ -153,41 +149,74 @@ def _drop_missing(
     return coded, dropped, keep if dropped else None
 
 
-def _code_classes(
-    codes: Codes, values: pa.Array, classes: Iterable[Any] | None
-) -> tuple[pa.Array, NDArray[np.int16], list[str]]:
-    """Return the classes in order, the class of every label, and notes."""
-    parts = np.array_split(codes, 1 + len(codes) // COMPILED_LABELS)  # each is counted as int64
-    counts = np.sum([np.bincount(part, minlength=len(values)) for part in parts], axis=0)
-    class_values, class_of, notes = arrange_classes(values, counts, classes)
-    return class_values, class_of.astype(np.int16)[codes], notes
+def code_column(column: ArrowColumn, role: str) -> tuple[Codes, pa.Array]:
+    """Return the codes (n_rows,) and the vocabulary of a column; null, NaN, empty and blank values get the code -1.
+
+    Text stays as it is, byte for byte. Floating-point columns become whole numbers when all values are whole, else text.
+    Messages call the column by its ``role``.
+
+    >>> codes, words = code_column(pa.array(["b", " ", None, "a", "b"]), "label")
+    >>> codes.tolist(), words.to_pylist()
+    ([0, -1, -1, 1, 0], ['b', 'a'])
+    """
+    chunked = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
+    if chunked.null_count == len(chunked):
+        return np.full(len(chunked), -1, np.int32), pa.array([], pa.string())
+    codes, vocabulary = _numbered(_encodable(chunked, role))
+    if pa.types.is_floating(vocabulary.type):
+        refuse_infinite(vocabulary, role)
+        vocabulary = from_floats(vocabulary)
+        codes, vocabulary = _follow(codes, vocabulary.dictionary_encode())  # -0.0 and 0.0 are now one value
+    elif is_text(vocabulary.type):
+        vocabulary = vocabulary.cast(pa.string())
+        empty = blank(vocabulary)
+        if pc.any(empty).as_py():
+            vocabulary = pc.if_else(empty, None, vocabulary)
+            codes, vocabulary = _follow(codes, vocabulary.dictionary_encode())
+    return codes, vocabulary
 
 
-def _find_repeats(labels: Labels, codes: Sequence[Any], time: NDArray[Any] | None) -> Repeats | None:
-    if not any_repeats(labels.starts, labels.worker):
-        return None
-    item, worker, label = codes
-    return find_repeats(item, worker, label, labels.n_workers, time)
+def recode(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
+    """Renumber codes, all >= 0, by first appearance and forget values that do not occur."""
+    fresh = pa.array(codes).dictionary_encode()
+    return fresh.indices.to_numpy(), vocabulary.take(fresh.dictionary)
 
 
-def _notes_on(repeats: Repeats, policy: str, time_column: str | None, codes: Sequence[Any], labels: Labels) -> list[str]:
-    item, worker, _ = codes
-    first, *others = [
-        pair_name(labels.workers[int(worker[row])].as_py(), labels.items[int(item[row])].as_py())
-        for row in (repeats.earliest, *repeats.conflict_rows)
-    ]
-    return repeat_notes(policy, time_column, repeats.count, first, repeats.conflicts, others)
+def _numbered(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Number the different values in order of appearance, null as -1 or as the empty text."""
+    whole = pa.types.is_integer(column.type) and not column.null_count
+    if len(column) >= COMPILED_LABELS and (whole or is_text(column.type)):
+        from crowdassay.labels.distinct import number_texts  # noqa: PLC0415 - numba is slow to load
+
+        return number_texts(column)
+    encoded = column.dictionary_encode()  # all chunks share the dictionary of the last
+    codes = np.empty(len(column), np.int32)
+    first = 0
+    for chunk in encoded.chunks:
+        codes[first : first + len(chunk)] = chunk.indices.fill_null(-1)
+        first += len(chunk)
+    return codes, encoded.chunk(encoded.num_chunks - 1).dictionary
 
 
-def _with_numbers(labels: Labels, numbers: Mapping[str, FloatArray], item_codes: Codes, rows: BoolArray | None) -> Labels:
-    """Add numbers that go with the labels, in the order in which the labels themselves were sorted."""
-    used = slice(None) if rows is None else rows
-    order = np.argsort(item_codes[used], kind="stable")
-    beside: dict[str, Any] = {name: values[used][order] for name, values in numbers.items()}
-    return replace(labels, **beside)
+def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _encodable(column.cast(kind.value_type), role)
+    try:
+        if isinstance(kind, pa.BaseExtensionType):  # UUIDs and the like, too rare to be quick about
+            return pa.chunked_array([[None if value is None else str(value) for value in column.to_pylist()]], pa.string())
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return column.cast(pa.string())
+        if pa.types.is_string_view(kind):
+            return column.cast(pa.large_string())
+        if pa.types.is_float16(kind):
+            return column.cast(pa.float32())
+        column.slice(0, 0).dictionary_encode()
+    except pa.ArrowException:
+        raise not_one_value(role, kind) from None
+    return column
 
 
-def _first_texts(text: ArrowColumn, item_codes: Codes, n_items: int) -> pa.Array:
-    first = np.zeros(n_items, np.int64)
-    first[item_codes[::-1]] = np.arange(len(item_codes))[::-1]
-    return text.take(pa.array(first)).combine_chunks() if isinstance(text, pa.ChunkedArray) else text.take(pa.array(first))
+def _follow(codes: Codes, renamed: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
+    target = np.append(renamed.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
+    return target[codes], renamed.dictionary  # a code of -1 reads the last entry, which is -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError
-from crowdassay.labels.cells import ArrowColumn
+from crowdassay.labels.cells import ArrowColumn, as_array
 from crowdassay.labels.values import as_text, number_of, shown, shown_file
 
 WHOLE_TEXT = r"^[0-9]{1,19}$"
 NUMBER_TEXT = r"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 DATE_TYPES = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))  # dates with and without a zone are two types
-AMERICAN_DATES = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M")  # as Appen and spreadsheets write them
+SLASHED_DATE = r"^(?P<one>[0-9]{1,2})/(?P<two>[0-9]{1,2})/(?P<year>[0-9]{4})(?P<clock>(?: [0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)?)$"
+CLOCKS = (" %H:%M:%S", " %H:%M", "")
+MONTHS = 12
 TIME_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (np.inf, 1e9))  # numbers up to which times are seconds, and so on
 
 
@@ -47,11 +50,18 @@ def read_times(column: ArrowColumn, source: str) -> Times:
     >>> read_times(pa.array(["1700000000000000001", "1700000000000000000"]), "a.csv").order.argsort().tolist()
     [1, 0]
     """
-    times = _times(column)
+    times = find_times(column)
     if times is not None and not np.isnan(times.seconds).any():
         return times
-    texts = _texts(column).to_pylist()
-    kinds = ["number" if text is not None and _is_number(text) else _date_kind(text) for text in texts]
+    written = _texts(column)
+    texts = written.to_pylist()
+    slashed = pc.match_substring_regex(written, SLASHED_DATE)
+    if pc.all(slashed, skip_nulls=True).as_py() and not written.null_count:
+        raise DataError(
+            f"The times in {shown_file(source)} may have the day first or the month first (data row 1: {shown(texts[0])}); "
+            "write them as 2024-12-31 10:00."
+        )
+    kinds = [_time_kind(text) for text in texts]
     _refuse(column, np.array([kind is None for kind in kinds]), "time", source)
     if "number" in kinds:
         which = kinds.index(min(set(kinds), key=kinds.count))
@@ -62,26 +72,16 @@ def read_times(column: ArrowColumn, source: str) -> Times:
     raise DataError(f"Some times in {shown_file(source)} have a time zone and some have none; write them all one way.")
 
 
-def find_times(column: ArrowColumn) -> FloatArray | None:
-    """Read times as seconds where they can be read, NaN where one is missing; None where they cannot be read as times."""
-    times = _times(column)
-    return None if times is None else times.seconds
-
-
 def find_durations(column: ArrowColumn) -> FloatArray | None:
     """Read how many seconds judgements took, NaN where that is missing; None where these are no numbers of at least 0."""
-    texts = _texts(column)
-    seconds = np.array([np.nan if text is None else number_of(text) for text in texts.to_pylist()], dtype=float)
-    known = ~texts.is_null().to_numpy(zero_copy_only=False)
-    if not known.any() or np.isnan(seconds[known]).any() or (seconds[known] < 0).any():
-        return None
-    return seconds
+    seconds, known = _numbers(column)
+    return seconds if known.any() and (seconds[known] >= 0).all() else None
 
 
 def read_weights(column: ArrowColumn, source: str) -> BoolArray:
     """Return which labels count: weights are 0 or one common number, since a method takes a label once or not at all."""
-    values = np.array([np.nan if text is None else _float(text) for text in _texts(column).to_pylist()], dtype=float)
-    _refuse(column, ~(np.isfinite(values) & (values >= 0)), "weight", source)
+    values, _ = _numbers(column)
+    _refuse(column, ~(values >= 0), "weight", source)
     used = values[values > 0]
     if len(used) and used.max() > used.min():
         raise DataError(
@@ -91,88 +91,103 @@ def read_weights(column: ArrowColumn, source: str) -> BoolArray:
     return np.asarray(values > 0)
 
 
-def _times(column: ArrowColumn) -> Times | None:
-    whole = _whole(column)
-    if pa.types.is_temporal(whole.type):
-        whole = whole.cast(pa.timestamp("ns"))
-        return _from_nanoseconds(whole.cast(pa.int64()))
-    if pa.types.is_integer(whole.type) and (pc.min(whole).as_py() or 0) >= 0:
-        return _from_numbers(whole)
+def find_times(column: ArrowColumn) -> Times | None:
+    """Read times where they can be read, NaN seconds where one is missing; None where they cannot be read as times."""
+    whole = as_array(column)
+    dated = pa.types.is_temporal(whole.type)
+    if dated:
+        whole = whole.cast(pa.timestamp("ns")).cast(pa.int64())
+    if dated or (pa.types.is_integer(whole.type) and (pc.min(whole).as_py() or 0) >= 0):
+        return _since_1970(whole, 1e9 if dated else None)
     text = _texts(whole)
     if text.null_count == len(text):
         return None
-    if _all_match(text, WHOLE_TEXT):
-        with suppress(pa.ArrowInvalid):  # more than 64 bits hold
-            return _from_numbers(text.cast(pa.int64()))
-    if _all_match(text, NUMBER_TEXT):
-        return _from_numbers(text.cast(pa.float64()))
-    return _dates(text)
-
-
-def _dates(text: pa.Array) -> Times | None:
+    for pattern, kind in ((WHOLE_TEXT, pa.int64()), (NUMBER_TEXT, pa.float64())):
+        if pc.all(pc.match_substring_regex(text, pattern), skip_nulls=True).as_py():
+            with suppress(pa.ArrowInvalid):  # more than 64 bits hold
+                return _since_1970(text.cast(kind))
     for kind in DATE_TYPES:
-        try:
-            return _from_nanoseconds(text.cast(kind).cast(pa.int64()))
-        except pa.ArrowException:
-            pass
-    for form in AMERICAN_DATES:
-        read = pc.strptime(text, form, "s", error_is_null=True)
-        if read.null_count == text.null_count:
-            return _from_nanoseconds(read.cast(pa.timestamp("ns")).cast(pa.int64()))
-    return None
+        with suppress(pa.ArrowException):
+            return _since_1970(text.cast(kind).cast(pa.int64()), 1e9)
+    return _slashed_times(text)
 
 
-def _from_numbers(values: pa.Array) -> Times | None:
+def _slashed_times(text: pa.Array) -> Times | None:
+    if (day_first := _day_first(text)) is None:
+        return None
+    day = "%d/%m/%Y" if day_first else "%m/%d/%Y"
+    read = pc.coalesce(*(pc.strptime(text, day + clock, "s", error_is_null=True) for clock in CLOCKS))
+    if read.null_count > text.null_count:
+        return None
+    return _since_1970(read.cast(pa.timestamp("ns")).cast(pa.int64()), 1e9)
+
+
+def _day_first(text: pa.Array) -> bool | None:
+    """Return whether dates such as 25/3/2024 begin with the day; None where they do not say, or are none.
+
+    A number above 12 tells, in one date for all; so do dates that are all the same day, whose order is that of the clock.
+
+    >>> _day_first(pa.array(["3/25/2024", "3/2/2024 10:00"])), _day_first(pa.array(["03/02/2024 10:00", "04/02/2024 10:00"]))
+    (False, None)
+    """
+    parts = pc.extract_regex(text, SLASHED_DATE)
+    if parts.null_count > text.null_count:
+        return None
+    one, two, year = (pc.struct_field(parts, name).drop_null().cast(pa.int64()).to_numpy() for name in ("one", "two", "year"))
+    first, second = bool((one > MONTHS).any()), bool((two > MONTHS).any())
+    if first != second:
+        return first
+    same = len(set(zip(one.tolist(), two.tolist(), year.tolist(), strict=True))) == 1
+    return False if not first and (same or bool((one == two).all())) else None
+
+
+def from_american(text: str | None) -> str | None:
+    """Write a time of a tool that always writes the month first as ISO 8601; any other text stays as it is.
+
+    >>> from_american("3/2/2024 10:00:01"), from_american("2024-03-02")
+    ('2024-03-02 10:00:01', '2024-03-02')
+    """
+    found = re.match(SLASHED_DATE, text or "")
+    if found is None:
+        return text
+    clock = found["clock"]
+    hour = f" {clock.strip():0>5}" if clock.count(":") == 1 else f" {clock.strip():0>8}" if clock else ""
+    return f"{found['year']}-{int(found['one']):02}-{int(found['two']):02}{hour}"
+
+
+def _since_1970(values: pa.Array, unit: float | None = None) -> Times | None:
+    """Return times of numbers; what part of a second they count is told by their size where it is not given."""
     order = values.fill_null(0).to_numpy(zero_copy_only=False)
     if not np.isfinite(order).all():
         return None
     seconds = order.astype(float)
-    seconds /= next(unit for most, unit in TIME_UNITS if seconds.max(initial=0) < most)
+    seconds /= unit or next(unit for most, unit in TIME_UNITS if seconds.max(initial=0) < most)
     seconds[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
     return Times(order, seconds)
-
-
-def _from_nanoseconds(values: pa.Array) -> Times:
-    order = values.fill_null(0).to_numpy(zero_copy_only=False)
-    seconds = order / 1e9
-    seconds[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
-    return Times(order, seconds)
-
-
-def _all_match(text: pa.Array, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(text, pattern), skip_nulls=True).as_py())
 
 
 def _texts(column: ArrowColumn) -> pa.Array:
     """Return a column as text, blank cells as null."""
-    text = pc.utf8_trim_whitespace(as_text(_whole(column)))
+    text = pc.utf8_trim_whitespace(as_text(as_array(column)))
     return pc.if_else(pc.equal(text, ""), None, text)
 
 
-def _whole(column: ArrowColumn) -> pa.Array:
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+def _numbers(column: ArrowColumn) -> tuple[FloatArray, BoolArray]:
+    """Return the numbers of a column, NaN where there is none, and which cells hold something."""
+    texts = _texts(column)
+    numbers = [None if text is None else number_of(text) for text in texts.to_pylist()]
+    return np.array(numbers, dtype=float), np.asarray(texts.is_valid())
 
 
-def _is_number(text: str) -> bool:
-    number = number_of(text)
-    return number is not None and number >= 0
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
-def _date_kind(text: str | None) -> str | None:
+def _time_kind(text: str | None) -> str | None:
+    """Return whether a text is a number or which type of date, None for neither."""
+    number = None if text is None else number_of(text)
+    if number is not None and number >= 0:
+        return "number"
     for kind in DATE_TYPES:
-        try:
+        with suppress(pa.ArrowException):
             if pa.scalar(text, pa.string()).cast(kind).is_valid:
                 return str(kind)
-        except pa.ArrowException:
-            pass
     return None
 
 

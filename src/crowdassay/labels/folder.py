@@ -21,9 +21,13 @@ from crowdassay.labels.values import listed, shown, shown_file
 
 RESULT_TABLES = ("labels", "posterior", "workers", "items", "confusion")
 SUMMARY = "summary.json"
-RESULT_FILES = frozenset({SUMMARY, *(f"{name}.{form}" for name in RESULT_TABLES for form in ("csv", "parquet"))})
+TABLE_FORMS = {"csv": "csv", "excel-csv": "csv", "parquet": "parquet", "xlsx": "xlsx"}  # how tables are written, and extensions
+RESULT_FILES = frozenset({SUMMARY, *(f"{name}.{ending}" for name in RESULT_TABLES for ending in TABLE_FORMS.values())})
 MODEL_HEAD = "model.json"  # by which a model's folder is known
 MODEL_FILES = frozenset({MODEL_HEAD, *(f"{name}.parquet" for name in ("classes", "workers", "items", "labels"))})
+FEEDBACK_MARK = "feedback"  # the key of the summary by which a folder of feedback is known
+INDEX = "index"  # the table that says whose each sheet of feedback is
+INDEX_FILES = frozenset({SUMMARY, *(f"{INDEX}.{ending}" for ending in TABLE_FORMS.values())})
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2 on Linux, RENAME_SWAP of renamex_np on macOS
 AT_FDCWD = -100
 TEMPORARY_SUFFIX = ".crowdassay-tmp"
@@ -31,6 +35,17 @@ KNOWN_HEADS = {SUMMARY: "results", MODEL_HEAD: "a model"}  # by which folders ar
 HEAD_KEYS = ("n_labels", "format_version")  # what the heads of labels hold; other commands have marks of their own
 TABLE_STARTS = {"overall.csv": b"measure,"}  # how tables begin by which folders are known
 START_BYTES = 1 << 12  # bytes
+
+
+def output_path(given: str | Path) -> Path:
+    """Return where to write; refuse an empty path, which Python would take for the folder that the process stands in.
+
+    >>> output_path("results").name
+    'results'
+    """
+    if not str(given).strip():
+        raise FileError("The path to write to is empty; name a file or a folder.")
+    return Path(given)
 
 
 @contextmanager
@@ -67,7 +82,7 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Coll
         fresh = place / f".{target.name[:100]}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
         fresh.mkdir()
     except OSError as error:
-        raise _failure(folder, error) from error
+        raise not_written(folder, error) from error
     try:
         yield fresh
         for path in fresh.iterdir():
@@ -79,7 +94,7 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Coll
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise _failure(folder, error) from error
+        raise not_written(folder, error) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -114,7 +129,7 @@ def is_ours(path: Path, marks: Collection[str] = HEAD_KEYS) -> bool:
 
 def check_writable(folder: str | Path) -> None:
     """Raise `FileError` if results could not be written to a folder, which may not exist yet; leave nothing behind."""
-    folder = Path(folder)
+    folder = output_path(folder)
     try:
         os.lstat(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -144,6 +159,12 @@ def check_results(folder: Path) -> None:
     if (target / MODEL_HEAD).exists():  # a model has a labels.parquet, too, which would be lost
         raise FileError(f"{shown_file(folder)} holds a model ({MODEL_HEAD}); name another folder for the tables.")
     check_free(target, RESULT_FILES, SUMMARY)
+
+
+def not_written(path: Path, error: OSError) -> FileError:
+    """Return what is said of a file or folder that could not be written."""
+    reason = os.strerror(error.errno or 0)
+    return FileError(f"{shown_file(path)} could not be written ({reason}); free some space or name another folder.")
 
 
 def sync_folder(folder: Path) -> None:
@@ -234,8 +255,3 @@ def _remove_stale(place: Path, name: str) -> None:
         with suppress(OSError):
             if not path.is_symlink() and path.stat().st_mtime < time.time() - 3600:
                 shutil.rmtree(path)
-
-
-def _failure(folder: Path, error: OSError) -> FileError:
-    reason = os.strerror(error.errno or 0)
-    return FileError(f"{shown_file(folder)} could not be written ({reason}); free some space or name another folder.")

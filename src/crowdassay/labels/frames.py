@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError, MissingExtraError, ParameterError
-from crowdassay.labels.assemble import assemble, check
-from crowdassay.labels.files import read_files
+from crowdassay.labels.files import assemble, check, read_files
 from crowdassay.labels.formats.record import Import
+from crowdassay.labels.formats.wide import Wide, frame_cells, looks_wide, matrix_cells
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.native import frame_columns, ordered_values, sequence_column
+from crowdassay.labels.native import (
+    ANY_FRAME,
+    arrow_table,
+    frame_columns,
+    frame_table,
+    is_records,
+    ordered_values,
+    sequence_column,
+)
 from crowdassay.labels.report import warn_of
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL
-from crowdassay.labels.values import is_text, shown
-from crowdassay.labels.wide import frame_cells, looks_wide, matrix_cells
+from crowdassay.labels.values import is_text, listed, shown
 from crowdassay.read_options import ReadOptions, takes_reading_options
 
 
 @takes_reading_options
-def as_labels(data: Any, **options: Any) -> Labels:
+def as_labels(data: object, **options: Any) -> Labels:
     """Make `Labels` from a frame, a file or three sequences; `Labels` are returned as they are.
 
     Parameters
@@ -32,7 +41,9 @@ def as_labels(data: Any, **options: Any) -> Labels:
         A pandas, Polars, PyArrow, DuckDB or other frame that Narwhals knows, with one row per label; or a wide one, with a row
         per item and a column per worker (``format="wide"`` where that does not show, ``worker_columns`` where others are beside
         them); a matrix of items by workers; the path of a file or a list of paths; or a tuple (items, workers, labels) of
-        sequences of equal length. An ordered categorical label column gives the classes their order.
+        sequences of equal length; or a list of records such as ``{{"item": "a", "worker": "ann", "label": 1}}``; or whatever
+        has Arrow's PyCapsule interface (``__arrow_c_stream__``). An ordered categorical label column gives the classes their
+        order.
     {options}
 
     Warns
@@ -51,7 +62,7 @@ def as_labels(data: Any, **options: Any) -> Labels:
     return labels
 
 
-def take_labels(data: Any, asked: ReadOptions) -> Labels:
+def take_labels(data: object, asked: ReadOptions) -> Labels:
     """Make `Labels` as `as_labels` does, and leave it to the caller to say what happened on the way."""
     if isinstance(data, Labels):
         if asked.set():
@@ -65,24 +76,24 @@ def take_labels(data: Any, asked: ReadOptions) -> Labels:
         raise ParameterError(reason)
     check(asked)
     rows, frame, source, name = _rows(data, asked)
-    classes = ordered_values(rows.label) if asked.classes is None and not asked.bins else asked.classes
-    scale = classes is not None and asked.classes is None
-    if scale:
+    if asked.classes is None and not asked.bins and (classes := ordered_values(rows.label)) is not None:
         asked = ReadOptions.of({**{name: getattr(asked, name) for name in asked.set()}, "classes": classes})
-    labels = assemble(rows, asked, source=source, frame=frame, name=name)
-    return replace(labels, report=replace(labels.report, order="scale")) if scale else labels
+    return assemble(rows, asked, source=source, frame=frame, name=name)
 
 
-def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
+def _rows(data: object, asked: ReadOptions) -> tuple[Import, str, str, str]:
     """Return the rows, the kind of frame they came in, what to call it, and its format."""
-    if getattr(data, "ndim", 1) == 2 and hasattr(data, "dtype"):
-        return matrix_cells(data).rows(asked), "pyarrow", "arrays", "wide"
-    if asked.worker_columns or asked.format == "wide":
+    if is_records(data):
+        rows, _, _, name = _rows(arrow_table(data), asked)
+        return rows, ANY_FRAME, "records", name
+    data = arrow_table(data)  # once: a stream can be read but once
+    if asked.worker_columns or asked.format == "wide" or is_matrix(data):
         return _wide(data, asked)
     try:
         taken = frame_columns(data, (*ITEM_WORKER_LABEL, *BESIDE), asked.columns)
     except ColumnError:
         if asked.format == "plain" or asked.worker_column or asked.label_column or not looks_wide(data):
+            refuse_index(data)
             raise
         return _wide(data, asked)
     if taken:
@@ -90,7 +101,7 @@ def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
         by_name: dict[str, Any] = dict(zip(names, columns, strict=True))
         if "text" in by_name and asked.text_column is None and not is_text(by_name["text"].type):
             del by_name["text"], names["text"]  # only its name says that it is a text
-        return Import(**by_name, columns=names), frame, f"{frame} frame", "plain"
+        return Import(**by_name, columns=names, table=partial(frame_table, data)), frame, f"{frame} frame", "plain"
     three = three_columns(data)
     named = [name for name in asked.columns.values() if name is not None]
     if named:
@@ -99,22 +110,40 @@ def _rows(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
     return Import(item, worker, label, {}), "pyarrow", "arrays", "plain"
 
 
-def _wide(data: Any, asked: ReadOptions) -> tuple[Import, str, str, str]:
-    taken = frame_cells(data, asked)
+def is_matrix(data: object) -> bool:
+    """Return whether data are an array of two dimensions."""
+    return getattr(data, "ndim", 1) == 2 and hasattr(data, "dtype")
+
+
+def wide_cells(data: object, asked: ReadOptions) -> tuple[Wide, str] | None:
+    """Take a matrix, or a frame that is said to be wide, and the kind of frame to hand results back in; None of other data."""
+    if is_matrix(data):
+        return matrix_cells(data), ANY_FRAME
+    return frame_cells(data, asked) if asked.worker_columns or asked.format == "wide" else None
+
+
+def _wide(data: object, asked: ReadOptions) -> tuple[Import, str, str, str]:
+    taken = wide_cells(data, replace(asked, format="wide"))
     if taken is None:
         raise ParameterError("--worker-columns needs a frame or a file.")
     cells, frame = taken
-    return cells.rows(asked), frame, f"{frame} frame", "wide"
+    return cells.rows(asked), frame, "arrays" if is_matrix(data) else f"{frame} frame", "wide"
+
+
+def refuse_index(data: Any) -> None:
+    """Refuse a frame of pandas whose index has names, where columns are missing: they may be in the index."""
+    names = [name for name in getattr(getattr(data, "index", None), "names", ()) if name is not None]
+    if names:
+        raise ColumnError(
+            f"Item, worker and label must be columns, and {listed(names)} {'is' if len(names) == 1 else 'are'} in the frame's "
+            "index; give frame.reset_index()."
+        )
 
 
 def to_frame(table: pa.Table, frame: str) -> Any:
-    """Convert a table to a pandas or Polars data frame, or leave it as it is.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    frame : {'pandas', 'polars', 'pyarrow'}
-    """
+    """Return a table as a ``pandas`` or ``polars`` frame, or as it is for ``pyarrow``; ``any`` is the first one installed."""
+    if frame == ANY_FRAME:
+        frame = "pyarrow" if find_spec("pandas") is None else "pandas"
     if frame == "pyarrow":
         return table
     if frame not in {"pandas", "polars"}:
@@ -126,11 +155,16 @@ def to_frame(table: pa.Table, frame: str) -> Any:
     return table.to_pandas() if frame == "pandas" else library.from_arrow(table)
 
 
-def three_columns(data: Any) -> list[pa.Array | pa.ChunkedArray]:
+def three_columns(data: object) -> list[pa.Array | pa.ChunkedArray]:
     """Take three sequences of equal length, or say what may be given instead."""
+    if type(data).__name__ in {"Series", "ChunkedArray"}:  # of pandas, Polars or Arrow, which need not be installed
+        raise DataError(
+            f"A {type(data).__name__} is one column, and labels need three: item, worker and label. Give a frame (of a Series "
+            "whose index names items and workers, series.reset_index()) or a tuple (items, workers, labels)."
+        )
     if not isinstance(data, tuple | list) or len(data) != 3:
         raise DataError(
-            f"Labels cannot be read from a {type(data).__name__}; give a frame, the path of a file, "
-            "or a tuple (items, workers, labels)."
+            f"Labels cannot be read from a {type(data).__name__}; give a frame, the path of a file, a list of records "
+            "such as {'item': ..., 'worker': ..., 'label': ...}, or a tuple (items, workers, labels)."
         )
     return [sequence_column(values, role) for values, role in zip(data, ITEM_WORKER_LABEL, strict=True)]

@@ -1,37 +1,62 @@
-"""Encode files that are larger than memory: DuckDB numbers the ids and sorts the labels by item, into a spool."""
+"""Encode files that are larger than memory: DuckDB numbers the ids and sorts the labels by item, into a spool.
+
+For Spark the same columns, read by the same rules, are turned into Parquet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
-from crowdassay.errors import ParameterError
-from crowdassay.labels.assemble import check
-from crowdassay.labels.cells import MISSING_COUNTS, missing_rows, refuse_nul
+from crowdassay.arrays import CodeArray, IntArray
+from crowdassay.errors import ColumnError, ParameterError
+from crowdassay.labels.cells import (
+    COMPLETE,
+    DUCKDB_BLANK,
+    MISSING_COUNTS,
+    WITHOUT,
+    blank_as_null,
+    float_text,
+    missing_rows,
+    refuse_infinite,
+    refuse_nul,
+    without_bound,
+)
 from crowdassay.labels.classes import arrange_classes, class_order, many_classes
-from crowdassay.labels.databases.duck import connect
-from crowdassay.labels.ingest_rows import find_source, load_rows, name_kept, time_expression
+from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted, text
+from crowdassay.labels.extras import NUMBER_TEXT, WHOLE_TEXT, read_times
+from crowdassay.labels.files import check
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.probe import probe
 from crowdassay.labels.pseudonyms import pseudonymise
-from crowdassay.labels.raw import check_file, utf8_copy
-from crowdassay.labels.repeats import AnyCodes, RepeatTotals, pair_name
+from crowdassay.labels.raw import check_file
+from crowdassay.labels.reader import TIMED
+from crowdassay.labels.repeats import RepeatTotals
 from crowdassay.labels.report import (
     MAX_CLASSES,
+    NOTHING_READ,
     ImportReport,
     check_dropped,
-    similar_workers,
+    similar_names,
     too_many_classes,
     vanished_items,
 )
-from crowdassay.labels.source import Source
+from crowdassay.labels.roles import ITEM_WORKER_LABEL
+from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
-from crowdassay.labels.truth import match_truth, read_truth, take_gold
+from crowdassay.labels.telling import check_repeats, whole_table
+from crowdassay.labels.text_copy import utf8_copy
+from crowdassay.labels.truth import as_in_labels, match_truth, read_known, take_gold
+from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.memory import shown_size
 from crowdassay.read_options import ReadOptions
 
@@ -42,6 +67,9 @@ OWN_MEMORY = 350_000_000  # bytes that the interpreter and the libraries take be
 LEAST_INGEST_MEMORY = 600_000_000  # bytes in all below which nothing can be promised
 ROWS_DATABASE = "rows.duckdb"
 ROWS_STREAMED = 1 << 18  # rows handed over at a time
+TIME_ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+
+Known = tuple[IntArray, NDArray[np.int32]]  # first rows of the items whose class is known, in order, and their classes
 
 
 def spool_files(
@@ -66,7 +94,7 @@ def spool_files(
         raise ParameterError(
             f"Encoding takes at least {shown_size(LEAST_INGEST_MEMORY)} of memory, and {shown_size(memory)} are given or free."
         )
-    paths, said = zip(*(utf8_copy(check_file(path)[0], folder) for path in paths), strict=True)
+    paths, said = zip(*(utf8_copy(check_file(path)[0], folder, options.sheet) for path in paths), strict=True)
     sources = [find_source(path, options) for path in paths]
     source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     # DuckDB takes somewhat more than its limit.
@@ -74,7 +102,7 @@ def spool_files(
     with connect(paths, database=str(folder / ROWS_DATABASE), folder=folder, **config) as connection:
         spool = _spool_rows(connection, folder, sources, source, options, gold, truth)
     (folder / ROWS_DATABASE).unlink()  # what follows needs the space
-    notes = tuple(note for part in said for note in part)
+    notes = tuple(note for part in (*said, *(one.notes for one in sources)) for note in part)
     return replace(spool, report=replace(spool.report, notes=(*notes, *spool.report.notes)))
 
 
@@ -93,25 +121,36 @@ def _spool_rows(
         one.probe.check_unchanged()
     time_column = sources[0].columns["time"] if "time" in kinds else None
     name_kept(connection, kinds, None if time_column is None else time_expression(connection, source))
-    rows_read, dropped = _count_dropped(connection)
+    counts = connection.sql(f"SELECT count(*) AS n_rows, {MISSING_COUNTS} FROM raw").to_arrow_table().to_pylist()[0]  # noqa: S608
+    rows_read, dropped = counts["n_rows"], missing_rows(counts)
     half = check_dropped(rows_read, dropped, source, allow=options.allow_drops or bool(options.missing))
     workers, notes = _number_workers(connection, options)
     classes, class_notes = _number_classes(connection, options.classes)
     connection.execute("CREATE TABLE items AS SELECT item, min(row) AS first FROM kept GROUP BY item")
-    vanished = _vanished(connection) if dropped else 0
-    known, gold_said, truth_counts = _known(connection, classes, gold, truth)
+    lost = "SELECT (SELECT count(DISTINCT item) FROM raw) - (SELECT count(*) FROM items)"
+    vanished = int(connection.execute(lost).fetchall()[0][0]) if dropped else 0
+    known, gold_report, truth_counts = _known(connection, classes, sources[0].columns["item"], gold, truth)
     writer, repeated = SpoolWriter(folder, len(workers), len(classes)), RepeatTotals(options.repeats, time_column)
-    for block in item_blocks(_sorted(connection), block_size(len(workers), len(classes)), len(workers), repeated):
-        codes = [_look_up(block.first, *known[what]) for what in ("gold", "truth")]
-        writer.add(block.n_labels, block.worker, block.label, *codes)
+    rows = connection.sql(
+        "SELECT i.first, w.code, c.code, k.time FROM kept k JOIN workers w USING (worker) JOIN classes c USING (label) "
+        "JOIN items i USING (item) ORDER BY i.first, k.row"
+    ).to_arrow_reader(ROWS_STREAMED)
+    for first, n_labels, worker, label in item_blocks(rows, block_size(len(workers), len(classes)), len(workers), repeated):
+        codes = [_look_up(first, *known[what]) for what in ("gold", "truth")]
+        writer.add(n_labels, worker, label, *codes)
     names = connection.sql("SELECT item FROM items ORDER BY first").to_arrow_reader(ROWS_STREAMED)
-    writer.name(_without_nul(names, "item"), names.schema.types[0])
+    writer.name(names, names.schema.types[0])
     spool = Spool(
         folder, workers, classes, writer.worker_counts, writer.class_counts, np.array(writer.sizes), ImportReport(),
         int(np.sum(known["gold"][1] >= 0)), truth_counts,
     )  # fmt: skip
-    notes += [*half, *class_notes, *vanished_items(vanished), *similar_workers(workers)]
-    notes += [*many_classes(classes, given=options.classes is not None), *_repeat_notes(repeated, spool), *gold_said]
+    notes += [*half, *class_notes, *vanished_items(vanished), *similar_names(workers)]
+    notes += many_classes(classes, given=options.classes is not None)
+    notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
+    if options.item_column is None:
+        n_labels = rows_read - sum(dropped.values())
+        whole = partial(whole_table, [one.probe for one in sources])
+        notes[:0] = check_repeats(repeated.count, n_labels, sources[0].columns, whole)
     if repeated.left_out:
         dropped["repeated judgement"] = repeated.left_out
     report = ImportReport(
@@ -124,26 +163,10 @@ def _spool_rows(
         conflicts=repeated.conflicts,
         repeats_policy=options.repeats,
         notes=tuple(notes),
+        drawn=gold_report.drawn,
         order=class_order(classes, given=options.classes is not None),
     )
     return replace(spool, report=report)
-
-
-def _repeat_notes(repeated: RepeatTotals, spool: Spool) -> list[str]:
-    return repeated.notes(lambda at: pair_name(spool.workers[at[2]].as_py(), spool.ids(at[0])[at[1]].as_py()))
-
-
-def _count_dropped(connection: DuckDBPyConnection) -> tuple[int, dict[str, int]]:
-    """Count the rows, and those that miss a value by the first that is missing."""
-    counts = connection.sql(f"SELECT count(*) AS n_rows, {MISSING_COUNTS} FROM raw").to_arrow_table().to_pylist()[0]  # noqa: S608
-    return counts["n_rows"], missing_rows(counts)
-
-
-def _vanished(connection: DuckDBPyConnection) -> int:
-    """Count the items that have rows but no label that counts."""
-    every = connection.execute("SELECT count(DISTINCT item) FROM raw").fetchall()[0][0]
-    left = connection.execute("SELECT count(*) FROM items").fetchall()[0][0]
-    return int(every - left)
 
 
 def _number_workers(connection: DuckDBPyConnection, options: ReadOptions) -> tuple[pa.Array, list[str]]:
@@ -171,45 +194,40 @@ def _number_classes(connection: DuckDBPyConnection, given: Sequence[str] | None)
     values = counted["label"].combine_chunks()
     refuse_nul(values, "label")
     classes, codes, notes = arrange_classes(values, counted["n"].to_numpy(), given)
-    connection.register("coded", pa.table({"label": values, "code": pa.array(codes, pa.int16())}))
-    connection.execute("CREATE TABLE classes AS SELECT * FROM coded")
-    connection.unregister("coded")
+    _create(connection, "classes", pa.table({"label": values, "code": pa.array(codes, pa.int16())}))
     return classes, notes
 
 
 def _known(
-    connection: DuckDBPyConnection, classes: pa.Array, gold: Path | None, truth: Path | None
-) -> tuple[Any, list[str], dict[str, int] | None]:
-    """Match gold and truth: for each the first rows of the items that have one, in order, and their classes."""
-    nothing = (np.empty(0, np.int64), np.empty(0, np.int32))
-    columns, notes, counts = {"gold": nothing, "truth": nothing}, [], None
+    connection: DuckDBPyConnection, classes: pa.Array, item: str, gold: Path | None, truth: Path | None
+) -> tuple[dict[str, Known], ImportReport, dict[str, int] | None]:
+    """Match gold and truth; return what is known by either, a report on the gold, and how many items the truth has."""
+    nothing: Known = (np.empty(0, np.int64), np.empty(0, np.int32))
+    columns, counts = {"gold": nothing, "truth": nothing}, None
+    report = NOTHING_READ
     for what, path in (("gold", gold), ("truth", truth)):
         if path is None:
             continue
-        table = read_truth(path)
+        table = as_in_labels(partial(read_known, path), item)
         connection.register("given", table)
         matched = "SELECT item::VARCHAR AS item, first FROM items"
         both = connection.sql(f"{matched} WHERE item::VARCHAR IN (SELECT item FROM given) ORDER BY first").to_arrow_table()  # noqa: S608
         if not len(both):  # one of them, for the message
             both = connection.sql(f"{matched} ORDER BY first LIMIT 1").to_arrow_table()
         connection.unregister("given")
-        few = _items_only(both["item"].combine_chunks(), classes)
+        items, empty = both["item"].combine_chunks(), np.zeros(0, np.int32)
+        starts, unknown = np.zeros(len(items) + 1, np.int64), np.full(len(items), -1, np.int32)
+        few = Labels(starts, empty, empty.astype(np.int16), items, pa.array([], pa.string()), classes, unknown)
         if what == "gold":
             taken = take_gold(few, table)
-            codes, notes = taken.gold, list(taken.report.notes)
+            codes, report = taken.gold, taken.report
         else:
             codes, counts = match_truth(few, table, what="truth")
         columns[what] = (both["first"].to_numpy(), codes)
-    return columns, notes, counts
+    return columns, report, counts
 
 
-def _items_only(items: pa.Array, classes: pa.Array) -> Labels:
-    empty = np.zeros(0, np.int32)
-    starts, gold = np.zeros(len(items) + 1, np.int64), np.full(len(items), -1, np.int32)
-    return Labels(starts, empty, empty.astype(np.int16), items, pa.array([], pa.string()), classes, gold)
-
-
-def _look_up(first: IntArray, rows: IntArray, codes: Any) -> Any:
+def _look_up(first: IntArray, rows: IntArray, codes: NDArray[np.int32]) -> IntArray:
     """Return the classes of items by their first rows, -1 where there is none."""
     if not len(rows):
         return np.full(len(first), -1)
@@ -217,32 +235,14 @@ def _look_up(first: IntArray, rows: IntArray, codes: Any) -> Any:
     return np.where(rows[where] == first, codes[where], -1)
 
 
-def _sorted(connection: DuckDBPyConnection) -> Any:
-    return connection.sql(
-        "SELECT i.first, w.code, c.code, k.time FROM kept k JOIN workers w USING (worker) JOIN classes c USING (label) "
-        "JOIN items i USING (item) ORDER BY i.first, k.row"
-    ).to_arrow_reader(ROWS_STREAMED)
+def item_blocks(
+    batches: Iterable[pa.RecordBatch], size: int, n_workers: int, repeated: RepeatTotals
+) -> Iterator[tuple[IntArray, IntArray, CodeArray, CodeArray]]:
+    """Yield blocks of whole items, of at least ``size`` labels, from batches of (item's first row, worker, label, time).
 
-
-def _without_nul(batches: Iterator[pa.RecordBatch] | Any, role: str) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        refuse_nul(batch.column(0), role)
-        yield batch
-
-
-@dataclass(frozen=True, eq=False)
-class SortedItems:
-    """Some whole items: the row in which each first appears and its number of labels, then the labels' codes."""
-
-    first: IntArray
-    n_labels: IntArray
-    worker: AnyCodes
-    label: AnyCodes
-
-
-def item_blocks(batches: Any, size: int, n_workers: int, repeated: RepeatTotals) -> Iterator[SortedItems]:
-    """Yield blocks of at least ``size`` labels from batches of (item's first row, worker, label, time), sorted by the first."""
-    held: list[tuple[Any, ...]] = []
+    Batches are sorted by the first. A block is the items' first rows, their numbers of labels, and the labels' codes.
+    """
+    held: list[tuple[NDArray[Any], ...]] = []
     number, waiting = 0, 0
     for batch in batches:
         held.append(tuple(column.to_numpy() for column in batch.columns))
@@ -259,7 +259,9 @@ def item_blocks(batches: Any, size: int, n_workers: int, repeated: RepeatTotals)
         yield _block([np.concatenate(parts) for parts in zip(*held, strict=True)], number, n_workers, repeated)
 
 
-def _block(columns: list[Any], number: int, n_workers: int, repeated: RepeatTotals) -> SortedItems:
+def _block(
+    columns: list[NDArray[Any]], number: int, n_workers: int, repeated: RepeatTotals
+) -> tuple[IntArray, IntArray, CodeArray, CodeArray]:
     first, worker, label, time = columns
     begins = np.flatnonzero(np.append(True, first[1:] != first[:-1]))
     n_labels = np.diff(np.append(begins, len(first)))
@@ -267,4 +269,181 @@ def _block(columns: list[Any], number: int, n_workers: int, repeated: RepeatTota
     keep = repeated.add(number, item, worker, label, n_workers, time)
     if keep is not None:
         n_labels, worker, label = np.bincount(item[keep], minlength=len(begins)), worker[keep], label[keep]
-    return SortedItems(first[begins], n_labels, worker, label)
+    return first[begins], n_labels, worker, label
+
+
+def find_source(path: Path, options: ReadOptions) -> Source:
+    """Probe a plain table and choose its columns."""
+    timed = options.repeats in TIMED
+    try:
+        return open_source(probe(path), (*ITEM_WORKER_LABEL, *(["time"] if timed else [])), options.columns)
+    except ColumnError as error:
+        if any(options.columns.values()):
+            raise
+        raise ColumnError(
+            f"{error.message} If an annotation tool wrote this file, turn it into a plain table first: crowdassay convert."
+        ) from None
+
+
+def load_rows(connection: DuckDBPyConnection, sources: Sequence[Source], options: ReadOptions) -> dict[str, pa.DataType]:
+    """Copy the columns of all files into the table ``raw``; what is missing becomes null. Return the types by role.
+
+    Floating-point numbers are written as text, whole ones without a point; their type tells whether all are whole.
+    """
+    roles = [role for role in (*ITEM_WORKER_LABEL, "time") if all(role in source.columns for source in sources)]
+    if "time" not in roles and any("time" in source.columns for source in sources):
+        raise ColumnError(
+            f"Only some of {len(sources)} files have a time column, so that --repeats {options.repeats} cannot go by it."
+        )
+    every = {role: {source.types[role] for source in sources} for role in roles}
+    types = {role: kinds.pop() if len(kinds) == 1 else pa.string() for role, kinds in every.items()}
+    held = {role: pa.string() if pa.types.is_floating(kind) or role == "time" else kind for role, kind in types.items()}
+    empty = pa.table({role: pa.array([], kind) for role, kind in held.items()})
+    _create(connection, "raw", empty)
+    values = [blank_as_null(role, DUCKDB_BLANK) if is_text(kind) else role for role, kind in held.items()]
+    bound: dict[str, Any] = {}
+    if options.missing:
+        bound, values[2] = without_bound(options.missing), WITHOUT.format(values[2])
+    whole = {role: True for role, kind in types.items() if pa.types.is_floating(kind)}
+    for source in sources:
+        done = None
+        if source.query is not None:
+            insert = f"INSERT INTO raw SELECT {', '.join(values)} FROM ({source.query})"  # noqa: S608
+            everything = {**bound, "path": pattern_of(source.probe.path)}
+            done = heard(partial(_executed, connection, insert, everything))
+        if done is None or (source.doubtful and not done[0]):
+            _insert(connection, source, held, values, bound, whole)
+    return {**held, **{role: pa.int64() for role, all_whole in whole.items() if all_whole and role != "time"}}
+
+
+def _create(connection: DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """Copy a table into the database."""
+    connection.register("given", table)
+    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")  # noqa: S608
+    connection.unregister("given")
+
+
+def _executed(connection: DuckDBPyConnection, query: str, bound: dict[str, Any]) -> Any:
+    return connection.execute(query, bound).fetchall()[0]
+
+
+def _insert(
+    connection: DuckDBPyConnection,
+    source: Source,
+    held: Mapping[str, pa.DataType],
+    values: list[str],
+    bound: dict[str, Any],
+    whole: dict[str, bool],
+) -> None:
+    """Insert a source batch by batch; what it has to say of itself is said, not what DuckDB makes of it."""
+    said: list[BaseException] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in source.slowly():
+                cells = [_as_held(batch.column(role), kind, role, whole) for role, kind in held.items()]
+                yield pa.record_batch(cells, schema=schema)
+        except BaseException as error:
+            said.append(error)
+            raise
+
+    schema = pa.schema(list(held.items()))
+    connection.register("slowly", pa.RecordBatchReader.from_batches(schema, batches()))
+    try:
+        connection.execute(f"INSERT INTO raw SELECT {', '.join(values)} FROM slowly", bound)  # noqa: S608
+    except Exception:
+        if said:
+            raise said[0] from None
+        raise
+    finally:
+        connection.unregister("slowly")
+
+
+def name_kept(connection: DuckDBPyConnection, kinds: Mapping[str, pa.DataType], time: str | None) -> None:
+    """Name the rows that miss nothing ``kept``, with floating-point columns as whole numbers where all are."""
+    stored = {name: kind for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall()}
+    shown_as = [
+        f"{role}::BIGINT AS {role}" if kinds[role] == pa.int64() and stored[role] == "VARCHAR" else role
+        for role in ITEM_WORKER_LABEL
+    ]
+    connection.execute(
+        f"CREATE VIEW kept AS SELECT rowid AS row, {', '.join(shown_as)}, {time or '0::BIGINT'} AS time "  # noqa: S608
+        f"FROM raw WHERE {COMPLETE}"
+    )
+
+
+def time_expression(connection: DuckDBPyConnection, source: str) -> str:
+    """Return what turns times into numbers in which earlier is less; those that cannot be read are refused as in memory."""
+    clean, zoned = "trim(time)", f"regexp_matches(trim(time), '{TIME_ZONE}')"
+    whole, number, date, all_zoned, any_zoned = connection.execute(
+        f"SELECT bool_and(coalesce(regexp_matches({clean}, '{WHOLE_TEXT}') AND try_cast({clean} AS BIGINT) >= 0, false)), "  # noqa: S608
+        f"bool_and(coalesce(regexp_matches({clean}, '{NUMBER_TEXT}'), false)), "
+        f"bool_and(coalesce(try_cast({clean} AS TIMESTAMP_NS) IS NOT NULL, false)), "
+        f"bool_and({zoned}), bool_or({zoned}) FROM raw"
+    ).fetchall()[0]
+    if whole:
+        return f"{clean}::BIGINT"
+    if number:
+        return f"{clean}::DOUBLE"
+    if date and all_zoned == any_zoned:
+        return f"epoch_ns({clean}::TIMESTAMP_NS)"
+    column = connection.sql("SELECT time FROM raw ORDER BY rowid").to_arrow_table()["time"]
+    order = read_times(column, source).order  # says what is wrong, or reads what DuckDB does not
+    _create(connection, "times", pa.table({"row": np.arange(len(order)), "t": order}))
+    return "(SELECT t FROM times WHERE times.row = raw.rowid)"
+
+
+def _as_held(column: pa.Array, kind: pa.DataType, role: str, whole: dict[str, bool]) -> pa.Array:
+    if pa.types.is_floating(column.type):
+        if role in ITEM_WORKER_LABEL:
+            refuse_infinite(column, role)
+        text = float_text(column)
+        if role in whole:
+            plain = pc.all(pc.match_substring_regex(text, r"^-?[0-9]+$"), skip_nulls=True).as_py()
+            whole[role] &= bool(plain)
+        return text
+    return column.cast(kind) if not is_text(kind) else as_text(column)
+
+
+def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tuple[list[Path], dict[str, str]]:
+    """Write item, worker and label of every file, as text, to a Parquet file of its own in a folder.
+
+    Return these files in order, and the name of the column of each role, which is the first file's.
+
+    What is wrong with a file is said as by `crowdassay.read_labels`: bad quotes, rows too long or short, bytes that are no
+    UTF-8, JSON that is broken, NUL.
+    """
+    written: list[Path] = []
+    columns: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        copy, _ = utf8_copy(check_file(path)[0], folder, options.sheet)
+        source = find_source(copy, options)
+        target = folder / f"rows-{number:05}.parquet"
+        columns = columns or {role: source.columns[role] for role in ITEM_WORKER_LABEL}
+        if not _written_fast(source, target, folder, columns):
+            _write_slowly(source, target, columns)
+        source.probe.check_unchanged()
+        for batch in pq.ParquetFile(target).iter_batches():
+            for role, name in columns.items():
+                refuse_nul(batch.column(name), role, f" in {shown_file(path.name)}")
+        written.append(target)
+    return written, columns
+
+
+def _written_fast(source: Source, target: Path, folder: Path, columns: Mapping[str, str]) -> bool:
+    if source.query is None:
+        return False
+    with connect([source.probe.path], folder=folder) as connection:
+        chosen = ", ".join(f"{role} AS {quoted(name)}" for role, name in columns.items())
+        # The path of our own file stands in the text, since COPY takes no parameter there.
+        query = f"COPY (SELECT {chosen} FROM ({source.query})) TO {text(str(target))} (FORMAT parquet)"  # noqa: S608
+        done = heard(partial(_executed, connection, query, {"path": pattern_of(source.probe.path)}))
+    return bool(done and done[0])
+
+
+def _write_slowly(source: Source, target: Path, columns: Mapping[str, str]) -> None:
+    schema = pa.schema([(name, source.types[role]) for role, name in columns.items()])
+    with pq.ParquetWriter(target, schema) as writer:
+        for batch in source.slowly():
+            table = pa.Table.from_batches([batch]).select(list(columns)).rename_columns(list(columns.values()))
+            writer.write_table(table.cast(schema))

@@ -22,7 +22,7 @@ GAP, GAP_IN_LIST = re.compile(r"\s*"), re.compile(r"[\s,]*")
 EXACT_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=lambda _: None)
 
 
-def json_values(text: str) -> Iterator[Any]:
+def json_values(text: str, decoder: json.JSONDecoder = EXACT_DECODER) -> Iterator[Any]:
     r"""Yield the JSON values of a text, whether in a list, on lines or one after the other; of a frame its rows.
 
     >>> list(json_values('[1, "a"]')), list(json_values('{"n": 1}\n{"n": 2}'))
@@ -38,7 +38,7 @@ def json_values(text: str) -> Iterator[Any]:
             raise ValueError("the list is not closed")
         if position == len(text) or (in_list and text[position] == "]"):
             return
-        value, position = EXACT_DECODER.raw_decode(text, position)
+        value, position = decoder.raw_decode(text, position)
         number += 1
         if number == 1 and not in_list and _end(GAP, text, position) == len(text):
             yield from rows_of_frame(value)
@@ -66,7 +66,7 @@ def first_value(path: Path) -> Any:
     return None
 
 
-def rows_of_frame(value: Any) -> Iterator[Any]:
+def rows_of_frame(value: object) -> Iterator[Any]:
     """Yield the rows of a frame that is one JSON object, column by column; any other value as it is.
 
     Known are columns of objects by row (pandas' default), columns as lists, and the orients ``split``, ``table`` and ``index``.

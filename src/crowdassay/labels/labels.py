@@ -1,25 +1,105 @@
-"""`Labels`: who said what about which item, as frozen integer codes in item order."""
+"""`Labels`: who said what about which item, as frozen integer codes in item order; their votes, counted and shared out.
+
+`Facts` are what is known of labels without looking at single items, wherever the labels are.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import BoolArray, CodeArray, FloatArray, IntArray, row_sum
 from crowdassay.errors import DataError
-from crowdassay.labels.facts import Vocabularies
 from crowdassay.labels.report import MAX_CLASSES, NOTHING_READ, ImportReport, too_many_classes
+from crowdassay.labels.values import counted, number_of
 from crowdassay.threads import on_all_cores
 
-SORTED_LABELS = 1 << 14  # labels up to which sorting takes less time than SciPy takes to load
 SORTED_AT_ONCE = 1 << 16  # labels in which repeats are looked for at a time
 COMPILED_LABELS = 1 << 18  # labels from which on compiled code, on all cores, is worth loading
+
+
+class Facts(Protocol):
+    """What has at most the size of the workers; `Labels`, `Spool` and `SparkLabels` all have it.
+
+    Attributes
+    ----------
+    n_items, n_workers, n_classes, n_labels, n_gold : int
+        ``n_gold`` items have a known class.
+    longest : int
+        Number of labels of the item that has most.
+    workers, classes : pyarrow.Array
+    worker_counts : ndarray of shape (n_workers,)
+        Number of labels of each worker.
+    class_counts : ndarray of shape (n_classes,)
+        Number of labels of each class, and of items known to have it.
+    class_names : tuple of str
+    numeric : bool
+        Whether every class is a number.
+    report : ImportReport
+        What was read and what was dropped.
+    frame : str
+        Kind of frame in which results are handed back.
+    """
+
+    @property
+    def n_items(self) -> int: ...
+    @property
+    def n_workers(self) -> int: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def n_labels(self) -> int: ...
+    @property
+    def n_gold(self) -> int: ...
+    @property
+    def longest(self) -> int: ...
+    @property
+    def workers(self) -> pa.Array: ...
+    @property
+    def classes(self) -> pa.Array: ...
+    @property
+    def worker_counts(self) -> IntArray: ...
+    @property
+    def class_counts(self) -> IntArray: ...
+    @property
+    def class_names(self) -> tuple[str, ...]: ...
+    @property
+    def numeric(self) -> bool: ...
+    @property
+    def report(self) -> ImportReport: ...
+    @property
+    def frame(self) -> str: ...
+
+
+class Vocabularies:
+    """The workers and classes of labels, and what follows from them."""
+
+    workers: pa.Array
+    classes: pa.Array
+
+    @property
+    def n_workers(self) -> int:
+        return len(self.workers)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def class_names(self) -> tuple[str, ...]:
+        """Classes as text, in order."""
+        return tuple(str(value) for value in self.classes.to_pylist())
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether every class is a number, so that the classes stand in numeric order."""
+        return all(number_of(name) is not None for name in self.class_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +171,9 @@ class Labels(Vocabularies):
     @classmethod
     def from_codes(
         cls,
-        item: NDArray[np.integer[Any]],
-        worker: NDArray[np.integer[Any]],
-        label: NDArray[np.integer[Any]],
+        item: CodeArray,
+        worker: CodeArray,
+        label: CodeArray,
         *,
         items: pa.Array,
         workers: pa.Array,
@@ -112,24 +192,30 @@ class Labels(Vocabularies):
         ([0, 1, 3], [0, 0, 1])
         """
         if not len(item) == len(worker) == len(label):
-            raise DataError(f"The codes differ in length: {len(item)} items, {len(worker)} workers, {len(label)} labels.")
+            raise DataError(
+                f"The codes differ in length: {counted(len(item), 'item')}, {counted(len(worker), 'worker')}, "
+                f"{counted(len(label), 'label')}."
+            )
         if len(item) == 0:
             raise DataError("No labels found: every row was empty or dropped. Check the file and the column names.")
         if len(classes) > MAX_CLASSES:
             raise too_many_classes(len(classes))
         for name, codes, size in (("item", item, len(items)), ("worker", worker, len(workers)), ("label", label, len(classes))):
             _check_codes(name, codes, size)
-        ordered = not np.any(item[1:] < item[:-1])
+        ordered, many = not np.any(item[1:] < item[:-1]), len(item) >= COMPILED_LABELS
         # Copies where nothing is sorted: the arrays are frozen, and the caller's own must not be.
         who, what = worker.astype(np.int32, copy=ordered), label.astype(np.int16, copy=ordered)
-        if ordered:
-            starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(items))))
-        else:
-            starts, who, what = _item_major(item, len(items), who, what)
-        when, took = (None if array is None else np.array(array, float) for array in (time, duration))
-        if not ordered and not (when is None and took is None):
+        order: slice | IntArray = slice(None)
+        if not ordered and not (many and time is None and duration is None):
             order = np.argsort(item, kind="stable")
-            when, took = (None if array is None else array[order] for array in (when, took))
+        if many and not ordered:
+            from crowdassay.labels.many_labels import sort_by_item  # noqa: PLC0415 - numba is slow to load
+
+            starts, who, what = sort_by_item(item, len(items), who, what)
+        else:
+            starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(items))))
+            who, what = who[order], what[order]
+        when, took = (None if array is None else np.array(array, float)[order] for array in (time, duration))
         return cls(
             starts,
             who,
@@ -144,11 +230,11 @@ class Labels(Vocabularies):
             took,
         )
 
-    def with_gold(self, gold: NDArray[np.integer[Any]]) -> Labels:
+    def with_gold(self, gold: CodeArray) -> Labels:
         """Return the same labels with known classes, codes of shape (n_items,), -1 where unknown."""
         whole = isinstance(gold, np.ndarray) and gold.dtype.kind in "iu"
         if not whole or gold.shape != (self.n_items,) or gold.min() < -1 or gold.max() >= self.n_classes:
-            raise DataError(f"Gold must hold one code for each of {self.n_items} items, -1 to {self.n_classes - 1}.")
+            raise DataError(f"Gold must hold one code for each of {counted(self.n_items, 'item')}, -1 to {self.n_classes - 1}.")
         return replace(self, gold=np.array(gold, np.int32))
 
     @property
@@ -241,7 +327,7 @@ class Labels(Vocabularies):
         again = np.concatenate([np.zeros(0, np.int64), *(found[edge] for edge in sorted(found))])
         return again, np.unique(self.label_item[again] * self.n_workers + self.worker[again], return_inverse=True)[1]
 
-    def votes(self) -> NDArray[np.integer[Any]]:
+    def votes(self) -> CodeArray:
         """Count the labels of every item and class, shape (n_items, n_classes)."""
         if self.n_labels >= COMPILED_LABELS:
             from crowdassay.labels.many_labels import count_votes  # noqa: PLC0415 - numba is slow to load
@@ -253,12 +339,12 @@ class Labels(Vocabularies):
 
     def __repr__(self) -> str:
         return (
-            f"Labels({self.n_labels:,} labels, {self.n_items:,} items, {self.n_workers:,} workers, "
-            f"{self.n_classes} classes: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
+            f"Labels({counted(self.n_labels, 'label')}, {counted(self.n_items, 'item')}, {counted(self.n_workers, 'worker')}, "
+            f"{counted(self.n_classes, 'class')}: {', '.join(self.class_names[:6])}{', ...' if self.n_classes > 6 else ''})"
         )
 
 
-def _check_codes(name: str, codes: NDArray[np.integer[Any]], size: int, least: int = 0) -> None:
+def _check_codes(name: str, codes: CodeArray, size: int, least: int = 0) -> None:
     """Refuse codes that kernels, which check nothing, would follow out of their tables."""
     if not isinstance(codes, np.ndarray) or codes.dtype.kind not in "iu" or codes.ndim != 1:
         raise DataError(f"The {name} codes must be a one-dimensional array of whole numbers.")
@@ -266,19 +352,36 @@ def _check_codes(name: str, codes: NDArray[np.integer[Any]], size: int, least: i
         raise DataError(f"The {name} codes must lie between {least} and {size - 1}.")
 
 
-def _item_major(
-    item: NDArray[np.integer[Any]], n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
-) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
-    """Sort by item, keeping the order within each: turning rows with one entry each into columns is a counting sort."""
-    if len(item) >= COMPILED_LABELS:
-        from crowdassay.labels.many_labels import sort_by_item  # noqa: PLC0415 - numba is slow to load
+def gold_votes(labels: Labels) -> CodeArray:
+    """Count votes, with one vote and no other for items whose class is known; shape (n_items, n_classes)."""
+    votes = labels.votes()
+    known = np.flatnonzero(labels.gold >= 0)
+    votes[known] = 0
+    votes[known, labels.gold[known]] = 1
+    return votes
 
-        return sort_by_item(item, n_items, worker, label)
-    if len(item) <= SORTED_LABELS:
-        order = np.argsort(item, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=n_items))])
-        return starts, worker[order], label[order]
-    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load
 
-    by_item = csr_array((worker, item, np.arange(len(item) + 1, dtype=np.int32)), shape=(len(item), n_items)).tocsc()
-    return by_item.indptr.astype(np.int64), by_item.data, label[by_item.indices]
+def shares(votes: CodeArray) -> FloatArray:
+    """Divide votes by their sum; an item without votes gets a uniform distribution."""
+    total = row_sum(votes)
+    share = votes / np.maximum(total, 1)[:, None]
+    share[total == 0] = 1.0 / votes.shape[1]
+    return share
+
+
+def with_known(posterior: FloatArray, gold: CodeArray) -> FloatArray:
+    """Return class probabilities (n_items, n_classes) in which known classes (n_items,), -1 where unknown, are certain.
+
+    >>> with_known(np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([-1, 1])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    known = gold >= 0
+    return np.where(known[:, None], np.eye(posterior.shape[1])[gold], posterior) if known.any() else posterior
+
+
+def tally(labels: Labels, weights: FloatArray) -> FloatArray:
+    """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
+    n_classes, size = labels.n_classes, labels.n_workers * labels.n_classes
+    cells = labels.worker.astype(np.int64) * n_classes + labels.label
+    counts = [np.bincount(cells, weights[labels.label_item, c], size).reshape(-1, n_classes) for c in range(n_classes)]
+    return np.stack(counts, axis=1)

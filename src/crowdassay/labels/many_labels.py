@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import CodeArray, IntArray
 from crowdassay.threads import available_cores, on_all_cores, work_on_each
 
 ROWS_A_THREAD = 1 << 17  # labels handed to a thread at a time
@@ -19,7 +18,7 @@ _jit = njit(nogil=True, cache=True)
 
 
 def sort_by_item(
-    item: NDArray[np.integer[Any]], n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
+    item: CodeArray, n_items: int, worker: NDArray[np.int32], label: NDArray[np.int16]
 ) -> tuple[IntArray, NDArray[np.int32], NDArray[np.int16]]:
     """Sort labels item-major, keeping the order within each item; return where items start, and the sorted codes.
 
@@ -64,13 +63,14 @@ def count_votes(starts: IntArray, label: NDArray[np.int16], n_classes: int) -> N
 
 
 @_jit
-def _count_parts(item: Any, shift: int, counts: Any) -> None:
+def _count_parts(item: CodeArray, shift: int, counts: IntArray) -> None:
     for code in item:
         counts[code >> shift] += 1
 
 
 @_jit
-def _deal(item: Any, worker: Any, label: Any, shift: int, places: Any, items: Any, workers: Any, labels: Any) -> None:
+def _deal(item: CodeArray, worker: CodeArray, label: CodeArray, shift: int, places: IntArray, items: CodeArray,
+          workers: CodeArray, labels: CodeArray) -> None:  # fmt: skip
     for row in range(len(item)):
         part = item[row] >> shift
         place = places[part]
@@ -79,8 +79,8 @@ def _deal(item: Any, worker: Any, label: Any, shift: int, places: Any, items: An
 
 
 @_jit
-def _sort_parts(items: Any, workers: Any, labels: Any, edges: Any, part: int, shift: int,
-                starts: Any, who: Any, what: Any) -> None:  # fmt: skip
+def _sort_parts(items: CodeArray, workers: CodeArray, labels: CodeArray, edges: IntArray, part: int, shift: int,
+                starts: IntArray, who: CodeArray, what: CodeArray) -> None:  # fmt: skip
     """Sort the labels of a few parts from ``part`` on, and write where their items end."""
     place = np.empty((1 << shift) + 1, np.int64)
     for k in range(part, min(part + PARTS_AT_ONCE, len(edges) - 1)):
@@ -98,7 +98,7 @@ def _sort_parts(items: Any, workers: Any, labels: Any, edges: Any, part: int, sh
 
 
 @_jit
-def _count_votes(starts: Any, label: Any, first: int, votes: Any) -> None:
+def _count_votes(starts: IntArray, label: CodeArray, first: int, votes: CodeArray) -> None:
     for j in range(len(votes)):
         for n in range(starts[first + j], starts[first + j + 1]):
             votes[j, label[n]] += 1

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from crowdassay.errors import ParameterError
 from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.coding import code_column
+from crowdassay.labels.encode import code_column
 from crowdassay.labels.values import as_text
 from crowdassay.notes import Note, NoteKind
 
@@ -33,26 +33,20 @@ def pseudonym(worker: str, salt: str) -> str:
     return hmac.new(salt.encode(), worker.encode(), hashlib.sha256).hexdigest()[:PSEUDONYM_DIGITS]
 
 
+def draw_salt() -> str:
+    """Return a salt that nobody can guess."""
+    return secrets.token_hex(16)
+
+
 def pseudonymise(workers: ArrowColumn, salt: str | None, *, keep_models: bool) -> tuple[pa.Array, Note]:
-    """Replace worker ids; the same id and salt give the same pseudonym in every file.
+    """Return pseudonyms of worker ids (n_rows,) and a note; the same id and salt give the same pseudonym in every file.
 
-    Parameters
-    ----------
-    workers : pyarrow.Array or pyarrow.ChunkedArray, length n
-    salt : str, optional
-        Drawn at random and forgotten when not given.
-    keep_models : bool
-        Whether to leave ``model:...``, which is nobody's name, as it is.
-
-    Returns
-    -------
-    workers : pyarrow.Array, length n
-    note : Note
-        What to tell the user.
+    A salt that is not given is drawn at random and forgotten. With ``keep_models``, ``model:...``, which is nobody's name,
+    stays as it is.
     """
     if salt == "":
         raise ParameterError("The salt must not be empty; without one, everyone could compute the pseudonyms.")
-    key = secrets.token_hex(16) if salt is None else salt
+    key = draw_salt() if salt is None else salt
     codes, vocabulary = code_column(workers, "worker")
     names = as_text(vocabulary).to_pylist()
     renamed = [

@@ -1,7 +1,4 @@
-"""Files by their names and bytes: which kind a file is, how it is opened, and what is refused as no text in UTF-8.
-
-Text in UTF-16, which spreadsheets save as "Unicode text", is read by way of a copy in UTF-8.
-"""
+"""Files by their names and bytes: which kind a file is, how it is opened, and what is refused as no text in UTF-8."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import io
 import os
 import re
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -31,9 +27,10 @@ JSON_SUFFIXES = LINES | {".json"}
 RECORDS = JSON_SUFFIXES | {".manifest"}
 PARQUET, ARRAY = ".parquet", ".npy"
 ZIPPED = frozenset({".zip", ".eval"})  # .eval: Inspect's logs
-SUPPORTED = (".csv", ".tsv", ".tab", ".txt", ".results", PARQUET, ".jsonl", ".ndjson", ".json")
+WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
+SUPPORTED = (".csv", ".tsv", ".tab", ".txt", ".results", PARQUET, ".jsonl", ".ndjson", ".json", *sorted(WORKBOOKS))
 EXPORT_SUFFIXES = (*sorted(ZIPPED, reverse=True), ".manifest", ARRAY)  # only as what a tool exports
-SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+NUMBERS = ".numbers"  # of Apple, which nothing else reads
 WILDCARDS = frozenset("*?[")
 
 BOM = b"\xef\xbb\xbf"
@@ -56,7 +53,6 @@ ENCODING_MARKS = {  # the longer ones first: UTF-32 begins as UTF-16 does
     codecs.BOM_UTF16_BE: "utf-16",
 }
 ENCODING_BYTES = 8  # of a file's beginning, by which its encoding is told
-MARKED_UTF8 = "utf-8-sig"
 
 
 def is_gzipped(path: Path) -> bool:
@@ -82,10 +78,8 @@ def check_file(path: str | Path) -> tuple[Path, str]:
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
     kind = kind_of(path)
-    if kind in SPREADSHEETS:
-        raise FileError(
-            f"{shown_file(path.name)} is a spreadsheet; save it as CSV UTF-8 (in Excel: Save As) and give that file."
-        )
+    if kind == NUMBERS:
+        raise FileError(f"{shown_file(path.name)} is a spreadsheet of Numbers; export it as Excel or CSV and give that file.")
     if kind not in SUPPORTED or (is_gzipped(path) and kind not in DELIMITED | JSON_SUFFIXES):
         raise FileError(
             f"{shown_file(path.name)} has an extension that is not supported; the supported ones are {', '.join(SUPPORTED)}, "
@@ -154,14 +148,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from None
 
 
-def check_text(path: Path) -> bool:
-    """Refuse an empty file or one that is no UTF-8 text by its first bytes; tell whether it starts with a BOM."""
-    with opened(path) as stream:
-        return check_start(stream.read(4), path)
-
-
 def check_start(start: bytes, path: Path) -> bool:
-    """Refuse a file by its first bytes, as `check_text` does."""
+    """Refuse an empty file or one that is no UTF-8 text by its first bytes; tell whether it starts with a BOM."""
     refuse_bomb(path)
     if not start.removeprefix(BOM):
         raise DataError(f"No labels found: {shown_file(path.name)} is empty.")
@@ -270,62 +258,3 @@ def encoding_of(start: bytes) -> str | None:
         if zeros == bytes(ENCODING_BYTES // 2) and letters.isascii() and 0 not in letters:
             return codec
     return None
-
-
-@contextmanager
-def as_utf8(path: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a file as `utf8_copy` returns it; a copy is gone afterwards."""
-    if _encoding_in(path) is None:
-        yield path, []  # without a temporary folder, which may not be had
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield utf8_copy(path, Path(folder))
-
-
-def utf8_copy(path: Path, folder: Path) -> tuple[Path, list[str]]:
-    """Return a file of text in UTF-8 with notes for the import report: the file itself, or a copy of its name in the folder."""
-    encoding = _encoding_in(path)
-    if encoding is None:
-        return path, []
-    refuse_bomb(path)
-    copy = Path(tempfile.mkdtemp(dir=folder), path.name)
-    name = encoding[:6].upper()
-    _transcode(path, copy, codecs.getincrementaldecoder(encoding)(), name)
-    return copy, [] if encoding == MARKED_UTF8 else [f"{shown_file(path.name)} was read as {name} text."]
-
-
-def _encoding_in(path: Path) -> str | None:
-    kind = kind_of(path)
-    if not path.is_file() or kind not in DELIMITED | RECORDS:
-        return None
-    with opened(path) as stream:
-        start = stream.read(ENCODING_BYTES)
-    # DuckDB's reader of JSON takes a byte order mark for a part of the text.
-    return MARKED_UTF8 if kind not in DELIMITED and start.startswith(BOM) else encoding_of(start)
-
-
-def _transcode(path: Path, copy: Path, decoder: codecs.IncrementalDecoder, name: str) -> None:
-    done, line, chunk = 0, 1, b"-"
-    with opened(path) as source, cast(BinaryIO, gzip.open(copy, "wb", 1)) if is_gzipped(copy) else copy.open("wb") as target:
-        while chunk:
-            chunk = source.read(BYTES_AT_A_TIME)
-            held = len(decoder.getstate()[0])  # bytes of a character that the last chunk began
-            try:
-                text = decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{shown_file(path.name)} is {name} text that is broken at byte {done - held + error.start} "
-                    f"({error.reason}); export it again, as UTF-8."
-                ) from None
-            if "\0" in text:
-                line += text[: text.index("\0")].count("\n")
-                raise DataError(f"Line {line} of {shown_file(path.name)}, {name} text, holds a NUL; remove it.")
-            try:
-                target.write(text.encode())
-            except OSError as error:
-                raise FileError(
-                    f"{shown_file(path.name)} is {name} text, and a copy in UTF-8 cannot be written to "
-                    f"{shown_file(copy.parents[2])} ({os.strerror(error.errno or 0)}); save it as UTF-8."
-                ) from None
-            done += len(chunk)
-            line += text.count("\n")

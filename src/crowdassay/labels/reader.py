@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.labels.archive import members
-from crowdassay.labels.cells import float_text
+from crowdassay.labels.cells import ArrowColumn, float_text
+from crowdassay.labels.columns import MOST_GUESSED_CLASSES, check_given
 from crowdassay.labels.delimited import LISTED_LINES
+from crowdassay.labels.encode import code_column
 from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.jsontext import good_lines
-from crowdassay.labels.probe import Probe, probe, probe_members
-from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
-from crowdassay.labels.roles import ITEM_WORKER_LABEL
-from crowdassay.labels.source import open_source
+from crowdassay.labels.probe import Probe, members, probe, probe_members
+from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, check_file, find_inputs, kind_of, refuse_odd_path
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
+from crowdassay.labels.source import open_columns, open_source
+from crowdassay.labels.sources import local_sources
+from crowdassay.labels.telling import whole_table
+from crowdassay.labels.text_copy import as_utf8
 from crowdassay.labels.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
+MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
-TOOLS_ONLY = ("question", "predictions", "use_gold", "options")
+TOOLS_ONLY = ("question", "predictions", "use_gold")
 
 
-class RowsRead:
-    """What was read: the format's name, the rows, what to call the source, and the files."""
-
-    def __init__(self, name: str, rows: Import, source: str, paths: Sequence[Path]) -> None:
-        self.name, self.rows, self.source, self.paths = name, rows, source, list(paths)
-
-
-def read_rows(given: Sequence[str | Path], options: ReadOptions) -> RowsRead:
-    """Read any number of files, folders and patterns as one table or one export."""
+def read_rows(given: Sequence[str | Path], options: ReadOptions) -> tuple[str, Import, str, list[Path]]:
+    """Read files, folders and patterns as one table or export; return its format, rows, what to call it, and the files."""
     name = check_format(options.format)
     if name is None and (options.worker_columns or options.no_header):
         name = "wide"
@@ -51,14 +50,89 @@ def read_rows(given: Sequence[str | Path], options: ReadOptions) -> RowsRead:
             raise DataError(f"{shown_file(source)} was not recognised as any tool's export; name the tool with --from.")
         if name is None:
             name = _name_of(probes, options)
-        rows = _read_plain(probes, options, source) if name == PLAIN_FORMAT else _read_export(name, probes, options, source)
+        if name == PLAIN_FORMAT:
+            rows = replace(_read_plain(probes, options, source), table=partial(read_whole, given, options))
+        else:
+            rows = _read_export(name, probes, options, source)
         for file in probes:
             file.check_unchanged()
     if bad:
         rows = replace(rows, dropped={**rows.dropped, "not valid JSON": len(bad)})
         lines = ", ".join(map(str, bad[:LISTED_LINES])) + (", ..." if len(bad) > LISTED_LINES else "")
         notes.append(f"Lines that are not valid JSON were left out: {lines}.")
-    return RowsRead(name, replace(rows, notes=(*notes, *rows.notes)), source, paths)
+    return name, replace(rows, notes=(*notes, *rows.notes)), source, paths
+
+
+def read_facts(
+    given: Sequence[str | Path], options: ReadOptions, named: Mapping[str, str | None], guessed: Role | None = None
+) -> dict[str, tuple[str, list[tuple[str, str]]]]:
+    """Read what a source knows of its items beside their labels: by option, the column, and pairs of item and value.
+
+    Parameters
+    ----------
+    given : sequence of str or Path
+    options : ReadOptions
+        As the labels were read; ``format`` says what they are.
+    named : mapping
+        The column that each option names, if any.
+    guessed : Role, optional
+        A role whose option, if it names no column, has one of the role's names where there is one.
+    """
+    asked = {option: name for option, name in named.items() if name is not None}
+    with local_sources(given) as names, ExitStack() as stack:
+        probes, _, paths, _ = _probes(names, options, options.format, stack)
+        source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+        plain = options.format == PLAIN_FORMAT
+        rows = None if plain else _read_export(str(options.format), probes, options, source)
+        about = None if rows is None else rows.about
+        there = list(dict.fromkeys(name for one in probes for name in (*one.header, *sorted(one.keys))))
+        if not plain:
+            there = [] if about is None else about.column_names[1:]
+        for option, column in asked.items():
+            if not there:
+                raise ParameterError(
+                    f"--{option} names a column, and {options.format} exports know nothing else of their items."
+                )
+            check_given(Role(option, f"--{option}"), column, there)
+        guess: dict[str, str] = {}
+        if guessed is not None and guessed.name not in asked:
+            used = {name for role, name in options.columns.items() if name is not None and role != "item"}
+            guess = dict(zip([guessed.name], guessed.best([name for name in there if name not in used]), strict=False))
+        try:
+            return _facts(probes, options, about, asked | guess)
+        except CrowdassayError:  # such as a prompt that is a list of messages: nobody asked for it
+            if not guess:
+                raise
+            return _facts(probes, options, about, asked)
+
+
+def _facts(
+    probes: Sequence[Probe], options: ReadOptions, about: pa.Table | None, asked: Mapping[str, str]
+) -> dict[str, tuple[str, list[tuple[str, str]]]]:
+    tables = [_items_with(file, options, list(asked.values())) for file in probes] if asked and about is None else [about]
+    return {option: (name, [pair for table in tables for pair in _pairs(table, name)]) for option, name in asked.items()}
+
+
+def _items_with(file: Probe, options: ReadOptions, names: Sequence[str]) -> pa.Table:
+    """Return the item of every row of a plain table, and some of its columns."""
+    items = open_source(file, ["item"], {"item": options.item_column}).read()["item"]
+    beside = open_columns(file, list(dict.fromkeys(names)), ()).read()
+    return pa.Table.from_arrays([items, *beside.columns], ["item", *beside.column_names])
+
+
+def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:
+    """Return item and value of every row that has both, as text."""
+    pairs = []
+    for column in (about.columns[0], about.columns[1 + about.column_names[1:].index(name)]):
+        codes, vocabulary = code_column(column, name)
+        pairs.append(as_text(vocabulary).take(pa.array(codes, mask=codes < 0)).to_pylist())
+    return [(item, value) for item, value in zip(*pairs, strict=True) if item is not None and value is not None]
+
+
+def read_whole(given: Sequence[str | Path], options: ReadOptions) -> pa.Table:
+    """Read all columns of plain tables, for whoever is asked to name some of them."""
+    with ExitStack() as stack:
+        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0])
 
 
 def _probes(
@@ -80,11 +154,17 @@ def _probes(
                 continue
             for file in sorted(path.glob("*.ann"))[:1]:  # brat's, beside the texts
                 refuse_other(file)
-        for file in _files(path, only=len(given) == 1):
+        try:
+            files = find_inputs([path])
+        except FileError:
+            if path.is_dir() and len(given) == 1:
+                raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.") from None
+            raise
+        for file in files:
             if any(file == other for other in paths):
                 continue
             paths.append(file)
-            text, said = stack.enter_context(as_utf8(file))
+            text, said = stack.enter_context(as_utf8(file, options.sheet))
             notes += said
             if options.skip_bad:
                 if kind_of(file) not in LINES:
@@ -96,24 +176,15 @@ def _probes(
     return probes, notes, paths, bad
 
 
-def _files(path: Path, *, only: bool) -> list[Path]:
-    try:
-        return find_inputs([path])
-    except FileError:
-        if path.is_dir() and only:
-            raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.") from None
-        raise
-
-
 def _folder(path: Path, name: str | None) -> Probe | None:
     """Probe a folder as a whole; None where its files are to be probed one by one."""
     members(path)  # which refuses links and the like
+    told = name in EXPORT_FORMATS and "folder" in EXPORT_FORMATS[name].kinds
     try:
         file = probe(path)
-        told = name not in {None, PLAIN_FORMAT} and "folder" in EXPORT_FORMATS[str(name)].kinds
         return file if file.names and (told or (name is None and recognise(file) != PLAIN_FORMAT)) else None
     except CrowdassayError:
-        if name is not None and name != PLAIN_FORMAT and "folder" in EXPORT_FORMATS[name].kinds:
+        if told:
             raise
         return None
 
@@ -134,14 +205,9 @@ def _probe_file(path: Path, name: str | None) -> list[Probe]:
     return [file]
 
 
-def _told(options: ReadOptions) -> bool:
-    """Return whether a column was named that only a plain table has."""
-    return any(getattr(options, name) is not None for name in PLAIN_ONLY)
-
-
 def _name_of(probes: Sequence[Probe], options: ReadOptions) -> str:
-    """Recognise the format; all files must be of the same."""
-    if _told(options):
+    """Recognise the format; all files must be of the same, and only a plain table has certain columns."""
+    if any(getattr(options, name) is not None for name in PLAIN_ONLY):
         return PLAIN_FORMAT
     names = {file.path: recognise(file) for file in probes}
     different = list(dict.fromkeys(names.values()))
@@ -151,7 +217,7 @@ def _name_of(probes: Sequence[Probe], options: ReadOptions) -> str:
             f"These files are not of one kind: {shown_file(one[0].name)} is read as {one[1]}, {shown_file(other[0].name)} as "
             f"{other[1]}; read each kind by itself."
         )
-    return different[0] if different else PLAIN_FORMAT
+    return different[0]
 
 
 def _read_export(name: str, probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
@@ -186,9 +252,11 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
         )
     tables: list[pa.Table] = []
     columns: dict[str, str] = {}
+    notes: list[str] = []
     for file in probes:
-        table, columns = plain_table(file, options)
+        table, columns, said = _plain_table(file, options)
         tables.append(table)
+        notes += said
     if not sum(table.num_rows for table in tables) and probes[0].kind != "parquet":
         raise DataError(f"No labels found: {shown_file(source)} holds a header only.")
     shared = [role for role in tables[0].column_names if all(role in table.column_names for table in tables)]
@@ -196,13 +264,21 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     some = {role for table in tables for role in table.column_names} - set(shared)
     if "time" in some and options.repeats in TIMED:
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
-    return Import(columns={role: columns[role] for role in columns if role in shared}, **shared_columns)
+    return Import(columns={role: columns[role] for role in columns if role in shared}, notes=tuple(notes), **shared_columns)
 
 
-def plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str, str]]:
-    """Read the columns of a plain table that the options ask for, named by role."""
+def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str, str], list[str]]:
+    """Read the columns of a plain table, named by role; what goes beside labels only where it costs little or was asked for.
+
+    Also returned are the file's own names of them, and notes.
+    """
+    needed = [role for role in ITEM_WORKER_LABEL if not (role == "worker" and options.worker_from_filename)]
+    light = file.stamp is None or file.stamp[2] <= LIGHT_BYTES
+    asked = {"weight", *(role for role, name in options.columns.items() if name is not None)}
+    asked |= {"time"} if options.repeats in TIMED else set()
+    roles = [*needed, *(role for role in BESIDE if light or role in asked)]
     try:
-        source = open_source(file, plain_roles(file, options), options.columns)
+        source = open_source(file, roles, options.columns)
     except ColumnError as error:
         if any(options.columns.values()) or not error.missing:
             raise
@@ -211,39 +287,51 @@ def plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str, 
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
         columns = {**columns, "worker": "file name"}
-    return table, columns
-
-
-def plain_roles(file: Probe, options: ReadOptions) -> list[str]:
-    """Return what to look for in a plain table: times, durations and texts only where that costs little, or was asked for."""
-    needed = [role for role in ITEM_WORKER_LABEL if not (role == "worker" and options.worker_from_filename)]
-    heavy = file.stamp is not None and file.stamp[2] > LIGHT_BYTES
-    timed = options.repeats in TIMED or options.time_column is not None or not heavy
-    lasted = options.duration_column is not None or not heavy
-    text = options.text_column is not None or not heavy
-    beside = {"time": timed, "duration": lasted, "weight": True, "text": text}
-    return [*needed, *(role for role, wanted in beside.items() if wanted)]
+    return table, columns, source.notes
 
 
 def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
-    each = (
-        "If every worker has a column of their own, say --from wide; if every worker has a row, and every item a column, say "
+    """Propose how else a table may be read: only what was tried on it and gave what may be labels, or asks for more."""
+    found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
+    ways = (
+        ("nltk", "every line is worker, item, label without a header", not found),
+        ("forms", "every worker has a row, and every item a column", "item" not in found),
     )
-    each += "--from forms"
-    if len(file.header) == len(ITEM_WORKER_LABEL) and error.found_nothing:
-        each = "If every line is worker, item, label without a header, say --from nltk; if" + each.removeprefix("If")
-    if "worker" in error.missing and not error.found_nothing and not options.worker_from_filename:
-        each += "; if every worker has a file named after them, say --worker-from-filename"
-    return f"{each}; if an annotation tool wrote it, name the tool with --from."
+    tried = [
+        f"if {case}, say --from {name}" for name, case, may in ways if may and _gives_labels(name, file, options, bool(found))
+    ]
+    wide = EXPORT_FORMATS["wide"].load("proposal")(file) if "worker" not in found and file.kind != "parquet" else None
+    if wide is not None:
+        tried.insert(0, f"if every worker has a column of their own, say {wide}")
+    if "label" in found and "worker" not in found and not options.worker_from_filename:
+        tried.append("if every worker has a file named after them, say --worker-from-filename")
+    tried.append("if an annotation tool wrote it, name the tool with --from")
+    advice = "; ".join(tried)
+    return f"{advice[0].upper()}{advice[1:]}."
 
 
-def joined(columns: Sequence[Any]) -> pa.ChunkedArray:
+def _gives_labels(name: str, file: Probe, options: ReadOptions, fits: bool) -> bool:
+    """Return whether a table, read in another way, holds labels of a few classes that its workers share.
+
+    Where a column that it has ``fits`` this way, it may also ask which of the others are meant.
+    """
+    if file.kind not in EXPORT_FORMATS[name].kinds or (file.stamp is not None and file.stamp[2] > MOST_TRIED_BYTES):
+        return False
+    try:
+        read_so = read(name, file, options)
+        rows = read_so if isinstance(read_so, Import) else finish([read_so], options, file.path.name)
+    except CrowdassayError as error:
+        return fits and isinstance(error, ColumnError)
+    cells = pa.table({"worker": as_text(rows.worker), "label": as_text(rows.label)}).drop_null()
+    by_class = cells.group_by("label").aggregate([("worker", "count"), ("worker", "count_distinct")])
+    shared = pc.sum(pc.if_else(pc.greater(by_class["worker_count_distinct"], 1), by_class["worker_count"], 0)).as_py() or 0
+    return 0 < 2 * len(by_class) <= len(cells) and len(by_class) <= MOST_GUESSED_CLASSES and 2 * shared > len(cells)
+
+
+def joined(columns: Sequence[ArrowColumn]) -> pa.ChunkedArray:
     """Concatenate columns of several files, as text where their types differ."""
-    chunked = [column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]) for column in columns]
-    if len({column.type for column in chunked}) > 1:
-        chunked = [pa.chunked_array([_text(chunk) for chunk in column.chunks], pa.string()) for column in chunked]
-    return pa.chunked_array([chunk for column in chunked for chunk in column.chunks], chunked[0].type)
-
-
-def _text(values: pa.Array) -> pa.Array:
-    return float_text(values) if pa.types.is_floating(values.type) else as_text(values)
+    chunks = [chunk for column in columns for chunk in (column.chunks if isinstance(column, pa.ChunkedArray) else [column])]
+    if len({column.type for column in columns}) > 1:
+        chunks = [float_text(chunk) if pa.types.is_floating(chunk.type) else as_text(chunk) for chunk in chunks]
+        return pa.chunked_array(chunks, pa.string())
+    return pa.chunked_array(chunks, columns[0].type)

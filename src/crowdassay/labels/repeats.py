@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import BoolArray, CodeArray, IntArray
 from crowdassay.errors import DataError
-from crowdassay.labels.values import shown
+from crowdassay.labels.values import counted, shown
 
-AnyCodes = NDArray[np.integer[Any]]
 PAIRS_NAMED = 3  # pairs in conflict that a note names
 LONGEST_COMPARED = 64  # labels of an item up to which comparing all pairs is quicker than sorting
 
@@ -45,16 +44,8 @@ class Repeats:
     earliest: int
     conflict_rows: IntArray
 
-    def kept(self, policy: str, n_rows: int) -> BoolArray | None:
-        """Return which rows (n_rows,) a policy keeps; None for all."""
-        if policy not in {"first", "last"}:
-            return None
-        keep = np.ones(n_rows, bool)
-        keep[self.not_first if policy == "first" else self.not_last] = False
-        return keep
 
-
-def any_repeats(starts: IntArray, worker: AnyCodes) -> bool:
+def any_repeats(starts: IntArray, worker: CodeArray) -> bool:
     """Return whether a worker judged an item twice, the labels of item j being ``starts[j]:starts[j + 1]``.
 
     >>> any_repeats(np.array([0, 2, 3]), np.array([0, 1, 1])), any_repeats(np.array([0, 2, 3]), np.array([0, 0, 1]))
@@ -73,7 +64,7 @@ def any_repeats(starts: IntArray, worker: AnyCodes) -> bool:
 
 
 def find_repeats(
-    item: AnyCodes, worker: AnyCodes, label: AnyCodes, n_workers: int, time: FloatArray | None = None
+    item: CodeArray, worker: CodeArray, label: CodeArray, n_workers: int, time: NDArray[Any] | None = None
 ) -> Repeats | None:
     """Group judgements, codes of shape (n_labels,) each, by worker and item; None when no pair occurs twice.
 
@@ -130,7 +121,7 @@ class RepeatTotals:
     places: list[tuple[int, int, int]] = field(default_factory=list)
 
     def add(
-        self, block: int, item: AnyCodes, worker: AnyCodes, label: AnyCodes, n_workers: int, time: FloatArray
+        self, block: int, item: CodeArray, worker: CodeArray, label: CodeArray, n_workers: int, time: NDArray[Any] | None
     ) -> BoolArray | None:
         """Add a block and return which of its labels to keep; None for all."""
         repeats = find_repeats(item, worker, label, n_workers, time if self.time_column else None)
@@ -141,39 +132,26 @@ class RepeatTotals:
         self.places = (self.places + others)[:PAIRS_NAMED]
         self.count += repeats.count
         self.conflicts += repeats.conflicts
-        keep = repeats.kept(self.policy, len(item))
-        self.left_out += 0 if keep is None else repeats.count
+        if self.policy not in {"first", "last"}:
+            return None
+        self.left_out += repeats.count
+        keep = np.ones(len(item), bool)
+        keep[repeats.not_first if self.policy == "first" else repeats.not_last] = False
         return keep
 
-    def notes(self, pair: Callable[[tuple[int, int, int]], str]) -> list[str]:
-        """Return what was done, or refuse repeats that are not allowed; ``pair`` names worker and item of a place."""
+    def notes(self, names: Callable[[int, int, int], tuple[object, object]]) -> list[str]:
+        """Return what was done, or refuse repeats that are not allowed; ``names`` are the worker and the item of a place."""
         if self.earliest is None:
             return []
-        examples = [pair(place) for place in self.places]
-        return repeat_notes(self.policy, self.time_column, self.count, pair(self.earliest), self.conflicts, examples)
-
-
-def pair_name(worker: object, item: object) -> str:
-    """Return a pair of worker and item as notes name it."""
-    return f"worker {shown(worker)} on item {shown(item)}"
-
-
-def repeat_notes(
-    policy: str, time_column: str | None, count: int, earliest: str, conflicts: int, examples: list[str]
-) -> list[str]:
-    """Return what became of ``count`` repeats and of the conflicts among them, or refuse them where they are not allowed.
-
-    >>> repeat_notes("keep", None, 2, "worker 'ann' on item 'a'", 1, ["worker 'ann' on item 'a'"])
-    ["Different labels by one worker for one item: 1 pair, for example worker 'ann' on item 'a'."]
-    """
-    if policy == "error":
-        raise DataError(
-            f"A worker may judge an item once, but {earliest} comes again ({count} such rows in all); "
-            "remove the repeats or choose --repeats keep, first or last."
-        )
-    by = "in row order" if time_column is None else f"by the time column {shown(time_column)}"
-    kept = [] if policy == "keep" else [f"Of repeated judgements the {policy} {by} was kept."]
-    if not conflicts:
-        return kept
-    pairs = f"{conflicts:,} {'pair' if conflicts == 1 else 'pairs'}"
-    return [*kept, f"Different labels by one worker for one item: {pairs}, for example {', '.join(examples)}."]
+        first, *others = ["worker {} on item {}".format(*map(shown, names(*place))) for place in (self.earliest, *self.places)]
+        if self.policy == "error":
+            raise DataError(
+                f"A worker may judge an item once, but {first} comes again ({counted(self.count, 'such row')} in all); "
+                "remove the repeats or choose --repeats keep, first or last."
+            )
+        by = "in row order" if self.time_column is None else f"by the time column {shown(self.time_column)}"
+        kept = [] if self.policy == "keep" else [f"Of repeated judgements the {self.policy} {by} was kept."]
+        if not self.conflicts:
+            return kept
+        pairs = counted(self.conflicts, "pair")
+        return [*kept, f"Different labels by one worker for one item: {pairs}, for example {', '.join(others)}."]

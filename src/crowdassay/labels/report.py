@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import DataError, in_python, warn
-from crowdassay.labels.values import counted, is_text, shown
+from crowdassay.labels.values import counted, is_text, shown, shown_file
 
-FRAME_SOURCES = tuple(f"{kind} frame" for kind in ("pandas", "polars", "pyarrow", "Spark"))  # as a report names them
+FRAME_SOURCES = ("pandas frame", "polars frame", "pyarrow frame", "Spark frame", "records")  # as a report names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
 GROUPS_LISTED = 3  # groups of workers with similar names in a note
 
@@ -42,9 +42,11 @@ class ImportReport:
         The question that was taken from the export.
     gold : int
         Items whose class the export itself knows.
-    order : {'given', 'natural', 'alphabetical', 'scale'}
+    drawn : int
+        Known items that were drawn at random for an expert, see `crowdassay.labels.expert_sheet`.
+    order : {'given', 'natural', 'alphabetical'}
         Where the order of the classes comes from; that of numbers, dates and truth values is natural, that of an ordered
-        categorical a scale.
+        categorical is given.
     """
 
     source: str = "arrays"
@@ -59,6 +61,7 @@ class ImportReport:
     format: str = "plain"
     question: str | None = None
     gold: int = 0
+    drawn: int = 0
     order: str = "given"
 
     @property
@@ -129,7 +132,11 @@ def check_dropped(
     """
     lost = sum(dropped.values()) if lost is None else lost
     if lost == rows:
-        why = f"all {rows} rows miss a value ({reasons(dropped)})" if rows else "there are no rows"
+        why = (
+            f"{'the only row misses' if rows == 1 else f'all {rows:,} rows miss'} a value ({reasons(dropped)})"
+            if rows
+            else "there are no rows"
+        )
         raise DataError(f"No {what} found in {source}: {why}; check the file and the column names.")
     if lost * 2 <= rows:
         return []
@@ -139,6 +146,11 @@ def check_dropped(
             "names, or say --allow-drops."
         )
     return [f"More than half of the rows were dropped ({reasons(dropped)}); check the file and the column names."]
+
+
+def all_left_out(dropped: Mapping[str, int], source: str) -> DataError:
+    """Return what is said where every judgement of a file was left out."""
+    return DataError(f"No labels found in {shown_file(source)}: every judgement was left out ({reasons(dropped)}).")
 
 
 def too_many_classes(how_many: object) -> DataError:
@@ -173,15 +185,15 @@ def gold_notes(counts: Mapping[str, int]) -> list[str]:
     return [f"Gold {what}: {counts[name]:,}; {how}." for name, what, how in kinds if counts[name]]
 
 
-def similar_workers(workers: pa.Array) -> list[str]:
-    """Return a note where several workers (n_workers,) have the same name up to case and spaces, else nothing.
+def similar_names(names: pa.Array, what: str = "worker") -> list[str]:
+    """Return a note where several workers, or ``what`` they are, have the same name up to case and spaces, else nothing.
 
-    >>> similar_workers(pa.array(["Bob ", "ann", "bob"]))[0][:81]
+    >>> similar_names(pa.array(["Bob ", "ann", "bob"]))[0][:81]
     "Workers whose names look the same but for case or spaces were kept apart: 'Bob ',"
     """
-    if not is_text(workers.type):
+    if not is_text(names.type):
         return []
-    texts = workers.cast(pa.large_string())
+    texts = names.cast(pa.large_string())
     seen = pc.replace_substring_regex(pc.utf8_normalize(texts, "NFKC"), r"\p{Cf}+", "")  # marks that show nothing
     folded = pc.replace_substring_regex(pc.utf8_trim_whitespace(pc.utf8_lower(seen)), r"\s+", " ")
     coded = folded.dictionary_encode()
@@ -191,10 +203,10 @@ def similar_workers(workers: pa.Array) -> list[str]:
         return []
     groups: dict[int, list[str]] = defaultdict(list)
     for place in shared.tolist():
-        groups[coded.indices[place].as_py()].append(workers[place].as_py())
+        groups[coded.indices[place].as_py()].append(names[place].as_py())
     which = "; ".join(", ".join(map(shown, sorted(group))) for group in list(groups.values())[:GROUPS_LISTED])
     more = f" and {counted(len(groups) - GROUPS_LISTED, 'more group')}" if len(groups) > GROUPS_LISTED else ""
     return [
-        f"Workers whose names look the same but for case or spaces were kept apart: {which}{more}; if they are one, correct "
-        "the worker column."
+        f"{what.capitalize()}s whose names look the same but for case or spaces were kept apart: {which}{more}; if they are "
+        f"one, correct {'the worker column' if what == 'worker' else 'their names'}."
     ]

@@ -68,23 +68,28 @@ class Role:
         return []
 
 
-AnyRole: TypeAlias = str | Role
+RoleLike: TypeAlias = str | Role
 
 
-def role_of(role: AnyRole) -> Role:
+def role_of(role: RoleLike) -> Role:
     """Return a role by its name; a role that is none of `ROLES` as it is."""
     return role if isinstance(role, Role) else ROLES[role]
 
 
 def plain_name(name: str) -> str:
-    """Return a column's name without blanks, underscores, hyphens and capitals."""
-    return re.sub(r"[\s_\-]+", "", name).casefold()
+    """Return a column's name without blanks, underscores, hyphens and capitals, and without marks at its end.
+
+    >>> plain_name("Worker_ID"), plain_name("Your Name:")
+    ('workerid', 'yourname')
+    """
+    return re.sub(r"[\s_\-]+|[:?*.]+\s*$", "", name).casefold()
 
 
 _WORKERS = (
     "worker", "annotator", "rater", "user", "labeler", "labeller", "coder", "judge", "crowdworker", "assessor",
     "turker", "contributor", "reviewer", "participant", "username", "evaluator", "grader", "scorer", "expert", "respondent",
-    "annotatedby", "labeledby", "labelledby", "completedby", "annotationagent",
+    "annotatedby", "labeledby", "labelledby", "completedby", "annotationagent", "voter", "turk", "validator", "listener",
+    "yourname",
 )  # fmt: skip
 _LABELS = (
     "label", "answer", "response", "annotation", "judgement", "judgment", "rating", "vote", "choice", "class",
@@ -93,10 +98,14 @@ _LABELS = (
 _LATE_LABELS = ("score", "grade", "preference")
 # Things that are judged: with "id" they name items, alone they may be a text or a remark.
 _JUDGED = (
-    "tweet", "post", "comment", "doc", "subject", "message", "rev", "revision", "video", "movie", "article", "review",
+    "tweet", "post", "comment", "doc", "message", "rev", "revision", "video", "movie", "article", "review",
     "utterance", "stimulus", "passage", "paragraph", "snippet", "page", "clip", "audio", "photo", "picture", "pair", "case",
     "product", "paper", "statement", "claim", "argument", "query",
 )  # fmt: skip
+
+# Zooniverse's subjects are judged, those of an experiment judge: what else there is decides.
+SUBJECTS = ("subjectid", "subject")
+MAYBE_WORKERS = (*SUBJECTS, "ann")  # an annotator, or somebody called Ann
 
 # Only items and workers may end in "id": an `annotation_id` is no label.
 _DECLARED = (
@@ -105,8 +114,8 @@ _DECLARED = (
         ("item", "task", "question", "unit", "example", "object", "instance", "document", "record", "hit", "sample",
          "image", "sentence"),
         ("", "id"), ("url", "name"),
-        (*(f"{word}id" for word in _JUDGED), "prompt", "conversation", "text", "id", "subject", "tweet", "utterance",
-         "stimulus"),
+        (*(f"{word}id" for word in _JUDGED), "prompt", "conversation", "text", "id", "tweet", "utterance",
+         "stimulus", *SUBJECTS),
     ),
     Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), ("model", "llm")),
     Role("label", "--label-column", _LABELS, late_words=_LATE_LABELS, kind="class"),
@@ -137,22 +146,28 @@ _DECLARED = (
     # Comparisons of two things.
     Role(
         "left", "--left-column",
-        ("left", "modela", "a", "itema", "optiona", "responsea", "player1", "first", "item1", "model1", "leftitem", "leftid"),
+        ("left", "modela", "a", "itema", "optiona", "responsea", "player1", "first", "item1", "model1",
+         "generator1", "leftitem", "leftid"),
     ),
     Role(
         "right", "--right-column",
-        ("right", "modelb", "b", "itemb", "optionb", "responseb", "player2", "second", "item2", "model2", "rightitem",
-         "rightid"),
+        ("right", "modelb", "b", "itemb", "optionb", "responseb", "player2", "second", "item2", "model2",
+         "generator2", "rightitem", "rightid"),
     ),
     Role(
         "winner", "--winner-column",
         ("winner", "label", "preference", "preferred", "choice", "outcome", "result", "answer", "verdict", "vote", "selected"),
         kind="class",
     ),
+    Role("question", "--cluster", ("question", "prompt", "instruction"), ("", "id"), required=False),
     # Prices.
     Role("judge", None, ("judge", "worker", "model")),
     Role("cost", None, ("cost", "price"), kind="number"),
+    # The expert's sheet: which of its items were drawn at random.
+    Role("drawn", None, ("drawn",), required=False),
 )  # fmt: skip
 
 ROLES: Mapping[str, Role] = {role.name: role for role in _DECLARED}
 TRUTH_ROLES = (replace(ROLES["item"], option=None), ROLES["truth"])  # there are no options for the columns of such a file
+SHEET_ROLES = (*TRUTH_ROLES, ROLES["drawn"])
+AT_RANDOM = "at random"  # what the column ``drawn`` says of items that were

@@ -5,25 +5,29 @@ Labels in memory, on disk and on their way to Spark are all read through this, s
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.cells import not_one_value
-from crowdassay.labels.columns import find_columns
+from crowdassay.labels.cells import DUCKDB_BLANK, blank_as_null, join_cells, join_sql, not_one_value
+from crowdassay.labels.columns import find_columns, item_parts, join_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
-from crowdassay.labels.delimited import BATCH, FIRST_ROWS, SAMPLE_BYTES, Lenient, first_rows, read_slowly
+from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Lenient, first_rows, read_slowly
 from crowdassay.labels.jsontext import check_whole, explain
-from crowdassay.labels.probe import Probe
-from crowdassay.labels.raw import LINES, is_gzipped, parquet_file
-from crowdassay.labels.roles import AnyRole, Role, role_of
-from crowdassay.labels.values import mapping, shown, text_of
+from crowdassay.labels.probe import Probe, probe
+from crowdassay.labels.raw import LINES, check_file, is_gzipped, parquet_file
+from crowdassay.labels.roles import Role, RoleLike, role_of
+from crowdassay.labels.text_copy import as_utf8
+from crowdassay.labels.values import counted, mapping, shown, text_of
 
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
 
@@ -57,35 +61,72 @@ class Source:
     lenient: Lenient | None = None
     types: dict[str, pa.DataType] = field(default_factory=lambda: defaultdict(pa.string))
 
+    @property
+    def notes(self) -> list[str]:
+        """What there is to know of how the file was read; all of it only once it was."""
+        dialect, notes = self.probe.dialect, []
+        if dialect is not None and not dialect.quoted:
+            notes.append(f"{self.probe.shown} holds quotes that enclose no cells; they were taken as they stand.")
+        if self.lenient is not None and self.lenient.names and self.lenient.windows:
+            notes.append(f"Some texts are not UTF-8 and were read as Windows-1252: {counted(self.lenient.windows, 'cell')}.")
+        return notes
+
     def read(self) -> pa.Table:
         """Read the columns into memory."""
-        table = None
-        if self.query is not None and not self._is_small():
+        table, start = None, self.probe.start
+        # Delimited text of which all was seen is read before DuckDB has loaded, if both ways agree on it.
+        small = 0 < len(start) < SAMPLE_BYTES and not QUOTED_AND_BLANK.search(start)
+        if self.query is not None and not small:
             table = ask(self.query, self.probe.path, lambda relation: relation.to_arrow_table())
         if table is None or (self.doubtful and not table.num_rows):
             table = pa.Table.from_batches(self.slowly())
         return table
 
-    def _is_small(self) -> bool:
-        """Return whether delimited text is read before DuckDB has loaded: all of it was seen, and both ways agree on it."""
-        return 0 < len(self.probe.start) < SAMPLE_BYTES and not QUOTED_AND_BLANK.search(self.probe.start)
 
+def open_source(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
+    """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet.
 
-def open_source(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
-    """Choose the columns of a table that was probed.
-
-    Parameters
-    ----------
-    probe : Probe
-        Of kind ``delimited``, ``records`` or ``parquet``.
-    roles, given
-        As for `find_columns`.
-    lenient : bool
-        Whether rows may end early, as annotation tools write them: what they lack is empty.
+    Where it is ``lenient``, rows may end early, as annotation tools write them: what they lack is empty.
     """
     if probe.kind == "parquet":
-        return _parquet(probe, roles, given)
-    return _delimited(probe, roles, given, lenient) if probe.kind == "delimited" else _json(probe, roles, given)
+        return _with_joined_item(_parquet(probe, roles, given))
+    return _with_joined_item(
+        _delimited(probe, roles, given, lenient) if probe.kind == "delimited" else _json(probe, roles, given)
+    )
+
+
+def _with_joined_item(source: Source) -> Source:
+    """Return a source that yields one item where several columns make it."""
+    parts = item_parts(source.columns)
+    if len(parts) < 2:
+        return source
+    columns = join_parts(source.columns)
+    query = source.query
+    if query is not None:
+        item = join_sql([blank_as_null(quoted(part), DUCKDB_BLANK) for part in parts])
+        others = [quoted(role) for role in columns if role != "item"]
+        query = f"SELECT {', '.join([f'{item} AS item', *others])} FROM ({query})"  # noqa: S608
+
+    def slowly() -> Iterator[pa.RecordBatch]:
+        for batch in source.slowly():
+            item = join_cells([batch.column(part) for part in parts])
+            cells = [item if role == "item" else batch.column(role) for role in columns]
+            yield pa.record_batch(cells, names=list(columns))
+
+    types = defaultdict(pa.string, {role: kind for role, kind in source.types.items() if role not in parts})
+    return replace(source, columns=columns, query=query, slowly=slowly, types=types)
+
+
+def read_table(
+    path: str | Path, roles: Sequence[RoleLike], given: Mapping[str, str | None], sheet: str | None = None
+) -> tuple[pa.Table, dict[str, str], list[str]]:
+    """Read columns of a plain table; return them by role, the file's own names of them, and notes."""
+    with as_utf8(check_file(path)[0], sheet) as (text, notes):
+        seen = probe(text)
+        source = open_source(seen, roles, given)
+        table = source.read()
+        seen.check_unchanged()
+    return table, source.columns, [*notes, *source.notes]
 
 
 def open_columns(probe: Probe, names: Sequence[str], required: Sequence[str]) -> Source:
@@ -99,7 +140,7 @@ def open_columns(probe: Probe, names: Sequence[str], required: Sequence[str]) ->
 
 def _delimited(
     probe: Probe,
-    roles: Sequence[AnyRole],
+    roles: Sequence[RoleLike],
     given: Mapping[str, str | None],
     lenient: bool,
     required: Sequence[str] | None = None,
@@ -111,13 +152,16 @@ def _delimited(
         columns = find_columns(dialect.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
     positions = [dialect.header.index(name) for name in columns.values()]
     reach = max((dialect.header.index(name) for name in required or columns.values()), default=0)
-    allowed = Lenient(reach) if lenient else None
+    names = frozenset(n for n, role in enumerate(columns) if role != "text")  # a text is only shown
+    allowed = Lenient(reach) if lenient else Lenient(len(dialect.header) - 1, names=names)
     # Columns are called c0, c1... here, so no name from the file ever enters the query.
+    quote = '"' if dialect.quoted else ""
     types = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(dialect.header)))
     chosen = ", ".join(f"c{position} AS {quoted(role)}" for position, role in zip(positions, columns, strict=True))
     query = (
-        f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', quote='\"', "  # noqa: S608
-        f"escape='\"', columns={{{types}}}, compression='{_compression(probe)}', skip={dialect.skip}, hive_partitioning=false)"
+        f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', "  # noqa: S608
+        f"quote='{quote}', escape='{quote}', columns={{{types}}}, compression='{_compression(probe)}', skip={dialect.skip}, "
+        "hive_partitioning=false)"
     )
 
     def slowly() -> Iterator[pa.RecordBatch]:
@@ -125,11 +169,11 @@ def _delimited(
             yield batch.rename_columns(list(columns))
 
     # DuckDB may take blank lines for the header and lose rows, and keeps blanks after separators.
-    fast = None if probe.data is not None or dialect.starts_blank or dialect.spaced else query
+    fast = None if probe.data is not None or dialect.starts_blank or dialect.spaced or dialect.separator == BLANK else query
     return Source(probe, columns, fast, slowly, doubtful=True, lenient=allowed)
 
 
-def _json(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
+def _json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
     if probe.data is not None:
         return _slow_json(probe, roles, given)
     by_line = probe.suffix in LINES
@@ -169,7 +213,7 @@ def _json(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None
     return Source(probe, columns, f"SELECT {chosen} FROM {objects}", broken)  # noqa: S608
 
 
-def _slow_json(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
+def _slow_json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
     """Read records one by one: those that DuckDB does not take, in a zip, a frame in one object, or with lists as values."""
     records = [value for value in probe.values() if isinstance(value, dict)]
     if not records:
@@ -197,24 +241,19 @@ def _slow_json(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str |
     return Source(probe, columns, None, slowly)
 
 
-def _one_value(value: Any, role: str, row: int, probe: Probe) -> str | None:
+def _one_value(value: object, role: str, row: int, probe: Probe) -> str | None:
     """Return a cell as text; a list of one is its only value, and any other list or object is refused."""
     if isinstance(value, list) and len(value) <= 1:
         value = value[0] if value else None
     if isinstance(value, list | dict):
-        raise nested_value(role, row, probe, value)
+        what = "a list" if isinstance(value, list) else "an object"
+        raise DataError(
+            f"The {role} in record {row + 1} of {probe.shown} is {what} ({shown(value)}); it needs one text, number or date."
+        )
     return None if value is None else text_of(value)
 
 
-def nested_value(role: str, row: int, probe: Probe, value: Any) -> DataError:
-    """Return what is said of a list or an object where one value belongs."""
-    what = "a list" if isinstance(value, list) else "an object"
-    return DataError(
-        f"The {role} in record {row + 1} of {probe.shown} is {what} ({shown(value)}); it needs one text, number or date."
-    )
-
-
-def _parquet(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> Source:
+def _parquet(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
     columns = find_columns(probe.header, roles, given, lambda: _first_records(probe))
     with parquet_file(probe.path) as file:
         fields = {role: file.schema_arrow.field(probe.header.index(name)) for role, name in columns.items()}
@@ -227,7 +266,7 @@ def _parquet(probe: Probe, roles: Sequence[AnyRole], given: Mapping[str, str | N
         with parquet_file(probe.path) as file:
             if not file.metadata.num_rows:
                 yield pa.record_batch([pa.array([], kind) for kind in types.values()], names=list(columns))
-            for batch in file.iter_batches(BATCH, columns=list(columns.values())):
+            for batch in file.iter_batches(BATCH, columns=list(dict.fromkeys(columns.values()))):
                 cells = [_as_read(batch.column(columns[role]), kind, role, probe) for role, kind in types.items()]
                 yield pa.record_batch(cells, names=list(columns))
 
@@ -255,10 +294,18 @@ def _as_read(column: pa.Array, kind: pa.DataType, role: str, probe: Probe) -> pa
 
 
 def _first_records(probe: Probe) -> list[dict[str, Any]]:
+    """Return the first records; of Parquet and of lines of JSON no more is read than these."""
+    if probe.kind == "parquet":
+        with parquet_file(probe.path) as file:
+            return next((batch.to_pylist() for batch in file.iter_batches(FIRST_ROWS)), [])
+    if probe.suffix in LINES and probe.data is None:
+        with probe.opened() as stream, suppress(ValueError):  # whoever reads it all says what is wrong
+            lines = [json.loads(line) for line in islice(stream, FIRST_ROWS) if line.strip()]
+            return [record for record in lines if isinstance(record, dict)]
     return list(islice(probe.records(), FIRST_ROWS))
 
 
-def _holds_objects(value: Any) -> bool:
+def _holds_objects(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict | list)
 
 

@@ -13,25 +13,23 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import pyarrow as pa
 
 from crowdassay.errors import DataError, FileError, MissingExtraError, ParameterError
 from crowdassay.labels.databases.duck import quoted
-from crowdassay.labels.databases.postgres import load_psycopg, split_schema, without_password
+from crowdassay.labels.databases.home import POSTGRES_SCHEMES, STORE_TABLE, load_psycopg, split_schema, without_password
 from crowdassay.labels.values import text_of
 
 STDIN = "-"
 STDIN_NAME = "standard-input"
-POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 DUCKDB_SUFFIXES = (".duckdb", ".ddb")
 ROWS_IN_A_BLOCK = 50_000
 EXACT_FLOATS = 1e15  # below which a whole number in a float has all its digits
-STORE_MARK = "crowdassay_meta"  # the table by which a store of ours is known: its labels are in the table labels
 FSSPEC_PACKAGES = {
     "s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs", "http": "aiohttp",
     "https": "aiohttp",
@@ -55,15 +53,9 @@ def local_sources(names: Sequence[str | Path]) -> Iterator[tuple[str, ...]]:
         yield tuple(map(str, names))
         return
     with tempfile.TemporaryDirectory(prefix="crowdassay-source-") as place:
-        places = []
-        for number, name in enumerate(map(str, names)):
-            if is_elsewhere(name):
-                folder = Path(place) / str(number)
-                folder.mkdir()
-                places.append(str(fetch(name, folder)))
-            else:
-                places.append(name)
-        yield tuple(places)
+        folders = [Path(tempfile.mkdtemp(dir=place)) for _ in names]
+        named = zip(map(str, names), folders, strict=True)
+        yield tuple(str(fetch(name, folder)) if is_elsewhere(name) else name for name, folder in named)
 
 
 def fetch(name: str, folder: Path) -> Path:
@@ -79,11 +71,11 @@ def fetch(name: str, folder: Path) -> Path:
     return fetch_remote(name, folder)
 
 
-def fetch_stdin(folder: Path, stream: BinaryIO | None = None) -> Path:
+def fetch_stdin(folder: Path) -> Path:
     """Copy standard input into a folder, under a name that says what it holds."""
     whole = folder / STDIN_NAME
     with whole.open("wb") as copy:
-        shutil.copyfileobj(sys.stdin.buffer if stream is None else stream, copy)
+        shutil.copyfileobj(sys.stdin.buffer, copy)
     if whole.stat().st_size == 0:
         raise DataError("Standard input is empty; no labels found. Pipe a file into the command, or name one.")
     return whole.rename(folder / f"{STDIN_NAME}{_suffix_of(whole)}")
@@ -102,6 +94,8 @@ def _suffix_of(path: Path) -> str:
             raise DataError("Standard input begins like a gzipped file and is not a whole one; send it again.") from None
     if start[:4] == b"PAR1":
         return ".parquet"
+    if start[:4] == b"PK\x03\x04":
+        return ".xlsx" if b"[Content_Types].xml" in start or b"xl/" in start else ".zip"
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] == b"[":
         return f".json{packed}"
@@ -129,20 +123,21 @@ def split(url: str) -> tuple[str, str | None, str | None]:
 
 
 def file_of(url: str, scheme: str) -> Path:
-    """Return the file that ``scheme:///file`` names; four slashes for an absolute path."""
-    if not url.startswith(f"{scheme}:///") or len(url) == len(scheme) + 4:
+    """Return the file that a path or ``scheme:///file`` names; four slashes for an absolute path."""
+    if "://" in url and (not url.startswith(f"{scheme}:///") or len(url) == len(scheme) + 4):
         raise ParameterError(f"Write {scheme}:///file.db, or {scheme}:////folder/file.db with the whole path.")
-    path = Path(unquote(url.removeprefix(f"{scheme}:///")))
+    path = Path(unquote(url.removeprefix(f"{scheme}:///")) if "://" in url else url)
     if not path.is_file():
         raise FileError(f"There is no file '{path}'.")
     return path
 
 
-def choose(tables: list[str], table: str | None, query: str | None, where: str) -> str:
-    """Return the query to run: as given, or all of the table that is named or the only one."""
+def choose(rows: Iterable[Sequence[Any]], table: str | None, query: str | None, where: str) -> str:
+    """Return the query to run: as given, or all of the table that is named or the only one; tables are listed by row."""
     if query is not None:
         return query
-    if STORE_MARK in tables and table in {None, "labels"}:
+    tables = [str(row[0]) for row in rows]
+    if STORE_TABLE in tables and table in {None, "labels"}:
         return "SELECT item, worker, label, time FROM labels ORDER BY seq"
     if table is None and len(tables) == 1:
         table = tables[0]
@@ -162,9 +157,7 @@ def fetch_sqlite(url: str, folder: Path) -> Path:
             rows = connection.execute(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
             )
-            sql = choose([str(row[0]) for row in rows], table, query, f"'{path}'")
-            cursor = connection.execute(sql)
-            return write_rows(cursor.description, _blocks(cursor), folder / f"{path.stem}.parquet")
+            return write_rows(connection.execute(choose(rows, table, query, f"'{path}'")), folder / f"{path.stem}.parquet")
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise DataError(f"'{path}' could not be read as SQLite ({error}).") from None
 
@@ -180,10 +173,10 @@ def fetch_postgres(url: str, folder: Path) -> Path:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             connection.execute("SELECT set_config('search_path', %s, true)", (quoted(schema),))
             rows = connection.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (schema,))
-            sql = choose([str(row[0]) for row in rows], table, query, shown)
+            sql = choose(rows, table, query, shown)
             with connection.cursor(name="crowdassay") as cursor:  # on the server, so that it takes one query and no command
                 cursor.execute(sql.encode())
-                written = write_rows(cursor.description, _blocks(cursor), folder / "postgresql.parquet")
+                written = write_rows(cursor, folder / "postgresql.parquet")
             connection.rollback()
             return written
     except psycopg.OperationalError:  # whose own words may repeat the URL
@@ -199,18 +192,12 @@ def fetch_duckdb(name: str, folder: Path) -> Path:
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
 
     head, table, query = split(name)
-    if "://" in head:
-        path = file_of(head, "duckdb")
-    else:
-        path = Path(head)
-        if not path.is_file():
-            raise FileError(f"There is no file '{path}'.")
+    path = file_of(head, "duckdb")
     copy = folder / f"{path.stem}.parquet"
     try:
         with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
             rows = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
-            sql = choose([str(row[0]) for row in rows], table, query, f"'{path}'")
-            reader = connection.sql(sql).to_arrow_reader(ROWS_IN_A_BLOCK)
+            reader = connection.sql(choose(rows, table, query, f"'{path}'")).to_arrow_reader(ROWS_IN_A_BLOCK)
             with pq.ParquetWriter(copy, reader.schema) as writer:
                 for batch in reader:
                     writer.write_batch(batch)
@@ -246,22 +233,22 @@ def fetch_remote(url: str, folder: Path) -> Path:
     return copy
 
 
-def write_rows(description: Any, blocks: Iterable[list[Any]], path: Path) -> Path:
-    """Write rows as Parquet, every value as text; ids stay what they are."""
+def write_rows(cursor: Any, path: Path) -> Path:
+    """Write the rows that a query gives as Parquet, every value as text; ids stay what they are."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, seldom needed
 
-    names = [str(column[0]) for column in description or ()]
+    names = [str(column[0]) for column in cursor.description or ()]
     if not names or len(set(names)) < len(names):
         raise DataError("The query must give rows, and columns of different names.")
     schema = pa.schema([(name, pa.string()) for name in names])
     with pq.ParquetWriter(path, schema) as writer:
-        for block in blocks:
+        while block := cursor.fetchmany(ROWS_IN_A_BLOCK):
             columns = zip(*block, strict=True)
             writer.write_table(pa.table([pa.array(list(map(cell_text, column)), pa.string()) for column in columns], schema))
     return path
 
 
-def cell_text(value: Any) -> str | None:
+def cell_text(value: object) -> str | None:
     """Return a value of a database as text: whole numbers without a point, truth values as true and false.
 
     >>> cell_text(1.0), cell_text(True), cell_text(None), cell_text("007")
@@ -271,11 +258,8 @@ def cell_text(value: Any) -> str | None:
         return value
     if isinstance(value, bytes | memoryview):
         raise DataError("A column holds bytes; choose the columns of text or numbers with ?query=SELECT ...")
-    if isinstance(value, datetime | date):
+    if isinstance(value, datetime | date | time):
         return value.isoformat()
+    if isinstance(value, timedelta):
+        return text_of(value.total_seconds())
     return str(value) if isinstance(value, float) and abs(value) >= EXACT_FLOATS else text_of(value)
-
-
-def _blocks(cursor: Any) -> Iterator[list[Any]]:
-    while block := cursor.fetchmany(ROWS_IN_A_BLOCK):
-        yield block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,22 +13,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
-from crowdassay.labels.facts import Vocabularies
-from crowdassay.labels.labels import Labels
+from crowdassay.arrays import CodeArray, IntArray
+from crowdassay.labels.cells import refuse_nul
+from crowdassay.labels.labels import Labels, Vocabularies
 from crowdassay.labels.report import ImportReport
 
 LABELS_FILE, ITEMS_FILE, IDS_FILE = "labels.parquet", "items.parquet", "ids.parquet"
 LEAST_BLOCK_LABELS, MOST_BLOCK_LABELS = 1 << 18, 1 << 23  # labels
 # Without nulls, statistics and compression a column of numbers is read at about the speed of copying it.
 UNCOMPRESSED = {"compression": "none", "write_statistics": False}
-LABEL_COLUMNS = pa.schema([pa.field("worker", pa.int32(), False), pa.field("label", pa.int16(), False)])
-ITEM_COLUMNS = pa.schema([pa.field(name, pa.int32(), False) for name in ("n_labels", "gold", "truth")])
+SPOOLED_LABELS = pa.schema([pa.field("worker", pa.int32(), False), pa.field("label", pa.int16(), False)])
+SPOOLED_ITEMS = pa.schema([pa.field(name, pa.int32(), False) for name in ("n_labels", "gold", "truth")])
 
 
 @dataclass(frozen=True, eq=False)
 class Spool(Vocabularies):
-    """Labels on disk; all that is said of them, `crowdassay.labels.facts.Facts`, is in memory.
+    """Labels on disk; all that is said of them, `crowdassay.labels.labels.Facts`, is in memory.
 
     Attributes
     ----------
@@ -116,22 +117,22 @@ class SpoolWriter:
         self.folder, self.worker_counts = folder, np.zeros(n_workers, np.int64)
         self.class_counts = np.zeros(n_classes, np.int64)
         self.sizes: list[tuple[int, int, int]] = []
-        self._labels = pq.ParquetWriter(folder / LABELS_FILE, LABEL_COLUMNS, use_dictionary=["label"], **UNCOMPRESSED)
-        self._items = pq.ParquetWriter(folder / ITEMS_FILE, ITEM_COLUMNS, **UNCOMPRESSED)
+        self._labels = pq.ParquetWriter(folder / LABELS_FILE, SPOOLED_LABELS, use_dictionary=["label"], **UNCOMPRESSED)
+        self._items = pq.ParquetWriter(folder / ITEMS_FILE, SPOOLED_ITEMS, **UNCOMPRESSED)
 
-    def add(self, n_labels: IntArray, worker: Any, label: Any, gold: Any, truth: Any) -> None:
+    def add(self, n_labels: IntArray, worker: CodeArray, label: CodeArray, gold: CodeArray, truth: CodeArray) -> None:
         """Write a block of items with these numbers of labels, the labels one item after the other."""
         pair = (np.asarray(worker, np.int32), np.asarray(label, np.int16))
-        self._labels.write_table(pa.table(pair, schema=LABEL_COLUMNS), row_group_size=max(len(worker), 1))
+        self._labels.write_table(pa.table(pair, schema=SPOOLED_LABELS), row_group_size=max(len(worker), 1))
         three = [np.asarray(column, np.int32) for column in (n_labels, gold, truth)]
-        self._items.write_table(pa.table(three, schema=ITEM_COLUMNS), row_group_size=len(n_labels))
+        self._items.write_table(pa.table(three, schema=SPOOLED_ITEMS), row_group_size=len(n_labels))
         self.worker_counts += np.bincount(pair[0], minlength=len(self.worker_counts))
         known = three[1][three[1] >= 0]
         for codes in (pair[1], known):
             self.class_counts += np.bincount(codes, minlength=len(self.class_counts))
         self.sizes.append((len(n_labels), len(worker), int(n_labels.max())))
 
-    def name(self, batches: Any, kind: pa.DataType) -> None:
+    def name(self, batches: Iterable[pa.RecordBatch], kind: pa.DataType) -> None:
         """Write the names of all items, record batches of one column in item order, and close the spool."""
         self._labels.close()
         self._items.close()
@@ -141,6 +142,7 @@ class SpoolWriter:
         wanted = next(waiting)[0]
         with pq.ParquetWriter(self.folder / IDS_FILE, schema, compression="zstd") as writer:
             for batch in batches:
+                refuse_nul(batch.column(0), "item")
                 held.append(batch.column(0))
                 while wanted and sum(map(len, held)) >= wanted:
                     names = pa.chunked_array(held, kind)
@@ -157,28 +159,3 @@ def _numbers(column: pa.ChunkedArray) -> Any:
 def block_size(n_workers: int, n_classes: int) -> int:
     """Return the number of labels in a block: many for each cell of the workers' tables, which every block adds up."""
     return min(max(LEAST_BLOCK_LABELS, 8 * n_workers * n_classes**2), MOST_BLOCK_LABELS)
-
-
-def spool_labels(labels: Labels, folder: Path, size: int | None = None, truth: Any = None) -> Spool:
-    """Spool labels that are in memory, in blocks of about ``size`` labels; ``truth`` (n_items,) are codes to score against."""
-    writer = SpoolWriter(folder, labels.n_workers, labels.n_classes)
-    first, known = 0, np.full(labels.n_items, -1) if truth is None else truth
-    while first < labels.n_items:
-        wanted = labels.starts[first] + (size or block_size(labels.n_workers, labels.n_classes))
-        last = max(int(np.searchsorted(labels.starts, wanted, "right")) - 1, first + 1)
-        part, rows = slice(first, last), slice(labels.starts[first], labels.starts[last])
-        counts = np.diff(labels.starts[first : last + 1])
-        writer.add(counts, labels.worker[rows], labels.label[rows], labels.gold[part], known[part])
-        first = last
-    writer.name(pa.table({"item": labels.items}).to_batches(), labels.items.type)
-    return Spool(
-        folder,
-        labels.workers,
-        labels.classes,
-        writer.worker_counts,
-        writer.class_counts,
-        np.array(writer.sizes),
-        labels.report,
-        int((labels.gold >= 0).sum()),
-        None if truth is None else {"items": int((known >= 0).sum()), "unknown_items": 0},
-    )

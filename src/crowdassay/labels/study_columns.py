@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +13,11 @@ import pyarrow.compute as pc
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
 from crowdassay.labels.cells import ArrowColumn, refuse_nul
-from crowdassay.labels.coding import code_column
-from crowdassay.labels.native import frame_columns
-from crowdassay.labels.probe import probe
-from crowdassay.labels.raw import as_utf8, check_file
+from crowdassay.labels.encode import code_column
+from crowdassay.labels.native import ANY_FRAME, frame_columns, is_records
 from crowdassay.labels.report import check_dropped
-from crowdassay.labels.roles import AnyRole
-from crowdassay.labels.source import open_source
+from crowdassay.labels.roles import RoleLike
+from crowdassay.labels.source import read_table
 from crowdassay.labels.values import as_text, number_of, shown
 
 
@@ -34,7 +31,7 @@ class Columns:
     names : dict
         The source's own name of each.
     source : str
-    frame : {'pandas', 'polars', 'pyarrow'}
+    frame : {'pandas', 'polars', 'pyarrow', 'any'}
         Kind of frame in which results are handed back.
     notes : tuple of str
     """
@@ -50,33 +47,23 @@ class Columns:
         return len(next(iter(self.table.values())))
 
 
-def read_columns(data: Any, roles: Sequence[AnyRole], given: Mapping[str, str | None], what: str) -> Columns:
-    """Take one column for each role from a frame or a file.
+def read_columns(
+    data: object, roles: Sequence[RoleLike], given: Mapping[str, str | None], what: str, sheet: str | None = None
+) -> Columns:
+    """Take one column for each role, as `find_columns` does, from a frame or a file; messages call the rows ``what``.
 
-    Parameters
-    ----------
-    data : frame, str or Path
-    roles, given
-        As for `crowdassay.labels.columns.find_columns`.
-    what : str
-        What the rows are, for messages: 'ratings', 'comparisons'.
+    Of a workbook it is the ``sheet`` that is named, or the first with a table.
 
-    Examples
-    --------
     >>> read_columns(pa.table({"Rating": [3], "x": [1]}), ["score"], {}, "ratings").names
     {'score': 'Rating'}
     """
     if isinstance(data, str | Path):
-        path, _ = check_file(data)
-        with as_utf8(path) as (text, notes):
-            seen = probe(text)
-            source = open_source(seen, roles, given)
-            table = source.read()
-            seen.check_unchanged()
-        found = Columns({role: table[role] for role in source.columns}, source.columns, path.name, notes=tuple(notes))
+        table, names, notes = read_table(data, roles, given, sheet)
+        found = Columns({role: table[role] for role in names}, names, Path(data).name, ANY_FRAME, tuple(notes))
     elif (taken := frame_columns(data, roles, given)) is not None:
         columns, names, kind = taken
-        found = Columns(dict(zip(names, columns, strict=True)), names, f"{kind} frame", kind)
+        kind = ANY_FRAME if is_records(data) else kind
+        found = Columns(dict(zip(names, columns, strict=True)), names, "records" if is_records(data) else f"{kind} frame", kind)
     else:
         raise DataError(f"The {what} cannot be read from a {type(data).__name__}; give a frame or the path of a file.")
     if not found.n_rows:
@@ -91,10 +78,8 @@ def encode_names(column: ArrowColumn, role: str) -> tuple[IntArray, pa.Array]:
     refuse_nul(names, role)
     texts = as_text(names).to_pylist()
     numbers = [number_of(text) for text in texts]
-    if texts and all(number is not None for number in numbers):
-        order = sorted(range(len(texts)), key=lambda n: (numbers[n], texts[n]))
-    else:
-        order = sorted(range(len(texts)), key=lambda n: texts[n])
+    by_size = all(number is not None for number in numbers)
+    order = sorted(range(len(texts)), key=lambda n: (numbers[n] if by_size else 0.0, texts[n]))
     rank = np.empty(len(order) + 1, np.int64)
     rank[order] = np.arange(len(order))
     rank[-1] = -1

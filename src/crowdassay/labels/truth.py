@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,23 +15,27 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from crowdassay.arrays import IntArray
-from crowdassay.errors import DataError
+from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.classes import class_coder
-from crowdassay.labels.coding import Codes, code_column
+from crowdassay.labels.encode import code_column
+from crowdassay.labels.expert_sheet import ExpertSheet, sheet_notes
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import frame_columns, sequence_column
-from crowdassay.labels.probe import probe
-from crowdassay.labels.raw import as_utf8, check_file
 from crowdassay.labels.report import gold_notes
-from crowdassay.labels.roles import TRUTH_ROLES, AnyRole
-from crowdassay.labels.source import open_source
+from crowdassay.labels.roles import SHEET_ROLES
+from crowdassay.labels.source import read_table
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.values import as_text, listed, shown
+from crowdassay.labels.values import as_text, listed, shown, shown_file
+from crowdassay.notes import NoteKind, kind_of
+from crowdassay.read_options import join_names
+
+Found = TypeVar("Found")
+NOTHING_ANSWERED = {"items": 0, "unknown_items": 0, "unknown_labels": 0}  # of a sheet that is still empty
 
 
 def match_truth(
-    labels: Labels, truth: Any, *, what: Literal["truth", "gold"] = "truth"
+    labels: Labels, truth: object, *, what: Literal["truth", "gold"] = "truth"
 ) -> tuple[NDArray[np.int32], dict[str, int]]:
     """Return the known class of every item.
 
@@ -49,7 +55,8 @@ def match_truth(
         -1 where unknown.
     counts : dict
         ``items`` matched, ``unknown_items`` that have no labels and, of gold, ``unknown_labels``: items whose label is no
-        class. Of truth that is refused, since a score without them would flatter.
+        class. Of truth that is refused, since a score without them would flatter. Of an expert's sheet it is refused by row,
+        and ``drawn`` of the items count as drawn at random: see `crowdassay.labels.expert_sheet`.
 
     Examples
     --------
@@ -58,7 +65,20 @@ def match_truth(
     >>> match_truth(labels, {"2": "yes", "3": "no"})
     (array([-1,  1], dtype=int32), {'items': 1, 'unknown_items': 1})
     """
-    item, items, label, values, booleans = _pairs(truth, what)
+    columns = truth_columns(truth, labels.report.columns.get("item"))
+    sheet = ExpertSheet.of(columns)
+    if sheet is not None:
+        sheet.check(labels.classes)
+        columns = sheet.columns()
+        if not len(columns[0]):
+            return np.full(labels.n_items, -1, np.int32), NOTHING_ANSWERED
+    item_column, label_column, *_ = columns
+    (item, items), (label, values) = code_column(item_column, "item"), code_column(label_column, what)
+    present = (item >= 0) & (label >= 0)
+    if not present.any():
+        raise nothing_known(what)
+    item, items, label, values = item[present], as_text(items), label[present], as_text(values)
+    booleans = pa.types.is_boolean(label_column.type)
     meaning = meanings(values.to_pylist(), labels.classes, booleans=booleans)[label]
     known = np.full(len(items), -1)
     known[item[::-1]] = meaning[::-1]  # of several rows the first stays
@@ -77,13 +97,18 @@ def match_truth(
     codes = np.full(labels.n_items, -1, np.int32)
     codes[where[matched]] = known[matched]
     counts = {"items": int(matched.sum()), "unknown_items": n_unknown}
-    return codes, counts if what == "truth" else {**counts, "unknown_labels": len(strangers)}
+    if what == "truth":
+        return codes, counts
+    drawn = {} if sheet is None else sheet.counts(items.filter(pa.array(matched)).to_pylist())
+    return codes, {**counts, "unknown_labels": len(strangers), **drawn}
 
 
-def take_gold(labels: Labels, gold: Any) -> Labels:
+def take_gold(labels: Labels, gold: object) -> Labels:
     """Return labels with the known classes of a file, frame or mapping; the report notes those that are of no use."""
-    codes, counts = match_truth(labels, gold, what="gold")
-    report = replace(labels.report, notes=(*labels.report.notes, *gold_notes(counts)))
+    columns = truth_columns(gold, labels.report.columns.get("item"))
+    codes, counts = match_truth(labels, columns, what="gold")
+    said = [*sheet_notes(ExpertSheet.of(columns)), *gold_notes(counts)]
+    report = replace(labels.report, notes=(*labels.report.notes, *said), drawn=counts.get("drawn", 0))
     return replace(labels.with_gold(codes), report=report)
 
 
@@ -126,54 +151,72 @@ def none_matched(what: str, count: int, known_item: object, item: object) -> Dat
     )
 
 
-def _pairs(truth: Any, what: str) -> tuple[Codes, pa.Array, Codes, pa.Array, bool]:
-    """Return the codes of known items and of their labels, with the texts of both, and whether labels are truth values."""
-    item_column, label_column = truth_columns(truth)
-    item, items = code_column(item_column, "item")
-    label, values = code_column(label_column, what)
-    present = (item >= 0) & (label >= 0)
-    if not present.any():
-        raise nothing_known(what)
-    return item[present], as_text(items), label[present], as_text(values), pa.types.is_boolean(label_column.type)
+def truth_columns(truth: object, item: str | None = None) -> list[ArrowColumn]:
+    """Take the item and label columns out of a file, frame, mapping or Series; and ``drawn``, where there is one.
 
-
-def truth_columns(truth: Any) -> list[ArrowColumn]:
-    """Take the item and label columns out of a file, frame, mapping or Series."""
+    ``item`` is the column, or the columns, that tell items in the labels: they do so here as well, if they are here.
+    """
+    if isinstance(truth, list) and truth and all(isinstance(one, pa.Array | pa.ChunkedArray) for one in truth):
+        return truth  # they were taken out before
     if isinstance(truth, str | Path):
-        return list(read_truth(truth).columns)
+        return list(as_in_labels(partial(read_known, truth), item).columns)
     import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
 
     if nw.dependencies.is_pandas_series(truth):
         truth = truth.to_dict()  # the index holds the items
     if isinstance(truth, Mapping):
         return [sequence_column(list(truth.keys()), "item"), sequence_column(list(truth.values()), "label")]
-    if taken := frame_columns(truth, TRUTH_ROLES, {}):
+    if taken := as_in_labels(lambda given: frame_columns(truth, SHEET_ROLES, given), item):
         return taken[0]
     raise DataError(f"Known classes cannot be read from a {type(truth).__name__}; give a file, a frame or a mapping.")
 
 
-def read_truth(path: str | Path, *, item_column: str | None = None, label_column: str | None = None) -> pa.Table:
+def as_in_labels(read: Callable[[Mapping[str, str | None]], Found], item: str | None) -> Found:
+    """Read known classes by the columns that tell items in the labels; by what columns are called where these are not there."""
+    if item is not None:
+        with suppress(ColumnError):
+            return read({"item": item})
+    return read({})
+
+
+def read_truth(
+    path: str | Path,
+    *,
+    item_column: str | Sequence[str] | None = None,
+    label_column: str | None = None,
+    like: str | None = None,
+) -> pa.Table:
     """Read a truth or gold file as a table with text columns ``item`` and ``label``; rows without either are dropped.
 
     Parameters
     ----------
     path : str or Path
         Or what is elsewhere, as in `read_labels`.
-    item_column, label_column : str, optional
-        Found by name (``item``, ``truth``, ``gold``, ``label``...) when not given.
+    item_column : str or list of str, optional
+        Several columns name the item together. Found by name (``item``...) when not given.
+    label_column : str, optional
+        Found by name (``truth``, ``gold``, ``label``...) when not given.
+    like : str, optional
+        What tells items in the labels; taken where no column was given and the file has it.
     """
-    table = read_known(path, TRUTH_ROLES, {"item": item_column, "truth": label_column})
-    return table.rename_columns(["item", "label"])
+    item = item_column if item_column is None or isinstance(item_column, str) else join_names(item_column)
+
+    def read(given: Mapping[str, str | None]) -> pa.Table:
+        return read_known(path, {"item": item, "truth": label_column, **given})
+
+    return as_in_labels(read, like if item is None else None).select(["item", "label"]).drop_null()
 
 
-def read_known(path: str | Path, roles: Sequence[AnyRole], given: Mapping[str, str | None]) -> pa.Table:
-    """Read what a file knows of items as a table with a text column for each role; rows without one of them are dropped."""
-    with local_sources([path]) as (name,), as_utf8(check_file(name)[0]) as (text, _):
-        seen = probe(text)
-        table = open_source(seen, roles, given).read()
-        seen.check_unchanged()
+def read_known(path: str | Path, given: Mapping[str, str | None]) -> pa.Table:
+    """Read what a file knows of items as text columns ``item``, ``label`` and, where it has one, ``drawn``; all of its rows."""
+    with local_sources([path]) as (name,):
+        table, _, notes = read_table(name, SHEET_ROLES, given)
+    if any(kind_of(note) is NoteKind.OTHER_SHEETS for note in notes):  # nobody would see which was read
+        raise DataError(
+            f"{shown_file(path)} has several sheets; save the one that is meant as a workbook of its own, or as CSV."
+        )
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         codes, vocabulary = code_column(column, name)
-        columns[name] = as_text(vocabulary).take(pa.array(codes, mask=codes < 0))
-    return pa.table(columns).drop_null()
+        columns["label" if name == "truth" else name] = as_text(vocabulary).take(pa.array(codes, mask=codes < 0))
+    return pa.table(columns)

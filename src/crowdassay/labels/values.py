@@ -53,18 +53,24 @@ def no_such(kind: str, given: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     near = get_close_matches(given.strip().lower(), names, 1)
-    hint = f"did you mean {shown(near[0])}? The {kind}s are" if near else "choose one of"
+    many = _plural(kind)
+    hint = f"did you mean {shown(near[0])}? The " + many + " are" if near else "choose one of"
     return f"There is no {kind} {shown(given)}; {hint} {', '.join(names)}."
 
 
-def counted(count: int, noun: str) -> str:
-    """Write how many there are of something.
+def counted(count: float, one: str, many: str | None = None) -> str:
+    """Write how many there are of something; ``many`` is needed where a verb follows, or the plural has no s.
 
-    >>> counted(1, "worker"), counted(2000, "label"), counted(2, "class")
-    ('1 worker', '2,000 labels', '2 classes')
+    >>> counted(1, "worker"), counted(2000, "label"), counted(2, "class"), counted(3, "batch")
+    ('1 worker', '2,000 labels', '2 classes', '3 batches')
+    >>> counted(1, "item was", "items were"), counted(0, "item was", "items were")
+    ('1 item was', '0 items were')
     """
-    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
-    return f"{count:,} {noun}{ending}"
+    return f"{count:,.0f} {one if round(count) == 1 else many or _plural(one)}"
+
+
+def _plural(noun: str) -> str:
+    return f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
 
 
 def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -76,7 +82,7 @@ def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Write one Python value as text, as `as_text` does for a whole array.
 
     >>> text_of(2.0), text_of(True), text_of("01")
@@ -95,7 +101,7 @@ def as_text(values: pa.Array) -> pa.Array:
     return values.cast(pa.string())
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: object) -> dict[str, Any]:
     """Return an object as it is, and anything else as an empty one."""
     return value if isinstance(value, dict) else {}
 

@@ -1,4 +1,7 @@
-"""A folder for temporary files that is gone afterwards, even after a crash: then the next run removes it."""
+"""A folder for temporary files that is gone afterwards, even after a crash: then the next run removes it.
+
+Locks between processes are files that the system lets go of when their holder ends, however it ends.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,20 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from crowdassay.errors import FileError
-from crowdassay.labels.lock import take_lock
+from crowdassay.errors import CrowdassayError, FileError
 from crowdassay.labels.values import shown_file
 
 WORKSPACE_PREFIX = "crowdassay-"
 LOCK_SUFFIX = ".lock"
+PAUSE = 0.05  # seconds between two tries for a lock
 WORKSPACE_NAME = re.compile(rf"{WORKSPACE_PREFIX}\d+-[0-9a-f]{{8}}")
 WORKSPACE_MARKER = ".crowdassay-workspace"  # a file in each: what has none is not ours, whatever its name
 
@@ -82,3 +87,77 @@ def _drop(path: Path, lock: BinaryIO) -> None:
     lock.close()
     with suppress(OSError):
         path.unlink()  # where an open file cannot be removed
+
+
+@contextmanager
+def locked(path: Path, *, busy: CrowdassayError | None = None, wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock that a file stands for; wait for it, or raise ``busy`` where another process has it.
+
+    ``wait`` is called once if the lock is not free within a second.
+
+    The file is removed in the end. Whoever waited for it then holds a lock on a file without a name, sees that, and asks again.
+    """
+    patience = time.monotonic() + 1.0
+    while True:
+        with ExitStack() as unless_held:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            unless_held.callback(os.close, handle)
+            free = take_lock(handle)
+            if free and _is_named(handle, path):
+                unless_held.pop_all()
+                break
+        if free:
+            continue
+        if busy is not None:
+            raise busy
+        time.sleep(PAUSE)  # a signal is heard meanwhile
+        if wait is not None and time.monotonic() > patience:
+            wait()
+            wait = None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows removes no open file
+            path.unlink()
+        os.close(handle)
+
+
+@contextmanager
+def folder_locked(folder: Path, wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock of a folder that is read and then replaced; wait for whoever does so now, and say so by ``wait``.
+
+    The lock lies beside the folder, which takes part in the exchange; or inside where nothing can be written beside it.
+    """
+    target = Path(os.path.realpath(folder))
+    beside = os.access(target.parent, os.W_OK)
+    path = target.with_name(f".{target.name[:100]}.lock") if beside else target / ".lock"
+    try:
+        path.touch(0o600)
+    except OSError:  # a folder that cannot be written to is read, and whoever writes says what is wrong
+        yield
+        return
+    with locked(path, wait=wait):
+        yield
+
+
+def _is_named(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def take_lock(handle: int) -> bool:
+    """Take the lock of an open file; False where another process has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415 - each system has its own
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415 - each system has its own
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

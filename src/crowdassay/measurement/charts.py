@@ -11,7 +11,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.measurement.facets import ManyFacet
 from crowdassay.measurement.tables import thresholds_table
 from crowdassay.results.report.chart import AMBER, BLUE, CLASS_COLOURS, GREY, INK, Chart
-from crowdassay.results.report.charts import _chart, _tooltip
+from crowdassay.results.report.charts import coloured, draw, layer, named, number, of, rounded, tooltip
 from crowdassay.tables import undefined
 from crowdassay.text import short
 
@@ -23,33 +23,17 @@ LEAST_STACK = 12  # points that a stack has room for
 MAP_WIDTH, MAP_HEIGHT = 190, 420
 WORST_SHOWN, LARGEST_SHOWN = 40, 4.0  # elements in the chart of fit, and mean squares
 
-ACROSS = {"field": "across", "type": "quantitative", "axis": None, "scale": {"domain": [0, 1.02]}}
-MAP_HOVER = _tooltip(facet="facet", element="element", measure=("measure", ".2f"), error=("standard error", ".2f"))
-THRESHOLD_LINES = {
-    "mark": {"type": "rule", "strokeDash": [3, 4], "opacity": 0.45, "color": INK},
-    "encoding": {
-        "y": {"field": "threshold", "type": "quantitative"},
-        "tooltip": _tooltip(step="between", threshold=("threshold", ".2f")),
-    },
-}
-EXPECTED_BAND = {
-    "data": {"values": [{"low": 0.5, "high": 1.5}]},
-    "mark": {"type": "rect", "opacity": 0.12, "color": GREY},
-    "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}},
-}
-MEAN_SQUARE = {
-    "field": "value",
-    "type": "quantitative",
-    "title": "mean square",
-    "scale": {"zero": True},
-    "axis": {"format": ".1f", "tickCount": 8},
-}
-BY_STATISTIC = {
-    "field": "statistic",
-    "type": "nominal",
-    "title": None,
-    "scale": {"domain": ["infit", "outfit"], "range": [BLUE, AMBER]},
-}
+MAP_HOVER = tooltip(facet="facet", element="element", measure=("measure", ".2f"), error=("standard error", ".2f"))
+THRESHOLD_LINES = layer(
+    "rule",
+    {"strokeDash": [3, 4], "opacity": 0.45, "color": INK},
+    y={"field": "threshold", "type": "quantitative"},
+    tooltip=tooltip(step="between", threshold=("threshold", ".2f")),
+)
+EXPECTED_BAND = of(
+    [{"low": 0.5, "high": 1.5}],
+    layer("rect", {"opacity": 0.12, "color": GREY}, x={"field": "low", "type": "quantitative"}, x2={"field": "high"}),
+)
 
 
 def wright_map(model: ManyFacet) -> Chart:
@@ -65,61 +49,57 @@ def wright_map(model: ManyFacet) -> Chart:
         stack = record["across"]
         side_by_side = 0.03 + ((stack - 1) % NAMES_ACROSS) / NAMES_ACROSS
         record["across"] = round(side_by_side if record["name"] else (stack - 0.5) / max(most, LEAST_STACK), 4)
-    y = {"field": "level", "type": "quantitative", "title": "logits", "scale": {"domain": [low, high], "nice": False}}
+    place = {
+        "x": {"field": "across", "type": "quantitative", "axis": None, "scale": {"domain": [0, 1.02]}},
+        "y": number("level", "logits", scale={"domain": [low, high], "nice": False}),
+    }
     colour = {"field": "facet", "type": "nominal", "legend": None, "scale": {"domain": headings, "range": CLASS_COLOURS}}
-    place = {"x": ACROSS, "y": y}
-    layer: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "point", "filled": True, "size": 26, "opacity": 0.85},
-            "encoding": {**place, "color": colour, "tooltip": MAP_HOVER},
-        },
-        {
-            "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 10},
-            "encoding": {**place, "text": {"field": "name", "type": "nominal"}, "tooltip": MAP_HOVER},
-        },
+    name = {"field": "name", "type": "nominal"}
+    layers = [
+        layer("point", {"filled": True, "size": 26, "opacity": 0.85}, **place, color=colour, tooltip=MAP_HOVER),
+        layer("text", {"align": "left", "dx": 6, "fontSize": 10}, **place, text=name, tooltip=MAP_HOVER),
     ]
     notes = []
     if steps:
-        lines = [{"threshold": round(row["threshold"], 4), "step": f"{row['from']:g}|{row['to']:g}"} for row in steps]
-        layer.insert(0, {"data": {"values": lines}, **THRESHOLD_LINES})
+        lines = [{"threshold": rounded(row["threshold"]), "step": f"{row['from']:g}|{row['to']:g}"} for row in steps]
+        layers.insert(0, of(lines, THRESHOLD_LINES))
         notes.append("Dashed lines are thresholds between neighbouring scores.")
     if any(np.isfinite(model._measures[f]).sum() > MOST_IN_MAP for f in facets):
         notes.append(f"Of facets with more than {MOST_IN_MAP:,} elements a random {MOST_IN_MAP:,} are drawn.")
-    header = {"labelFontSize": 12, "labelColor": INK}
-    spec = _chart(
+    columns = named("facet", headings, header={"labelFontSize": 12, "labelColor": INK})
+    chart = draw(
         "Variable map",
         "Points: every element of every facet on one scale of logits",
         records,
-        MAP_WIDTH,
-        MAP_HEIGHT,
-        facet={"column": {"field": "facet", "type": "nominal", "title": None, "sort": headings, "header": header}},
-        spec={"width": MAP_WIDTH, "height": MAP_HEIGHT, "layer": layer},
+        note=" ".join(notes),
+        facet={"column": columns},
+        spec={"width": MAP_WIDTH, "height": MAP_HEIGHT, "layer": layers},
     )
-    del spec["width"], spec["height"]
-    return Chart(spec, " ".join(notes))
+    del chart.spec["width"], chart.spec["height"]
+    return chart
 
 
 def _points(model: ManyFacet, facet: int, heading: str, edges: FloatArray) -> list[dict[str, Any]]:
     """Return the points of a facet; ``across`` counts those that are stacked at the same level."""
     measure, error = model._measures[facet], model._errors[facet]
     known = np.flatnonzero(np.isfinite(measure))
-    named = len(known) <= NAMED_IN_MAP
+    few = len(known) <= NAMED_IN_MAP
     if len(known) > MOST_IN_MAP:
         known = np.sort(np.random.default_rng(0).choice(known, MOST_IN_MAP, replace=False))
     records, stacked = [], [0] * (len(edges) - 1)
     for e in known[np.argsort(measure[known], kind="stable")]:
         level = int(np.clip(np.searchsorted(edges, measure[e]) - 1, 0, len(edges) - 2))
         stacked[level] += 1
-        if named and stacked[level] == 1 and level:  # a name is as high as a level: those of the level below are in the way
+        if few and stacked[level] == 1 and level:  # a name is as high as a level: those of the level below are in the way
             stacked[level] = 1 + stacked[level - 1] % NAMES_ACROSS
         name = model._ratings.names[facet][int(e)].as_py()
         records.append(
             {
                 "facet": heading,
                 "element": short(name),
-                "name": short(name, 12) if named else "",
-                "measure": round(float(measure[e]), 4),
-                "level": round(float(measure[e]) if named else float(edges[level] + edges[level + 1]) / 2, 4),
+                "name": short(name, 12) if few else "",
+                "measure": rounded(measure[e]),
+                "level": rounded(measure[e] if few else (edges[level] + edges[level + 1]) / 2),
                 "across": stacked[level],
                 "error": round(float(error[e]), 3) if np.isfinite(error[e]) else None,
             }
@@ -144,18 +124,17 @@ def fit_chart(table: pa.Table, facet: str) -> Chart:
     rows = sorted(rows, key=lambda row: -max(row["infit"], row["outfit"]))[:WORST_SHOWN]
     names = [short(row["element"], 24) for row in rows]
     records = [
-        {"element": name, "statistic": kind, "value": round(min(row[kind], LARGEST_SHOWN), 4)}
+        {"element": name, "statistic": kind, "value": rounded(min(row[kind], LARGEST_SHOWN))}
         for row, name in zip(rows, names, strict=True)
         for kind in ("infit", "outfit")
     ]
-    points = {
-        "mark": {"type": "point", "filled": True, "size": 50, "opacity": 0.9},
-        "encoding": {
-            "x": MEAN_SQUARE,
-            "y": {"field": "element", "type": "nominal", "title": None, "sort": names},
-            "color": BY_STATISTIC,
-            "tooltip": _tooltip(element="element", statistic="statistic", value=("mean square", ".2f")),
-        },
-    }
+    points = layer(
+        "point",
+        {"filled": True, "size": 50, "opacity": 0.9},
+        x=number("value", "mean square", scale={"zero": True}, axis={"format": ".1f", "tickCount": 8}),
+        y=named("element", names),
+        color=coloured("statistic", {"infit": BLUE, "outfit": AMBER}),
+        tooltip=tooltip(element="element", statistic="statistic", value=("mean square", ".2f")),
+    )
     height = max(16 * len(names), 60)
-    return Chart(_chart("Fit", "Points: infit and outfit", records, 520, height, layer=[EXPECTED_BAND, points]))
+    return draw("Fit", "Points: infit and outfit", records, [EXPECTED_BAND, points], width=520, height=height)

@@ -1,4 +1,7 @@
-"""The design of a many-facet model: which ratings count, in which order, and which parameters there are."""
+"""The design of a many-facet model: which ratings count, in which order, and which parameters there are.
+
+Elements that were only given the lowest, or only the highest, scores are set aside, and estimated at the end.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from scipy import sparse
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.measurement.ratings import Ratings
-from crowdassay.statistics import connected_parts
+from crowdassay.statistics import connected_parts, softmax
 
 SAME_DIRECTION = 1e-6  # differences up to which two rows of a null space are one
+INSIDE_BY = 0.3  # points by which an extreme total is taken to fall short of the extreme, as in Facets and Winsteps
+FARTHEST_MEASURE = 30.0  # in logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +55,6 @@ class Design:
     slot: IntArray
     seen: BoolArray
     first: IntArray
-    object: int
     others: tuple[int, ...]
 
     @property
@@ -70,36 +74,62 @@ class Design:
         """The object of each rating, shape (n_used,)."""
         return np.repeat(np.arange(self.n_objects), np.diff(self.starts))
 
+    @property
+    def filled(self) -> BoolArray:
+        """Whether each object has ratings, shape (n_objects,)."""
+        return np.diff(self.starts) > 0
+
+    @property
+    def used(self) -> BoolArray:
+        """Whether each element of the other facets has ratings, shape (n_beta,)."""
+        return np.bincount(self.code.ravel(), minlength=self.n_beta) > 0
+
+    @property
+    def span(self) -> tuple[IntArray, IntArray]:
+        """The lowest and the highest score that each table gives, both (n_tables,)."""
+        scores = np.arange(self.seen.shape[1])
+        return np.where(self.seen, scores, len(scores)).min(axis=1), np.where(self.seen, scores, -1).max(axis=1)
+
     def tables(self, parameters: FloatArray) -> FloatArray:
         """Return T, shape (n_tables, n_scores), infinite for scores never given."""
         table = np.where(self.seen, 0.0, np.inf)
         table[self.slot >= 0] = parameters[self.slot[self.slot >= 0]]
         return table
 
+    def ease(self, parameters: FloatArray) -> FloatArray:
+        """Return exp(-T), shape (n_tables, n_scores), zero for scores never given."""
+        return np.exp(-np.clip(self.tables(parameters), -300.0, np.inf))
+
     def offsets(self, parameters: FloatArray) -> FloatArray:
         """Return what the other facets add to each rating's logit, shape (n_used,)."""
         return np.asarray(parameters[self.code] @ self.sign)
 
 
-def make_design(ratings: Ratings, kept: BoolArray, item: int, positive: frozenset[int], steps: int | None) -> Design:
-    """Sort the kept ratings by object and number the parameters: elements facet by facet, then thresholds."""
+def make_design(
+    ratings: Ratings, kept: BoolArray, item: int, positive: frozenset[int], steps: int | None, seen: BoolArray | None = None
+) -> Design:
+    """Sort the kept ratings by object and number the parameters: elements facet by facet, then thresholds.
+
+    ``seen`` (n_tables, n_scores) marks the scores that can be given; by default those that were.
+    """
     others = tuple(f for f in range(len(ratings.facets)) if f != item)
     rows = np.flatnonzero(kept)
     rows = rows[np.argsort(ratings.code[rows, item], kind="stable")]
-    n_objects, n_scores = len(ratings.names[item]), len(ratings.values)
-    starts = np.searchsorted(ratings.code[rows, item], np.arange(n_objects + 1))
+    starts = np.searchsorted(ratings.code[rows, item], np.arange(len(ratings.names[item]) + 1))
     first = np.concatenate([[0], np.cumsum([len(ratings.names[f]) for f in others])]).astype(np.int64)
     code = ratings.code[rows][:, list(others)] + first[:-1]
-    step = np.zeros(len(rows), np.int64) if steps is None else ratings.code[rows, steps]
-    n_tables = 1 if steps is None else len(ratings.names[steps])
-    score = ratings.score[rows]
-    seen = np.bincount(step * n_scores + score, minlength=n_tables * n_scores).reshape(n_tables, n_scores) > 0
+    score, step = ratings.score[rows], ratings.table_of(steps)[rows]
+    if seen is None:
+        seen = _seen(score, step, (1 if steps is None else len(ratings.names[steps]), len(ratings.values)))
     inner = seen & (np.cumsum(seen, axis=1) > 1) & (np.cumsum(seen[:, ::-1], axis=1)[:, ::-1] > 1)
     slot = np.where(inner, first[-1] + np.cumsum(inner).reshape(inner.shape) - 1, -1)
     sign = np.array([1.0 if f in positive else -1.0 for f in others])
-    return Design(
-        rows, starts.astype(np.int64), np.ascontiguousarray(code), sign, score, step, slot, seen, first, item, others
-    )  # fmt: skip
+    return Design(rows, starts.astype(np.int64), np.ascontiguousarray(code), sign, score, step, slot, seen, first, others)
+
+
+def _seen(score: IntArray, step: IntArray, shape: tuple[int, ...]) -> BoolArray:
+    """Mark the scores that were given in each table, shape (n_tables, n_scores)."""
+    return np.bincount(step * shape[1] + score, minlength=shape[0] * shape[1]).reshape(shape) > 0
 
 
 def some_objects(design: Design) -> Design | None:
@@ -107,15 +137,10 @@ def some_objects(design: Design) -> Design | None:
     chosen = np.arange(0, design.n_objects, 10)
     rows = np.concatenate([np.arange(design.starts[i], design.starts[i + 1]) for i in chosen])
     code, score, step = design.code[rows], design.score[rows], design.step[rows]
-    n_tables, n_scores = design.seen.shape
-    seen = np.bincount(step * n_scores + score, minlength=n_tables * n_scores).reshape(n_tables, n_scores) > 0
-    used, all_used = (np.bincount(part.ravel(), minlength=design.n_beta) > 0 for part in (code, design.code))
-    if (seen != design.seen).any() or (used != all_used).any():
-        return None
     starts = np.concatenate([[0], np.cumsum(np.diff(design.starts)[chosen])]).astype(np.int64)
-    return replace(
-        design, rows=design.rows[rows], starts=starts, code=np.ascontiguousarray(code), score=score, step=step
-    )  # fmt: skip
+    some = replace(design, rows=design.rows[rows], starts=starts, code=np.ascontiguousarray(code), score=score, step=step)
+    alike = (_seen(score, step, design.seen.shape) == design.seen).all() and (some.used == design.used).all()
+    return some if alike else None
 
 
 def null_space(design: Design, *, joint: bool) -> FloatArray:
@@ -142,7 +167,7 @@ def null_space(design: Design, *, joint: bool) -> FloatArray:
         total = np.asarray(incidence.sum(axis=0)).ravel()
         square -= np.outer(total, total) / n_used
     whole = np.zeros((n_beta, len(design.sign)))
-    used = np.bincount(design.code.ravel(), minlength=n_beta) > 0
+    used = design.used
     for f in range(len(design.sign)):
         whole[design.first[f] : design.first[f + 1], f] = used[design.first[f] : design.first[f + 1]]
         whole[:, f] /= max(float(np.linalg.norm(whole[:, f])), 1e-300)
@@ -168,7 +193,7 @@ def find_subsets(design: Design, directions: FloatArray) -> tuple[IntArray, IntA
         span = slice(design.first[f], design.first[f + 1])
         rows = np.round(directions[span] / SAME_DIRECTION).astype(np.int64)
         part[span] = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-    filled = np.diff(design.starts) > 0
+    filled = design.filled
     moved = np.einsum("nfd,f->nd", directions[design.code[design.starts[:-1][filled]]], design.sign)
     group = np.full(design.n_objects, -1, np.int64)
     group[filled] = np.unique(np.round(moved / SAME_DIRECTION).astype(np.int64), axis=0, return_inverse=True)[1].ravel()
@@ -183,5 +208,90 @@ def graph_subsets(design: Design) -> tuple[IntArray, IntArray]:
     part = np.zeros(design.n_beta, np.int64)
     span = slice(design.first[widest], design.first[widest + 1])
     part[span] = label[: design.n_beta][span]
-    group = np.where(np.diff(design.starts) > 0, label[design.n_beta :], -1)
-    return part, group
+    return part, np.where(design.filled, label[design.n_beta :], -1)
+
+
+def set_aside(
+    ratings: Ratings, steps: int | None, facets: tuple[int, ...]
+) -> tuple[BoolArray, list[list[tuple[int, IntArray]]]]:
+    """Leave out the ratings of elements that only have the lowest or only the highest scores: their measure is infinite.
+
+    Leaving some out may leave others with the lowest or highest scores only, so this goes on until none are left.
+
+    Returns
+    -------
+    kept : ndarray of bool, shape (n_ratings,)
+    rounds : list of list of (facet, elements)
+        What was left out, in order.
+    """
+    kept = np.ones(ratings.n_ratings, bool)
+    rounds: list[list[tuple[int, IntArray]]] = []
+    n_scores = len(ratings.values)
+    step = ratings.table_of(steps)
+    while kept.any():
+        low, high = np.full(step.max() + 1, n_scores), np.full(step.max() + 1, -1)
+        np.minimum.at(low, step[kept], ratings.score[kept])
+        np.maximum.at(high, step[kept], ratings.score[kept])
+        inside = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
+        out: list[tuple[int, IntArray]] = []
+        for f in facets:
+            size = len(ratings.names[f])
+            there = np.bincount(ratings.code[kept, f], minlength=size) > 0
+            up, down = (np.bincount(ratings.code[part, f], minlength=size) > 0 for part in inside)
+            extreme = np.flatnonzero(there & ~(up & down))
+            if len(extreme):
+                out.append((f, extreme))
+        if not out:
+            break
+        for f, extreme in out:
+            kept &= ~np.isin(ratings.code[:, f], extreme)
+        rounds.append(out)
+    return kept, rounds
+
+
+def estimate_extremes(
+    ratings: Ratings,
+    steps: int | None,
+    design: Design,
+    parameters: FloatArray,
+    sign: FloatArray,
+    rounds: list[list[tuple[int, IntArray]]],
+    measures: list[FloatArray],
+    errors: list[FloatArray],
+) -> None:
+    """Fill in the measures of elements that were set aside, as if their total were 0.3 points inside the range.
+
+    Those set aside last come first, since the others' ratings involve them.
+    """
+    table = design.tables(parameters)
+    scores = np.arange(table.shape[1])
+    bottoms, tops = design.span
+    step = ratings.table_of(steps)
+    high, low = tops[step], np.minimum(bottoms, tops.clip(0))[step]
+    for group in reversed(rounds):
+        for facet, elements in group:
+            rest = np.zeros(ratings.n_ratings)
+            for f in range(len(ratings.facets)):
+                if f != facet:
+                    rest += sign[f] * measures[f][ratings.code[:, f]]
+            rows = np.flatnonzero(np.isin(ratings.code[:, facet], elements) & np.isfinite(rest) & (high > low))
+            if not len(rows):
+                continue
+            place = np.searchsorted(elements, ratings.code[rows, facet])
+            size = len(elements)
+            total = np.bincount(place, ratings.score[rows].clip(low[rows], high[rows]), size)
+            bottom, top = np.bincount(place, low[rows], size), np.bincount(place, high[rows], size)
+            total = np.clip(total, bottom + INSIDE_BY, top - INSIDE_BY)
+            value, information = np.zeros(size), np.ones(size)
+            for _ in range(100):
+                logit = scores * (rest[rows] + sign[facet] * value[place])[:, None] - table[step[rows]]
+                chance = softmax(logit)
+                mean = chance @ scores
+                information = np.asarray(np.bincount(place, chance @ scores**2 - mean**2, size), float)
+                move = sign[facet] * (total - np.bincount(place, mean, size)) / np.maximum(information, 1e-8)
+                value = np.clip(value + np.clip(move, -1.0, 1.0), -FARTHEST_MEASURE, FARTHEST_MEASURE)
+                if np.abs(move).max() < 1e-8:
+                    break
+            there = top > bottom
+            measures[facet][elements[there]] = value[there]
+            errors[facet][elements[there]] = 1.0 / np.sqrt(np.maximum(information[there], 1e-8))

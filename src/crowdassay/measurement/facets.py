@@ -16,12 +16,19 @@ from crowdassay.estimators.fittable import FittableStudy
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown
-from crowdassay.measurement.design import Design, find_subsets, graph_subsets, make_design, null_space
-from crowdassay.measurement.extremes import estimate_extremes, set_aside
+from crowdassay.measurement.clusters import ENOUGH_QUESTIONS, clustered_variances
+from crowdassay.measurement.design import (
+    Design,
+    estimate_extremes,
+    find_subsets,
+    graph_subsets,
+    make_design,
+    null_space,
+    set_aside,
+)
 from crowdassay.measurement.fit import MOST_DENSE, FacetsFit, fit_facets
-from crowdassay.measurement.interactions import drift, group_differences, interactions
 from crowdassay.measurement.ratings import Ratings, check_facets, object_facet, read_ratings
-from crowdassay.measurement.residuals import Residuals, find_residuals, object_errors
+from crowdassay.measurement.residuals import Residuals, drift, find_residuals, group_differences, interactions, object_errors
 from crowdassay.measurement.tables import (
     FACETS,
     FACETS_SHOWN,
@@ -31,6 +38,7 @@ from crowdassay.measurement.tables import (
     notes,
     thresholds_table,
 )
+from crowdassay.results.parameters import check_choice
 
 ESTIMATIONS = ("marginal", "joint")
 
@@ -98,12 +106,14 @@ class ManyFacet(FittableStudy):
 
     def fit(
         self,
-        data: Any,
+        data: object,
         *,
         score_column: str | None = None,
         group_column: str | None = None,
         time_column: str | None = None,
+        question_column: str | None = None,
         allow_drops: bool = False,
+        bins: object = (),
     ) -> Self:
         """Fit ratings from a frame or a file, one row for each.
 
@@ -114,8 +124,13 @@ class ManyFacet(FittableStudy):
             Found by name (``score``, ``rating``, ``label`` ...) when not given.
         group_column, time_column : str, optional
             For `differences_` and `drift_`.
+        question_column : str, optional
+            Tells which ratings answer one question (or prompt), so that errors allow for their being alike; found by name
+            when not given.
         allow_drops : bool
             Go on even if more than half of the rows miss a value.
+        bins : int or list of numbers, optional
+            How many classes to make of the ratings, as of a slider's, or the edges of the classes.
         """
         self._check()
         if isinstance(data, Ratings):
@@ -123,7 +138,8 @@ class ManyFacet(FittableStudy):
         else:
             ratings = read_ratings(
                 data, self.facets, score_column=score_column, group_column=group_column, time_column=time_column,
-                allow_drops=allow_drops,
+                question_column=question_column,
+                allow_drops=allow_drops, bins=bins,
             )  # fmt: skip
         design = self._lay_out(ratings)
         fit = fit_facets(design, joint=self.estimation == "joint", max_iter=self.max_iter, tol=self.tol)
@@ -167,8 +183,7 @@ class ManyFacet(FittableStudy):
 
     def _check(self) -> None:
         check_facets(self.facets)
-        if self.estimation not in ESTIMATIONS:
-            raise ParameterError(f"estimation must be 'marginal' or 'joint', not {self.estimation!r}.")
+        check_choice("estimation", self.estimation, ESTIMATIONS)
         if self.correct and self.estimation != "joint":
             raise ParameterError("The correction is for joint estimates; marginal ones need none.")
         if self.max_iter < 1 or not self.tol > 0:
@@ -191,21 +206,33 @@ class ManyFacet(FittableStudy):
         measures = [np.full(len(names), np.nan) for names in ratings.names]
         errors = [np.full(len(names), np.nan) for names in ratings.names]
         variance = fit.covariance if fit.covariance.ndim == 1 else np.diag(fit.covariance)
-        used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
+        clustered = None
+        if (cluster := self._clusters()) is not None:
+            clustered = clustered_variances(design, fit, cluster)
+            variance = clustered[0]
+        used, filled = design.used, design.filled
         for f, other in enumerate(design.others):
             span = slice(design.first[f], design.first[f + 1])
             measures[other] = np.where(used[span], fit.parameters[span], np.nan)
             errors[other] = np.where(used[span], np.sqrt(np.maximum(variance[span], 0.0)), np.nan)
-        filled = np.diff(design.starts) > 0
         if self.estimation == "joint":
             theta, error = object_errors(design, fit, refit=self._shrinkage(design) < 1.0)
         else:
             theta, error = fit.moments[:, 0], np.sqrt(np.maximum(fit.moments[:, 1], 0.0))
+        if clustered is not None:
+            error = np.sqrt(np.maximum(clustered[1], 0.0))
         measures[self._item] = np.where(filled, theta, np.nan)
         errors[self._item] = np.where(filled, error, np.nan)
         signs = np.array([1.0 if f in self._positive else -1.0 for f in range(len(ratings.facets))])
         estimate_extremes(ratings, self._steps, design, fit.parameters, signs, self._extremes, measures, errors)
         return measures, errors
+
+    def _clusters(self) -> IntArray | None:
+        """Return the question of each rating that is used, from 0 on; None where no, or hardly any, questions are known."""
+        if self._ratings.question is None or self._fit.covariance.ndim == 1:
+            return None
+        codes = np.unique(self._ratings.question[self._design.rows], return_inverse=True)[1].ravel()
+        return codes if codes.max() + 1 >= ENOUGH_QUESTIONS else None
 
     @cached_property
     def _residuals(self) -> Residuals:
@@ -220,8 +247,7 @@ class ManyFacet(FittableStudy):
             part, group = graph_subsets(design)
         else:
             part, group = find_subsets(design, null_space(design, joint=True))
-        used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
-        whole = np.ones(len(self._ratings.facets), bool)
+        used, whole = design.used, np.ones(len(self._ratings.facets), bool)
         for f, other in enumerate(design.others):
             span = slice(design.first[f], design.first[f + 1])
             whole[other] = len(np.unique(part[span][used[span]])) <= 1

@@ -9,7 +9,6 @@ problem with as many parameters as the other facets have elements, and its exact
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,7 +20,7 @@ from crowdassay.measurement.design import Design, null_space, some_objects
 from crowdassay.results.saved.study import check_shapes
 from crowdassay.solvers.lbfgs import minimise, negated
 from crowdassay.solvers.newton import hold, maximise, solve_ridge
-from crowdassay.threads import available_cores, one_blas_thread
+from crowdassay.threads import one_blas_thread, sum_of_parts
 
 MOST_DENSE = 3000  # parameters up to which all second derivatives are kept
 NODES = (21, 9)  # of the quadrature, for few and for many ratings
@@ -147,11 +146,7 @@ class FacetsLikelihood:
                 )
             )  # fmt: skip
 
-        if len(self.parts) == 1:
-            value = work(0)
-        else:
-            with ThreadPoolExecutor(min(len(self.parts), available_cores())) as pool:
-                value = sum(pool.map(work, range(len(self.parts))))
+        value = sum_of_parts(work, len(self.parts))
         gradient, matrix = np.sum(gradients, axis=0), np.sum(matrices, axis=0)
         matrix = matrix if self.dense else matrix[:, 0]
         if self.prior is not None:
@@ -213,7 +208,10 @@ def fit_facets(
         Of a standard population; estimated when not given.
     """
     problem = FacetsLikelihood(design, joint=joint, prior=prior)
-    low, high = _bounds(problem, spread, standard=standard)
+    low, high = np.full(problem.size, -np.inf), np.full(problem.size, np.inf)
+    if standard:
+        low[-2:] = 0.0, np.log(NARROWEST_SPREAD if spread is None else spread)
+        high[-2:] = 0.0, np.log(WIDEST_SPREAD if spread is None else spread)
     if not problem.dense:
         return _fit_large(problem, max_iter, tol, low, high, standard=standard)
     some = some_objects(design) if len(design.rows) >= MANY_RATINGS else None
@@ -251,15 +249,6 @@ def fit_facets(
     return problem.finish(top.point, covariance, top.value, top.n_iter, converged=top.converged)
 
 
-def _bounds(problem: FacetsLikelihood, spread: float | None, *, standard: bool) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the largest value of every parameter: only a standard population has bounds."""
-    low, high = np.full(problem.size, -np.inf), np.full(problem.size, np.inf)
-    if standard:
-        low[-2:] = 0.0, np.log(NARROWEST_SPREAD if spread is None else spread)
-        high[-2:] = 0.0, np.log(WIDEST_SPREAD if spread is None else spread)
-    return low, high
-
-
 def _locked(matrix: FloatArray, lock: FloatArray, held: BoolArray) -> FloatArray:
     """Return the information with directions that change nothing locked, and parameters held or without ratings too."""
     scale = max(float(np.diag(matrix).max()), 1e-12)
@@ -279,7 +268,7 @@ def _fit_large(
             maxiter=20 * max_iter, maxcor=30, ftol=1e-14, gtol=max(tol, 1e-6),
         )  # fmt: skip
     point = found.point
-    used = np.bincount(design.code.ravel(), minlength=design.n_beta) > 0
+    used = design.used
     for f in range(0 if standard else len(design.sign)):
         span = slice(design.first[f], design.first[f + 1])
         mean = point[span][used[span]].mean()

@@ -291,14 +291,14 @@ def pass_over(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def describe(starts, offset, score, step, ease, theta, mean, variance, fourth, p_own):  # type: ignore[no-untyped-def]
-    """Fill each rating's expected score, variance, fourth central moment and probability, all (n_ratings,)."""
+def describe(starts, offset, step, ease, theta, mean, variance, fourth):  # type: ignore[no-untyped-def]
+    """Fill each rating's expected score, variance and fourth central moment, all (n_ratings,)."""
     p = np.empty(ease.shape[1])
     edge = FARTHEST_EXPONENT / max(len(p) - 1, 1)
     for i in range(len(starts) - 1):
         for n in range(starts[i], starts[i + 1]):
             m, v = chances(math.exp(min(max(theta[i] + offset[n], -edge), edge)), ease[step[n]], p)
-            mean[n], variance[n], p_own[n] = m, v, p[score[n]]
+            mean[n], variance[n] = m, v
             total = 0.0
             for k in range(len(p)):
                 total += p[k] * (k - m) ** 4

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.minimax import MinimaxEntropy, make_model
 from crowdassay.labels.frames import to_frame
 from crowdassay.models.structures import Basis
 from crowdassay.results.result import Result
+from crowdassay.statistics import softmax
 
 LARGEST_INVERTED = 4000  # worker coordinates whose information is inverted as a whole
 
@@ -111,10 +112,8 @@ def minimax_errors(fit: Estimator) -> MinimaxErrors:
             parts.append(None)
             continue
         logit = result.sigma[worker] + (0.0 if tau is None else tau[j])
-        workers, own, cross = item_information(
-            logit, worker, label, result.posterior[j], worker_rows, item_rows, np.unique(worker, return_inverse=True)
-        )
-        names = np.unique(worker)
+        names, numbers = np.unique(worker, return_inverse=True)
+        workers, own, cross = item_information(logit, numbers, label, result.posterior[j], worker_rows, item_rows)
         place = (names[:, None] * size + np.arange(size)).ravel()
         inverse = None
         if item_rows is not None:
@@ -140,30 +139,28 @@ def table_rows(basis: Basis) -> FloatArray:
 
 
 def item_information(
-    logit: FloatArray, worker: Any, label: Any, posterior: FloatArray, worker_rows: FloatArray, item_rows: FloatArray | None,
-    numbered: tuple[Any, Any],
+    logit: FloatArray, place: IntArray, label: np.ndarray, posterior: FloatArray, worker_rows: FloatArray,
+    item_rows: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """Return one item's information about its workers, about itself, and across; logit has shape (n_labels, c, k)."""
-    names, place = numbered
+    """Return one item's information about its workers, about itself, and across.
+
+    The logits have shape (n_labels, n_classes, n_classes); ``place`` numbers the item's workers, shape (n_labels,).
+    """
     n_classes, _, size = worker_rows.shape
-    width = 0 if item_rows is None else item_rows.shape[2]
-    chance = np.exp(logit - logit.max(axis=2, keepdims=True))
-    chance /= chance.sum(axis=2, keepdims=True)
-    length = len(names) * size + width
-    total, slopes = np.zeros((length, length)), np.zeros((n_classes, length))
+    width, edge = 0 if item_rows is None else item_rows.shape[2], (int(place.max()) + 1) * size
+    chance = softmax(logit)
+    total, slopes = np.zeros((edge + width, edge + width)), np.zeros((n_classes, edge + width))
     for c in range(n_classes):
+        rows = worker_rows[c] if item_rows is None else np.hstack([worker_rows[c], item_rows[c]])
         for n in range(len(label)):
             p = chance[n, c]
-            rows = worker_rows[c] if item_rows is None else np.hstack([worker_rows[c], item_rows[c]])
-            spots = place[n] * size + np.arange(size)
-            spots = spots if item_rows is None else np.concatenate([spots, len(names) * size + np.arange(width)])
+            spots = np.concatenate([place[n] * size + np.arange(size), edge + np.arange(width)])
             mean = p @ rows
             slopes[c, spots] += rows[label[n]] - mean
             total[np.ix_(spots, spots)] += posterior[c] * ((rows.T * p) @ rows - np.outer(mean, mean))
     middle = posterior @ slopes
     off = slopes - middle
     total -= (off.T * posterior) @ off
-    edge = len(names) * size
     return total[:edge, :edge], total[edge:, edge:], total[:edge, edge:]
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from crowdassay.labels.values import counted
 from crowdassay.measurement.charts import fit_chart, wright_map
 from crowdassay.measurement.facets import ManyFacet
-from crowdassay.measurement.interactions import BIASES, DIFFERENCES, DRIFT, GROUP_SHIFTS
+from crowdassay.measurement.residuals import BIASES, DIFFERENCES, DRIFT, GROUP_SHIFTS
 from crowdassay.measurement.tables import (
     CATEGORIES,
     FACETS,
@@ -26,7 +26,7 @@ from crowdassay.measurement.tables import (
 )
 from crowdassay.results.report.chart import Chart
 from crowdassay.results.report.page import Findings
-from crowdassay.results.show import Section, print_table, table_section
+from crowdassay.results.show import Section, card, print_table, table_section
 from crowdassay.tables import Column, Row, TableOf, undefined
 from crowdassay.version import VERSION
 
@@ -36,7 +36,15 @@ if TYPE_CHECKING:
 MISFIT = 1.5  # infit or outfit above which ratings are called noisier than the model
 CERTAIN = 0.05  # false discovery rate of what the terminal shows
 ENDS_ON_PAGE, ENDS_PRINTED = 15, 8  # elements shown at either end of a facet
-SCALE_COLUMNS = (Column("threshold", format="figure"), Column("standard_error", "error", "figure"))
+SCALE_SHOWN = (
+    "score", "ratings", "share", "average_logit", "expected_logit", "outfit",
+    Column("threshold", format="figure"), Column("standard_error", "error", "figure"),
+)  # fmt: skip
+MAP_TEXT = "All facets on one scale: the further what is measured stands above a rater, the higher that rater rates it."
+FACETS_TITLE = "How far the elements of each facet lie apart"
+FACETS_TEXT = "Reliability near 1: the order of the elements would come out the same again. p tests whether they differ at all."
+FIT_TEXT = "1 is as expected; above 1.5 ratings are noisier than the model, below 0.5 too predictable. The worst first."
+SCALE_TEXT = "A threshold is where two neighbouring scores are equally likely. Thresholds and average logits should rise."
 FACET_FIGURES = ("reliability", "separation", "sd")
 
 
@@ -167,49 +175,18 @@ class FacetsView:
         model, ratings = self.model, self.ratings
         rater = ratings.facets[model._rater_facet()]
         sections = [
-            Section(
-                "map",
-                "Variable map",
-                "All facets on one scale: the further what is measured stands above a rater, the higher that rater rates it.",
-            ),
-            table_section(
-                "facets",
-                "How far the elements of each facet lie apart",
-                FACETS,
-                self.tables[FACETS.name],
-                FACETS_SHOWN,
-                text="Reliability near 1: the order of the elements would come out the same again. p tests whether they differ "
-                "at all.",
-            ),
-            Section(
-                "fit",
-                f"Fit of {rater}",
-                "1 is as expected; above 1.5 ratings are noisier than the model, below 0.5 too predictable. The worst first.",
-            ),
+            Section("map", "Variable map", MAP_TEXT),
+            table_section("facets", FACETS_TITLE, FACETS, self.tables[FACETS.name], FACETS_SHOWN, text=FACETS_TEXT),
+            Section("fit", f"Fit of {rater}", FIT_TEXT),
             *(self._facet_section(f) for f in range(len(ratings.facets))),
-            table_section(
-                "scale",
-                "The scale",
-                CATEGORIES,
-                self._scale(),
-                ("score", "ratings", "share", "average_logit", "expected_logit", "outfit", *SCALE_COLUMNS),
-                text="A threshold is where two neighbouring scores are equally likely. Thresholds and average logits should "
-                "rise.",
-            ),
+            table_section("scale", "The scale", CATEGORIES, self._scale(), SCALE_SHOWN, text=SCALE_TEXT),
             *self._test_sections(),
         ]
+        connected = "yes" if model.connected_ else "no"
         cards = [
-            ("Ratings", f"{ratings.n_ratings:,}", f"scores {ratings.values[0]:g} to {ratings.values[-1]:g}"),
-            (
-                ratings.facets[model._item],
-                f"{model.spread_:.2f} logits",
-                "how far they lie apart (standard deviation)",
-            ),
-            (
-                "Connected",
-                "yes" if model.connected_ else "no",
-                "whether ratings alone compare every element with every other",
-            ),
+            card("Ratings", f"{ratings.n_ratings:,}", f"scores {ratings.values[0]:g} to {ratings.values[-1]:g}"),
+            card(ratings.facets[model._item], f"{model.spread_:.2f} logits", "how far they lie apart (standard deviation)"),
+            card("Connected", connected, "whether ratings alone compare every element with every other"),
         ]
         return Findings(
             title or f"Measurement of {ratings.source}",
@@ -217,7 +194,7 @@ class FacetsView:
             f"{model.estimation} maximum likelihood.",
             sections,
             model.notes_,
-            [dict(zip(("title", "value", "text"), card, strict=True)) for card in cards],
+            cards,
             {"map": self.chart(), "fit": fit_chart(self.tables[MEASURES_TABLE.name], rater)},
         )
 
@@ -291,7 +268,8 @@ class FacetsView:
         item, values = ratings.facets[model._item], ratings.values
         lower = ", ".join(ratings.facets[f] for f in range(len(ratings.facets)) if f not in model._positive)
         console.print(
-            f"Read {ratings.n_ratings:,} ratings from {ratings.source}, scores {values[0]:g} to {values[-1]:g}. What is "
+            f"Read {counted(ratings.n_ratings, 'rating')} from {ratings.source}, scores {values[0]:g} to {values[-1]:g}. "
+            "What is "
             f"measured is {item}: higher measures mean higher ratings" + (f"; of {lower}, lower ones." if lower else ".")
         )
         scale = "one rating scale" if model.steps is None else f"thresholds for each {model.steps} (partial credit)"
@@ -315,21 +293,9 @@ class FacetsView:
         place = self.model._rater_facet()
         rater = self.ratings.facets[place]
         rows, between = self._ends(place, ENDS_PRINTED, measured=True)
-        print_table(
-            console,
-            MEASURES_TABLE,
-            rows,
-            (
-                MEASURES_TABLE.column("element", title=rater),
-                "ratings",
-                "mean_rating",
-                "measure",
-                "standard_error",
-                "infit",
-                "outfit",
-            ),
-            title=f"{rater}. {'Highest' if place in self.model._positive else 'Most severe'} first",
-        )
+        shown = ("ratings", "mean_rating", "measure", "standard_error", "infit", "outfit")
+        title = f"{rater}. {'Highest' if place in self.model._positive else 'Most severe'} first"
+        print_table(console, MEASURES_TABLE, rows, (MEASURES_TABLE.column("element", title=rater), *shown), title=title)
         if between:
             console.print(f"{between:,} between these are not shown.")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.fittable import FittableStudy
@@ -17,9 +17,9 @@ from crowdassay.labels.frames import to_frame
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.truth import match_truth
 from crowdassay.labels.values import listed
-from crowdassay.measurement.design import Design
+from crowdassay.measurement.design import Design, make_design
 from crowdassay.measurement.fit import NARROWEST_SPREAD, FacetsFit, NormalPrior, fit_facets
-from crowdassay.measurement.responses import Responses, grade_responses, mark_responses, read_responses
+from crowdassay.measurement.ratings import Ratings, Responses, grade_responses, mark_responses, read_responses
 from crowdassay.results.parameters import check_types
 from crowdassay.results.result import Result
 from crowdassay.tables import Column, TableOf
@@ -101,7 +101,7 @@ class PartialCredit(FittableStudy):
     saved_as: ClassVar[tuple[type, type]] = (Responses, FacetsFit)
 
     def fit(
-        self, data: Any, *, item_column: str | None = None, worker_column: str | None = None, score_column: str | None = None
+        self, data: object, *, item_column: str | None = None, worker_column: str | None = None, score_column: str | None = None
     ) -> Self:
         """Fit scored responses.
 
@@ -115,7 +115,7 @@ class PartialCredit(FittableStudy):
         return self._fit_responses(read_responses(data, item_column, worker_column, score_column))
 
     @classmethod
-    def from_fit(cls, fit: Estimator | Result, truth: Any = None, **parameters: Any) -> Self:
+    def from_fit(cls, fit: Estimator | Result, truth: object = None, **parameters: Any) -> Self:
         """Score the labels of a fit and measure them.
 
         Parameters
@@ -154,7 +154,7 @@ class PartialCredit(FittableStudy):
         if self.prior is None and infinite.any():
             names = listed(responses.items.filter(pa.array(infinite)).to_pylist(), limit=3)
             raise DataError(f"The items {names} lack a score they can give, so their estimates are infinite; set prior=3.0.")
-        design = make_design(responses, own_steps=self.own_steps)
+        design = design_responses(responses, own_steps=self.own_steps)
         steps = step_rows(responses, design, own_steps=self.own_steps)
         prior = None if self.prior is None else make_prior(steps, design.n_beta, self.prior, own_steps=self.own_steps)
         fit = fit_facets(
@@ -163,7 +163,7 @@ class PartialCredit(FittableStudy):
         return self._restore(responses, fit)
 
     def _restore(self, data: Responses, fit: FacetsFit) -> Self:
-        design = make_design(data, own_steps=self.own_steps)
+        design = design_responses(data, own_steps=self.own_steps)
         fit.check(design)
         self._responses, self._fit, self._steps = data, fit, step_rows(data, design, own_steps=self.own_steps)
         self.spread_, self.log_likelihood_ = fit.spread, fit.log_likelihood
@@ -291,48 +291,30 @@ def _infinite_items(responses: Responses, *, own_steps: bool) -> BoolArray:
     return np.asarray((counts[every, responses.low] == total) | (counts[every, responses.high] == total))
 
 
-def make_design(responses: Responses, *, own_steps: bool) -> Design:
+def design_responses(responses: Responses, *, own_steps: bool) -> Design:
     """Return responses sorted by worker: the workers are what is measured, the items the other facet, which lowers scores.
 
     Items with steps of their own have a table of thresholds each; otherwise those that can give the same scores share one,
     and all tables share their parameters.
     """
-    n_items, n_workers = len(responses.items), len(responses.workers)
-    possible = responses.possible_scores()
-    rows = np.argsort(responses.worker, kind="stable")
-    starts = np.searchsorted(responses.worker[rows], np.arange(n_workers + 1)).astype(np.int64)
+    facets = np.column_stack([responses.item, responses.worker]), (responses.items, responses.workers)
+    ratings = Ratings(("item", "worker"), *facets, responses.score, np.arange(responses.n_steps + 1.0))
+    every, possible = np.ones(len(responses.score), bool), responses.possible_scores()
     if own_steps:
-        table: IntArray = np.arange(n_items)
-        inner = possible & (np.cumsum(possible, axis=1) > 1) & (np.cumsum(possible[:, ::-1], axis=1)[:, ::-1] > 1)
-        slot = np.where(inner, n_items + np.cumsum(inner).reshape(inner.shape) - 1, -1)
-    else:
-        possible, table = np.unique(possible, axis=0, return_inverse=True)
-        score = np.arange(possible.shape[1])
-        slot = np.where(possible & (score > 0) & (score < score[-1]), n_items + score - 1, -1)
-    item = responses.item[rows]
-    return Design(
-        rows, starts, item[:, None].copy(), np.array([-1.0]), responses.score[rows], table.ravel()[item].astype(np.int64),
-        slot.astype(np.int64), possible, np.array([0, n_items]), 0, (1,),
-    )  # fmt: skip
+        return make_design(ratings, every, 1, frozenset([1]), 0, possible)
+    design = make_design(ratings, every, 1, frozenset([1]), None, np.ones((1, responses.n_steps + 1), bool))
+    seen, table = np.unique(possible, axis=0, return_inverse=True)
+    return dataclasses.replace(design, step=table.ravel()[design.code[:, 0]], seen=seen, slot=np.where(seen, design.slot, -1))
 
 
 def step_rows(responses: Responses, design: Design, *, own_steps: bool) -> sparse.csr_array:
     """Return the matrix that takes parameters to steps, shape (n_steps, n_parameters); with ``own_steps`` all items' steps."""
+    place = sparse.eye_array(design.n_parameters + 1, design.n_parameters, format="csr")  # -1, the last row, is no parameter
     if own_steps:
         item, step = np.nonzero(responses.possible_steps())
-        upper, lower = design.slot[item, step + 1], design.slot[item, step]
-    else:
-        whole = np.concatenate([[-1], np.arange(design.n_beta, design.n_parameters), [-1]])
-        item, upper, lower = np.zeros(0, np.int64), whole[1:], whole[:-1]
-    row = np.arange(len(upper))
-    places = [
-        (row[: len(item)], item, 1.0),
-        (row[upper >= 0], upper[upper >= 0], 1.0),
-        (row[lower >= 0], lower[lower >= 0], -1.0),
-    ]
-    cells = tuple(np.concatenate([place[n] for place in places]) for n in range(2))
-    values = np.concatenate([np.full(len(place[0]), place[2]) for place in places])
-    return sparse.csr_array((values, cells), shape=(len(upper), design.n_parameters))
+        return place[item] + place[design.slot[item, step + 1]] - place[design.slot[item, step]]
+    whole = np.concatenate([[-1], np.arange(design.n_beta, design.n_parameters), [-1]])
+    return place[whole[1:]] - place[whole[:-1]]
 
 
 def make_prior(steps: sparse.csr_array, n_items: int, width: float, *, own_steps: bool) -> NormalPrior:

@@ -1,9 +1,9 @@
-"""Ratings with any number of facets: who rated what, on which criterion, and how high."""
+"""Ratings with any number of facets, and responses of workers to items scored from 0 up: who, what, and how high."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,15 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.classes import bin_limits, bin_places
 from crowdassay.labels.extras import read_times
+from crowdassay.labels.frames import take_labels
+from crowdassay.labels.labels import Labels
+from crowdassay.labels.report import MAX_CLASSES, similar_names
 from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows, read_columns, take
-from crowdassay.labels.values import listed, shown
+from crowdassay.labels.values import counted, listed, number_of, shown
+from crowdassay.read_options import ReadOptions
 from crowdassay.results.saved.study import check_codes, check_texts
 
 LARGEST_SCALE = 100  # different scores
@@ -39,6 +44,8 @@ class Ratings:
     groups : pyarrow.Array, optional
     time : ndarray of float, shape (n_ratings,), optional
         In days where dates were given, else in the unit of the numbers.
+    question : ndarray of int64, shape (n_ratings,), optional
+        Which ratings answer one question and may depend on each other; from 0 on.
     dropped : dict
         Rows left out, by reason.
     """
@@ -56,6 +63,7 @@ class Ratings:
     frame: str = "pyarrow"
     dropped: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    question: IntArray | None = None
 
     @property
     def n_ratings(self) -> int:
@@ -70,9 +78,15 @@ class Ratings:
         for f, size in enumerate(sizes):
             check_codes(self.code[:, f], size, length)
         check_codes(self.score, len(self.values), length)
+        if self.question is not None:
+            check_codes(self.question, length, length)
         if self.group is not None and self.groups is not None:
             check_texts(self.groups)
             check_codes(self.group, len(self.groups), length)
+
+    def table_of(self, steps: int | None) -> IntArray:
+        """Return which table of thresholds each rating comes from, shape (n_ratings,): one for all, or one for each element."""
+        return np.zeros(self.n_ratings, np.int64) if steps is None else self.code[:, steps]
 
     def facet(self, name: str) -> int:
         """Return the place of a facet."""
@@ -82,13 +96,15 @@ class Ratings:
 
 
 def read_ratings(
-    data: Any,
+    data: object,
     facets: Sequence[str],
     *,
     score_column: str | None = None,
     group_column: str | None = None,
     time_column: str | None = None,
+    question_column: str | None = None,
     allow_drops: bool = False,
+    bins: object = (),
 ) -> Ratings:
     """Take ratings from a frame or a file.
 
@@ -100,18 +116,29 @@ def read_ratings(
     score_column : str, optional
         Found by name (``score``, ``rating``, ``label`` ...) when not given. Its values are numbers.
     group_column, time_column : str, optional
+    question_column : str, optional
+        Tells which ratings answer one question (or prompt); found by name when not given.
     allow_drops : bool
         Go on even if more than half of the rows miss a value.
+    bins : int or list of numbers, optional
+        How many classes to make of the ratings, as of a slider's, or the edges of the classes.
     """
     facets = check_facets(facets)
     roles = [*(Role(f"facet {name}", "--facets") for name in facets), ROLES["score"]]
     roles += [Role(beside, f"--{beside}", required=False) for beside in ("group", "time")]
+    roles += [ROLES["question"]]
     given = {**{f"facet {name}": name for name in facets}, "score": score_column, "group": group_column, "time": time_column}
-    columns = read_columns(data, roles, given, "ratings")
-    return encode_ratings(columns, facets, allow_drops=allow_drops)
+    given["question"] = question_column
+    try:
+        columns = read_columns(data, roles, given, "ratings")
+    except DataError:  # a prompt may be a list of messages, and nobody asked for it
+        if question_column is not None:
+            raise
+        columns = read_columns(data, roles[:-1], given, "ratings")
+    return encode_ratings(columns, facets, allow_drops=allow_drops, bins=ReadOptions.of({"bins": bins}).bins)
 
 
-def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bool) -> Ratings:
+def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bool, bins: tuple[str, ...] = ()) -> Ratings:
     """Turn columns into codes; rows that miss a value are left out and counted."""
     coded = [encode_names(columns.table[f"facet {name}"], name) for name in facets]
     raw = encode_numbers(columns.table["score"], "score", columns.source)
@@ -127,22 +154,26 @@ def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bo
     kept, dropped = kept_rows(missing, columns.source, "ratings", allow_drops=allow_drops)
     if "time" in columns.table:
         column = take(columns.table["time"], kept)
-        numbers = isinstance(column[0].as_py(), int | float) or _is_number(str(column[0].as_py()))
+        numbers = number_of(str(column[0].as_py())) is not None
         found_times = read_times(column, columns.source)
         time = found_times.order.astype(float) if numbers else found_times.seconds / 86_400
         unit = f"unit of {columns.names['time']}" if numbers else "day"
-    values, score = np.unique(raw[kept], return_inverse=True)
+    question = None
+    if "question" in columns.table:
+        codes_of = encode_names(columns.table["question"], "question")[0][kept]
+        question = np.unique(np.where(codes_of < 0, -1 - np.arange(len(codes_of)), codes_of), return_inverse=True)[1].ravel()
+    notes = [*columns.notes, *(note for _, names in coded for note in similar_names(names, "element"))]
+    values, score = np.unique(_binned(raw[kept], bins, notes), return_inverse=True)
     if len(values) < 2:
         raise DataError(f"Every rating is {values[0]:g}; there is nothing to compare.")
     if len(values) > LARGEST_SCALE:
         raise DataError(
             f"The ratings take {len(values):,} different values, and a rating scale has at most {LARGEST_SCALE}; "
-            "round them, or name the right column with --score-column."
+            "--bins 10 makes ten classes of them, if they are a slider's; or name the right column with --score-column."
         )
     codes, names = zip(*(_used(codes[kept], names) for codes, names in coded), strict=True)
     if group is not None and groups is not None:
         group, groups = _used(group[kept], groups)
-    notes = list(columns.notes)
     steps = np.diff(values)
     if not np.allclose(steps, steps[0]):
         notes.append(
@@ -151,8 +182,20 @@ def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bo
         )
     return Ratings(
         tuple(facets), np.column_stack(codes), tuple(names), score.astype(np.int64), values, group, groups, time, unit,
-        columns.source, columns.frame, dropped, tuple(notes),
+        columns.source, columns.frame, dropped, tuple(notes), question,
     )  # fmt: skip
+
+
+def _binned(ratings: FloatArray, bins: tuple[str, ...], notes: list[str]) -> FloatArray:
+    """Return the middle of the class of each rating, and note the classes; without bins the ratings themselves."""
+    if not bins:
+        return ratings
+    limits = bin_limits(ratings, bins)
+    edges = ", ".join(f"{edge:g}" for edge in limits)
+    notes.append(
+        f"The ratings were put into {counted(len(limits) - 1, 'class')} with the edges {edges}; each counts as its middle."
+    )
+    return np.asarray((limits[1:] + limits[:-1])[bin_places(ratings, limits)] / 2)
 
 
 def check_facets(facets: Sequence[str]) -> tuple[str, ...]:
@@ -183,9 +226,134 @@ def _used(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
     return codes.astype(np.int64), names.take(pa.array(used))
 
 
-def _is_number(text: str) -> bool:
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """Scores of workers on items.
+
+    Attributes
+    ----------
+    item, worker, score : ndarray of int64, shape (n_responses,)
+    low, high : ndarray of int64, shape (n_items,)
+        The lowest and highest score that an item can give.
+    items, workers : pyarrow.Array
+    frame : str
+        Kind of frame in which results are handed back.
+    """
+
+    item: IntArray
+    worker: IntArray
+    score: IntArray
+    low: IntArray
+    high: IntArray
+    items: pa.Array
+    workers: pa.Array
+    frame: str = "pyarrow"
+
+    @property
+    def n_steps(self) -> int:
+        """The highest score: the number of steps from score to score."""
+        return int(self.high.max())
+
+    def counts(self) -> IntArray:
+        """Count responses by item and score, shape (n_items, n_steps + 1)."""
+        width = self.n_steps + 1
+        return np.bincount(self.item * width + self.score, minlength=len(self.items) * width).reshape(-1, width)
+
+    def check(self) -> None:
+        """Raise ValueError where codes name nothing, as in a file that another hand has made."""
+        length, n_items = len(self.score), len(self.items)
+        check_codes(self.item, n_items, length)
+        check_codes(self.worker, len(self.workers), length)
+        check_codes(self.high, MAX_CLASSES + 1, n_items)
+        check_codes(self.low, MAX_CLASSES + 1, n_items)
+        check_codes(self.score, self.n_steps + 1, length)
+        if ((self.score < self.low[self.item]) | (self.score > self.high[self.item])).any():
+            raise ValueError("scores that their items cannot give")
+
+    def possible_scores(self) -> BoolArray:
+        """Mark the scores that an item can give, shape (n_items, n_steps + 1)."""
+        scores = np.arange(self.n_steps + 1)
+        return np.asarray((scores >= self.low[:, None]) & (scores <= self.high[:, None]))
+
+    def possible_steps(self) -> BoolArray:
+        """Mark the steps 1, 2 ... that an item has, shape (n_items, n_steps)."""
+        possible = self.possible_scores()
+        return possible[:, 1:] & possible[:, :-1]
+
+    def on_one_scale(self) -> Responses:
+        """Return the same responses with every item able to give scores up to the highest there is."""
+        return replace(self, high=np.full_like(self.high, self.n_steps))
+
+
+def read_responses(
+    data: object, item_column: str | None = None, worker_column: str | None = None, score_column: str | None = None
+) -> Responses:
+    """Take scores 0, 1, 2 ... from a frame, a file or a triple (items, workers, scores).
+
+    An item can give the scores from 0 to the highest seen on it.
+
+    >>> read_responses((["a", "b", "a"], ["ann", "ann", "bob"], [0, 2, 1])).counts()
+    array([[1, 1, 0], [0, 0, 1]])
+    """
+    if not isinstance(data, Labels):
+        import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
+        frame: Any = nw.from_native(data, pass_through=True)
+        names = frame.columns if isinstance(frame, nw.DataFrame) else ()
+        worker_column = "person" if worker_column is None and "person" in names else worker_column
+        score_column = "score" if score_column is None and "score" in names else score_column
+        columns = {"item_column": item_column, "worker_column": worker_column, "label_column": score_column}
+        data = take_labels(data, ReadOptions.of(columns))  # whoever answers an item again is measured by both
+    values = np.array([_whole(name) for name in data.class_names])
+    score = values[data.label]
+    low, high = np.zeros(data.n_items, np.int64), np.ones(data.n_items, np.int64)
+    np.maximum.at(high, data.label_item, score)
+    return Responses(data.label_item, data.worker.astype(np.int64), score, low, high, data.items, data.workers, data.frame)
+
+
+def mark_responses(labels: Labels, truth: np.ndarray) -> Responses:
+    """Mark labels right (1) or wrong (0) by class codes (n_items,); items without truth, -1, are left out."""
+    right = (labels.label == truth[labels.label_item]).astype(np.int64)
+    return _kept(labels, truth, right, np.zeros(labels.n_items, np.int64), np.ones(labels.n_items, np.int64))
+
+
+def grade_responses(labels: Labels, truth: np.ndarray) -> Responses:
+    r"""Score labels of ordered classes by closeness, :math:`K - 1 - |x_{ij} - y_j|`; items without truth are left out.
+
+    An item whose truth lies inside the scale cannot be missed by K - 1, so it cannot give the lowest scores.
+    """
+    top = labels.n_classes - 1
+    score = top - np.abs(labels.label - truth[labels.label_item])
+    reach = np.maximum(truth, top - truth)
+    return _kept(labels, truth, score, top - reach, np.full(labels.n_items, top))
+
+
+def _kept(labels: Labels, truth: np.ndarray, score: np.ndarray, low: np.ndarray, high: np.ndarray) -> Responses:
+    known = truth >= 0
+    if not known.any():
+        raise DataError("No item has a known class, so no label can be marked; give the truth of some items.")
+    rows = known[labels.label_item]
+    code = np.cumsum(known) - 1
+    base = low[known].min()
+    return Responses(
+        code[labels.label_item[rows]],
+        labels.worker[rows].astype(np.int64),
+        score[rows].astype(np.int64) - base,
+        (low[known] - base).astype(np.int64),
+        (high[known] - base).astype(np.int64),
+        labels.items.filter(pa.array(known)),
+        labels.workers,
+        labels.frame,
+    )
+
+
+def _whole(name: str) -> int:
     try:
-        float(text)
+        value = float(name)
     except ValueError:
-        return False
-    return True
+        value = -1.0
+    if not (0 <= value <= MAX_CLASSES and value.is_integer()):
+        raise DataError(
+            f"Scores must be whole numbers from 0 up, at most {MAX_CLASSES}, not {shown(name)}; to mark labels use from_fit."
+        )
+    return int(value)

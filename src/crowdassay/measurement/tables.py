@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import FloatArray
 from crowdassay.labels.values import counted, listed
+from crowdassay.measurement.clusters import ENOUGH_QUESTIONS
 from crowdassay.measurement.fit import FacetsFit
 from crowdassay.measurement.residuals import mean_squares, separation
 from crowdassay.notes import Note, kind_of
@@ -170,12 +171,11 @@ def categories_table(model: ManyFacet) -> pa.Table:
     size = len(ratings.values)
     codes, scores = ratings.score[residuals.rows], np.arange(size)
     table = design.tables(model._fit.parameters)
-    step = np.zeros(len(codes), np.int64) if model._steps is None else ratings.code[residuals.rows, model._steps]
+    step = ratings.table_of(model._steps)[residuals.rows]
     seen, expected = np.zeros((4, size)), np.zeros((4, size))
     for first in range(0, len(codes), RATINGS_AT_A_TIME):
         part = slice(first, first + RATINGS_AT_A_TIME)
-        chance = np.exp(np.clip(scores * residuals.logit[part, None] - table[step[part]], -700, 700))
-        chance /= chance.sum(axis=1, keepdims=True)
+        chance = softmax(scores * residuals.logit[part, None] - table[step[part]])
         off = scores - (chance @ scores)[:, None]
         allowed = (residuals.variance / residuals.allowed)[part, None]
         logit = np.broadcast_to(residuals.logit[part, None], off.shape)
@@ -256,8 +256,9 @@ def _on_estimates(model: ManyFacet) -> Iterator[str]:
             aside[facet] = aside.get(facet, 0) + len(elements)
     for facet, count in aside.items():
         yield (
-            f"{count:,} of {len(ratings.names[facet]):,} elements of {ratings.facets[facet]} have only the lowest or only the "
-            "highest scores. Their measures are infinite; those shown are as if their total were 0.3 points inside the scale."
+            f"Of {counted(len(ratings.names[facet]), 'element')} of {ratings.facets[facet]}, {counted(count, 'has', 'have')} "
+            "only the lowest or only the highest scores. The measure of such an element is infinite; the one shown is as if "
+            "its total were 0.3 points inside the scale."
         )
     if model.estimation == "joint":
         counts = np.diff(design.starts)
@@ -265,12 +266,17 @@ def _on_estimates(model: ManyFacet) -> Iterator[str]:
         if not model.correct and mean < FEW_FOR_JOINT:
             yield (
                 f"Joint estimates lie too far apart, here by about {1 / max(mean - 1, 0.1):.0%}, since each "
-                f"{ratings.facets[model._item]} has about {mean:.0f} ratings; --estimation marginal does not."
+                f"{ratings.facets[model._item]} has about {counted(mean, 'rating')}; --estimation marginal does not."
             )
     if model._fit.covariance.ndim == 1:
         yield (
             f"There are {design.n_parameters:,} parameters, too many to invert their information as a whole; standard errors "
             "take the other parameters for known and are a little too small."
+        )
+    if ratings.question is not None and model._clusters() is None:
+        yield (
+            f"With {counted(int(ratings.question.max()) + 1, 'question')}, fewer than {ENOUGH_QUESTIONS}, errors take the "
+            "ratings of one question as independent and are too small if they are alike."
         )
     if not model.converged_:
         yield f"Not converged after {model.n_iter_} steps: the measures are usable but not final; raise --max-iter."

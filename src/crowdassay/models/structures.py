@@ -11,7 +11,7 @@ and a column for every raw parameter. Kernels never see it: they see tables ``si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ import scipy
 
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
+from crowdassay.statistics import connected_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,29 +59,31 @@ class Basis:
         n_classes = self.n_classes
         return self.size == n_classes * (n_classes - 1) and bool(np.allclose((self.columns**2).sum(axis=1), 1.0))
 
+    def blocks(self) -> Iterator[tuple[int, slice, FloatArray]]:
+        """Yield every class, where its coordinates are, and its columns (n_classes, width)."""
+        for c, (start, width) in enumerate(zip(self.offsets, self.widths, strict=True)):
+            yield c, slice(start, start + width), self.columns[c, :, :width]
+
     def tables(self, coordinates: FloatArray) -> FloatArray:
         """Expand coordinates (n, size) into tables (n, n_classes, n_classes)."""
         n_classes, coordinates = self.n_classes, np.asarray(coordinates)
         tables = np.empty((len(coordinates), n_classes, n_classes))
-        for c in range(n_classes):
-            start, width = self.offsets[c], self.widths[c]
-            tables[:, c, :] = coordinates[:, start : start + width] @ self.columns[c, :, :width].T
+        for c, part, columns in self.blocks():
+            tables[:, c, :] = coordinates[:, part] @ columns.T
         return tables
 
     def transpose(self, tables: FloatArray) -> FloatArray:
         """Carry gradients on tables (n, n_classes, n_classes) back to coordinates (n, size): the transpose of `tables`."""
         coordinates = np.zeros((len(tables), self.size))
-        for c in range(self.n_classes):
-            start, width = self.offsets[c], self.widths[c]
-            coordinates[:, start : start + width] += tables[:, c, :] @ self.columns[c, :, :width]
+        for c, part, columns in self.blocks():
+            coordinates[:, part] += tables[:, c, :] @ columns
         return coordinates
 
     def coordinates(self, tables: FloatArray) -> FloatArray:
         """Return the coordinates (n, size) of tables that have some: the inverse of `tables`."""
         squares = np.zeros(self.size)
-        for c in range(self.n_classes):
-            start, width = self.offsets[c], self.widths[c]
-            squares[start : start + width] += (self.columns[c, :, :width] ** 2).sum(axis=0)
+        for _, part, columns in self.blocks():
+            squares[part] += (columns**2).sum(axis=0)
         return self.transpose(tables) / squares  # the columns are orthogonal: the axes are principal ones
 
 
@@ -113,11 +116,7 @@ class Structure:
         """Reduce the features to the coordinates a softmax can see, block by block."""
         n_classes = self.n_classes
         rows, columns = self.features.nonzero()
-        links = scipy.sparse.coo_array(
-            (np.ones(len(rows)), (rows // n_classes, n_classes + columns)),
-            shape=(n_classes + self.features.shape[1],) * 2,
-        )
-        _, component = scipy.sparse.csgraph.connected_components(links, directed=False)
+        component = connected_parts(rows // n_classes, n_classes + columns, n_classes + self.features.shape[1])
         parts: list[tuple[np.ndarray, FloatArray]] = []
         known: dict[tuple[Any, ...], FloatArray] = {}  # of many classes the blocks are alike
         for block in dict.fromkeys(component[:n_classes].tolist()):

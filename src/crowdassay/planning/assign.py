@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import ParameterError
 from crowdassay.planning.gain import expert_gain, gain_by, information, label_gain
-from crowdassay.planning.prices import EXPERT, Offer
+from crowdassay.planning.prices import EXPERT, Offer, make_offer
 from crowdassay.planning.state import State
 
 SMALLEST_BATCH = 100  # labels
@@ -18,6 +19,9 @@ WORKERS_LOOKED_AT = 64  # workers looked at in a batch, the most informative for
 WIDER = 3  # items looked at for each label of a batch
 TRIAL = 5  # settled items that a worker who has not been seen is asked about
 MOST_TRIALS = 0.2  # of the budget
+
+Assignment = tuple[int, int, int, float, float, bool]
+"""One row of a `Plan`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +50,12 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def nothing(cls) -> Plan:
-        """Return a plan without assignments."""
-        none = np.empty(0, np.int64)
-        return cls(none, none, none, np.empty(0), np.empty(0), np.empty(0, np.bool_))
+    def of(cls, rows: Sequence[Assignment] = (), notes: Sequence[str] = ()) -> Plan:
+        """Make a plan of assignments, or without any."""
+        columns = list(zip(*rows, strict=True)) or [()] * 6
+        batch, item, worker = (np.array(column, np.int64) for column in columns[:3])
+        cost, gain = (np.array(column, np.float64) for column in columns[3:5])
+        return cls(batch, item, worker, cost, gain, np.array(columns[5], np.bool_), list(notes))
 
     def table(self, state: State) -> pa.Table:
         """Tabulate batch, item, worker, cost, gain and reason; an expert's rows have no worker."""
@@ -109,7 +115,7 @@ def assign(
     (10, 10.0, 1)
     """
     check_plan(budget, max_per_item, batch_size)
-    offer = offer or Offer.everyone(state)
+    offer = offer or make_offer(state)[1]
     rows, pending, left, capacity, notes = trials(state, offer, budget, np.random.default_rng(seed))
     known = state.known
     done = known.copy()
@@ -150,20 +156,10 @@ def assign(
         typical[touched] = label_gain(state, touched, rate=rate, pending=pending)
         first = False
     if not rows:
-        return replace(Plan.nothing(), notes=[*notes, _why_nothing(state, left, cheapest, max_per_item, least)])
-    columns = list(zip(*rows, strict=True))
+        return Plan.of(notes=[*notes, _why_nothing(state, left, cheapest, max_per_item, least)])
     if left >= cheapest - 1e-9:
         notes.append(f"{left:,.12g} of the budget is left: nobody can be asked about anything that is worth it.")
-    batches, items, workers, costs, gains, trial = columns
-    return Plan(
-        np.array(batches, np.int64),
-        np.array(items, np.int64),
-        np.array(workers, np.int64),
-        np.array(costs, np.float64),
-        np.array(gains, np.float64),
-        np.array(trial, np.bool_),
-        notes,
-    )
+    return Plan.of(rows, notes)
 
 
 def _why_nothing(state: State, left: float, cheapest: float, max_per_item: int | None, least: float) -> str:
@@ -171,7 +167,7 @@ def _why_nothing(state: State, left: float, cheapest: float, max_per_item: int |
     if left < cheapest - 1e-9:
         return f"A budget of {left:g} buys nothing: the cheapest label costs {cheapest:g}."
     if max_per_item is not None and not (~state.known & (state.n_labels < max_per_item)).any():
-        return f"Every item has the {max_per_item} labels that it may have (--max-per-item)."
+        return f"Every item has as many labels as --max-per-item allows ({max_per_item})."
     if least > 0:
         return "No label is worth what it costs: each is expected to remove less of an error than it would pay for."
     return "Nobody can be asked about anything: those who are available have labelled it, or their labels would change nothing."
@@ -307,7 +303,7 @@ def settled_items(state: State) -> IntArray:
 
 def trials(
     state: State, offer: Offer, budget: float, generator: np.random.Generator
-) -> tuple[list[tuple[int, int, int, float, float, bool]], IntArray, float, dict[int, int], list[str]]:
+) -> tuple[list[Assignment], IntArray, float, dict[int, int], list[str]]:
     """Give workers who have not been seen a few items that others have settled.
 
     Returns rows of a plan, the labels pending on each item, the money left, each worker's capacity left, and notes.
@@ -317,7 +313,7 @@ def trials(
     settled = settled_items(state)
     seen = state.n_seen
     new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if seen[w] == 0]
-    rows: list[tuple[int, int, int, float, float, bool]] = []
+    rows: list[Assignment] = []
     left, tried = budget, 0
     if not len(settled):
         new = []

@@ -111,23 +111,44 @@ def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> Fl
 
 
 def look_further(state: State, items: IntArray, *, most: int = LABELS_AHEAD, law: Dependence | None = None) -> FloatArray:
-    """Return the expected probability of the label after 0 to ``most`` further labels of typical workers, (n, most + 1).
-
-    As for one label, see `crowdassay.planning.gain`; m further labels count for what they add to the independent ones.
-    """
-    law = law or forecast_law()
-    first, second = (code[items] for code in state.rivals())
-    n_labels = state.n_labels[items].astype(np.float64)[:, None]
-    adds = law.independent(n_labels + np.arange(most + 1)) - law.independent(n_labels)
-    q, p = (np.maximum(state.posterior[items, code], LEAST_CHANCE)[:, None] for code in (first, second))
-    sure = q + fall_of_error(q, p, adds * state.crowd_apart[first, second][:, None])
+    """Return the expected probability of the label after 0 to ``most`` further labels of typical workers, (n, most + 1)."""
+    sure = sure_after(state, items[:, None], np.arange(most + 1), law=law)
     return np.asarray(np.maximum.accumulate(sure, axis=1))
 
 
-def labels_needed(sure: FloatArray, settled: float) -> list[int | None]:
-    """Return after how many labels each item is expected to be settled, None where not within those looked at."""
-    enough = sure >= settled
-    return [int(row.argmax()) if row.any() else None for row in enough]
+def sure_after(state: State, items: IntArray, more: IntArray | int, *, law: Dependence | None = None) -> FloatArray:
+    """Return the expected probability of the label after ``more`` further labels of typical workers.
+
+    As for one label, see `crowdassay.planning.gain`; they count for what they add to the independent ones. Items and numbers of
+    labels broadcast against each other.
+    """
+    law = law or forecast_law()
+    first, second = (code[items] for code in state.rivals())
+    n_labels = state.n_labels[items].astype(np.float64)
+    adds = law.independent(n_labels + more) - law.independent(n_labels)
+    q, p = (np.maximum(state.posterior[items, code], LEAST_CHANCE) for code in (first, second))
+    return np.asarray(q + fall_of_error(q, p, adds * state.crowd_apart[first, second]))
+
+
+def labels_needed(state: State, items: IntArray, *, most: int = LABELS_AHEAD) -> IntArray:
+    """Return after how many further labels each item is expected to be settled, ``most + 1`` where not within these: (n,).
+
+    More labels never make the expected probability fall, so that the number is found by bisection.
+
+    >>> from crowdassay import MajorityVote
+    >>> data = (list("aaabbb"), list("xyzxyz"), [0, 1, 0, 1, 1, 1])
+    >>> labels_needed(State.of(MajorityVote().fit(data).result_), np.array([0, 1])).tolist()
+    [26, 0]
+    """
+    needed = np.full(len(items), most + 1)
+    rows = np.flatnonzero(sure_after(state, items, most) >= state.settled)
+    low, high = np.full(len(rows), -1), np.full(len(rows), most)
+    while len(rows) and (high - low).max() > 1:
+        middle = np.where(high - low > 1, (low + high) // 2, high)
+        enough = sure_after(state, items[rows], middle) >= state.settled
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    needed[rows] = high
+    return needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +176,8 @@ class Curve:
 def error_curve(state: State, *, factor: float = 1.0, size: int = ITEMS_SAMPLED, law: Dependence | None = None) -> Curve:
     """Draw the curve from the items whose class is not known; of very many, from some, taken at even distances.
 
-    ``factor`` is by how much the true error is expected to exceed what the probabilities say, see `Limit`.
+    The error is a share of all items, as `Limit` has it. ``factor`` is by how much the true one is expected to exceed what the
+    probabilities say.
     """
     items = np.flatnonzero(~state.known)
     if not len(items):
@@ -167,7 +189,7 @@ def error_curve(state: State, *, factor: float = 1.0, size: int = ITEMS_SAMPLED,
     order = np.argsort(-gain / cost, kind="stable")
     labels = np.append(0.0, np.cumsum(cost[order])) * each
     wrong = (1 - sure[:, 0]).sum() - np.append(0.0, np.cumsum(gain[order]))
-    error = np.clip(factor * wrong / len(chosen), 0.0, 1.0)
+    error = np.clip(factor * wrong * each / state.labels.n_items, 0.0, 1.0)
     at = np.linspace(0.0, labels[-1], POINTS)
     return Curve(at, np.minimum.accumulate(np.interp(at, labels, error)))
 
@@ -201,13 +223,16 @@ class Worth:
     rate : float
         Expected number of errors that a label of a typical worker would remove.
     labels : int or None
-        Further labels by typical workers until the expected probability of the label is 0.95; None if more than 25.
+        Further labels by typical workers until the item is expected to be settled; None if more than 25.
+    by_labels : float
+        Expected number of errors that these would remove; 0 where there are none.
     """
 
     item: int
     expert: float
     rate: float
-    labels: int | None
+    labels: int | None = None
+    by_labels: float = 0.0
 
 
 def rank_items(
@@ -273,5 +298,11 @@ def worth_of(state: State, items: IntArray) -> list[Worth]:
     """Return what labels and an expert would gain on some items, in the order of `rank_items`."""
     ranked = rank_items(state, items)
     gain, unsure = label_gain(state, ranked), expert_gain(state, ranked)
-    needed = labels_needed(look_further(state, ranked), state.settled)
-    return [Worth(int(item), float(unsure[n]), float(gain[n]), needed[n]) for n, item in enumerate(ranked)]
+    needed = labels_needed(state, ranked)
+    settling = sure_after(state, ranked, np.minimum(needed, LABELS_AHEAD)) - sure_after(state, ranked, 0)
+    return [
+        Worth(item, expert, one, n, by_all) if n <= LABELS_AHEAD else Worth(item, expert, one)
+        for item, expert, one, n, by_all in zip(
+            *(column.tolist() for column in (ranked, unsure, gain, needed, settling)), strict=True
+        )
+    ]

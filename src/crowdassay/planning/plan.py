@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import BoolArray, FloatArray, row_max
-from crowdassay.errors import ParameterError
-from crowdassay.labels.labels import Labels
+from crowdassay.arrays import row_max
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.record import Record
 from crowdassay.planning.assign import Plan, assign, check_plan
 from crowdassay.planning.gain import Curve, error_curve, label_gain
 from crowdassay.planning.population import population, shipped_law
-from crowdassay.planning.prices import EXPERT, PriceList, make_offer
+from crowdassay.planning.prices import ENDLESS, EXPERT, make_offer
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import CONFIDENCE, FEWEST_LABELS_PER_ITEM, Limit, known_needed, limit_from_items
+from crowdassay.planning.stop import CONFIDENCE, Limit, known_needed
 
 LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
 
@@ -74,28 +73,30 @@ class Planned:
 
     def says(self) -> str:
         """Return a sentence: the estimated error and its upper limit; with a target whether to stop."""
-        return self.standing.limit.says(self.target)
+        limit = self.standing.limit
+        return "the error is unknown" if limit is None else limit.says(self.target)
 
     def summary(self) -> dict[str, Any]:
         """Return the plan in plain values: where the job stands, what is asked for, and what that is expected to bring."""
         state, made, limit, curve = self.state, self.plan, self.standing.limit, self.standing.curve
         expert = made.worker == EXPERT
         asked, unknown = int((~made.trial & ~expert).sum()), max(int((~state.known).sum()), 1)
-        solved = float((1 - state.probability[made.item[expert]]).sum()) / unknown
+        solved = float((1 - state.probability[made.item[expert]]).sum()) / state.labels.n_items
         after = max(float(np.interp(asked, curve.labels, curve.error)) - solved * self.standing.factor, 0.0)
-        needed = None if self.target is None else curve.labels_for(self.target)
-        known = known_needed(limit, shipped_law(), target=self.target, most=unknown)
+        needed = None if self.target is None or limit is None else curve.labels_for(self.target)
+        known = None if limit is None else known_needed(limit, shipped_law(), target=self.target, most=unknown)
         return {
             "items": state.labels.n_items,
             "labels": state.labels.n_labels,
-            "items_settled": int((state.known | (state.probability >= state.settled)).sum()),
-            "known_items": limit.known,
-            "known_items_wrong": limit.wrong,
-            "estimated_error": limit.error,
-            "upper_limit": limit.high,
+            "items_settled": int(state.settled_items.sum()),
+            "known_items": 0 if limit is None else limit.known,
+            "known_items_wrong": 0 if limit is None else limit.wrong,
+            "estimated_error": None if limit is None else limit.error,
+            "lower_limit": None if limit is None else limit.low,
+            "upper_limit": None if limit is None else limit.high,
             "target_error": self.target,
             "says": self.says(),
-            "stop": self.target is not None and limit.high <= self.target,
+            "stop": self.target is not None and limit is not None and limit.high <= self.target,
             "known_items_advised": None if known is None else known[0],
             "upper_limit_with_these": None if known is None else known[1],
             "planned_labels": asked,
@@ -103,7 +104,7 @@ class Planned:
             "planned_experts": int(expert.sum()),
             "batches": int(made.batch.max(initial=0)),
             "spend": float(made.cost.sum()),
-            "expected_error_after": after,
+            "expected_error_after": None if limit is None else after,
             "labels_for_target": needed,
             "spend_for_target": None if needed is None else needed * self.price,
         }
@@ -129,7 +130,7 @@ def plan(
     Parameters
     ----------
     fitted : Estimator or Result
-        A fitted method. Known items can check the limit only with an estimator, which is fitted again without them.
+        A fitted method.
     budget : float
         Money to spend, in the unit of the costs.
     target_error : float, optional
@@ -161,18 +162,17 @@ def plan(
     (10, 10.0)
     """
     check_numbers(budget, target_error, error_cost, max_per_item, batch_size)
-    result, fit = _result_and_fit(fitted)
+    result = _result_of(fitted)
     state = State.of_result(result)
-    people = None
+    capacity = None
     if workers is not None:
-        capacity = {str(name): int(size) for name, size in workers.items()} if isinstance(workers, Mapping) else {}
-        people = PriceList(list(dict.fromkeys(map(str, workers))), {}, capacity)
-    prices = None if worker_costs is None else PriceList(list(worker_costs), dict(worker_costs), {})
-    state, offer, notes = make_offer(state, available=people, prices=prices, label_cost=label_cost, expert=expert_cost)
+        pairs = workers.items() if isinstance(workers, Mapping) else ((name, ENDLESS) for name in workers)
+        capacity = {str(name): int(size) for name, size in pairs}
+    state, offer, notes = make_offer(state, capacity=capacity, costs=worker_costs, label_cost=label_cost, expert=expert_cost)
     code = class_code(state, rate)
-    standing = assess(state, method=result.method, fit=fit, seed=seed)
-    made = Plan.nothing()
-    if target_error is None or standing.limit.high > target_error:
+    standing = assess(state, result.insight.error, result.insight.why_no_error)
+    made = Plan.of()
+    if target_error is None or standing.limit is None or standing.limit.high > target_error:
         least = 0.0 if error_cost is None else 1 / error_cost
         made = assign(
             state, budget, offer=offer, max_per_item=max_per_item, batch_size=batch_size, rate=code, least=least, seed=seed
@@ -202,13 +202,13 @@ def class_code(state: State, name: str | None) -> int | None:
     return state.labels.class_names.index(name)
 
 
-def _result_and_fit(fitted: Any) -> tuple[Any, Callable[[Labels], Record] | None]:
-    """Return the result of whatever was given, and what fits other labels in the same way."""
+def _result_of(fitted: Any) -> Any:
+    """Return the result of whatever was given."""
     if isinstance(fitted, Record):
-        return fitted, None
+        return fitted
     if not hasattr(fitted, "result_"):
         raise ParameterError("A plan is made for a fitted estimator, or for its result; call fit first.")
-    return fitted.result_, lambda labels: type(fitted)(**fitted.get_params()).fit(labels).result_
+    return fitted.result_
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,89 +217,49 @@ class JobStanding:
 
     Attributes
     ----------
-    limit : Limit
-        Of the error among the items whose class is not known.
+    limit : Limit or None
+        The estimated error and its limits; None where there is no estimate, and a note says why.
     curve : Curve
     factor : float
         By how much the error is expected to exceed what the probabilities say.
     notes : list of str
     """
 
-    limit: Limit
+    limit: Limit | None
     curve: Curve
     factor: float
     notes: list[str]
 
 
-def assess(state: State, *, method: str, fit: Callable[[Labels], Record] | None = None, seed: int = 0) -> JobStanding:
-    """Estimate the error of a job, with an upper limit, and draw its curve.
+def assess(state: State, error: Limit | None, why: str = "") -> JobStanding:
+    """Draw the curve of a job whose error is known, and note what the limit does not hold for.
 
     Parameters
     ----------
     state : State
-    method : str
-        What the probabilities come from.
-    fit : callable, optional
-        Fits labels: where some classes are known it is called without half of them, twice, to see how many it gets wrong.
-    seed : int
+    error : Limit or None
+        The estimated error and its limits; None where there is no estimate.
+    why : str
+        Why there is none.
     """
+    notes = [why] if why else []
+    if error is None:
+        return JobStanding(None, error_curve(state), 1.0, notes)
     unknown = ~state.known
-    now = 1 - row_max(state.posterior[unknown])
-    checked, wrong, others = np.empty(0), np.empty(0, np.bool_), now
-    notes = []
-    if fit is not None:
-        checked, wrong, others = check_known(state, fit, np.random.default_rng(seed))
-    if method != LEARNED_FOR:
-        notes.append(
-            f"The upper limit was learned for the probabilities of '{LEARNED_FOR}'; with '{method}' it is no promise, unless "
-            "there are many known items."
-        )
-    if len(checked) and unknown.any() and np.median(checked) > np.quantile(others, 0.75):
+    if error.known and unknown.any() and error.known_doubt > np.quantile(1 - row_max(state.posterior[unknown]), 0.75):
         held = population()["limit"]["coverage"]["held_of_replays"]["hardest"]
         notes.append(
             f"Most known items are harder than the others. Where only hard ones were known, the limit held in {held:.0%} of "
             f"replays, not {CONFIDENCE:.0%}; know some items taken at random."
         )
-    if state.posterior.shape[1] < 2:
-        notes.append("All labels name the same class, so that none can be seen to be wrong; if there are others, name all.")
-    if state.n_labels.mean() < FEWEST_LABELS_PER_ITEM:
-        notes.append(
-            f"Items have {state.n_labels.mean():.1f} labels on average; the upper limit was learned where they have "
-            f"{FEWEST_LABELS_PER_ITEM} or more, so that workers can be compared."
-        )
-    limit = (
-        limit_from_items(now, shipped_law(), checked, wrong)
-        if unknown.any()
-        else Limit(0.0, 0.0, 0.0, len(wrong), int(wrong.sum()))
-    )
-    factor = limit.error / max(float(now.mean()), 1e-9) if unknown.any() else 1.0
-    return JobStanding(limit, error_curve(state, factor=factor), factor, notes)
-
-
-def check_known(
-    state: State, fit: Callable[[Labels], Record], generator: np.random.Generator
-) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """Return how unsure fits that were told half of the known classes are of each of the other half, and whether they err.
-
-    Shape (n_known,) each. So known items are judged as unknown ones are: by a fit that knows some classes, but not theirs.
-    The last array is how unsure the same fits are of unknown items.
-    """
-    known = generator.permutation(np.flatnonzero(state.known & (state.n_labels > 0)))
-    doubt, wrong, others = [np.empty(0)], [np.empty(0, np.bool_)], [np.empty(0)]
-    for half in (known[::2], known[1::2]):
-        if len(half):
-            gold = state.labels.gold.copy()
-            gold[half] = -1
-            fitted = fit(state.labels.with_gold(gold))
-            doubt.append(1 - row_max(fitted.posterior[half]))
-            wrong.append(fitted.code[half] != state.labels.gold[half])
-            others.append(1 - row_max(fitted.posterior[~state.known]))
-    return np.concatenate(doubt), np.concatenate(wrong), np.concatenate(others)
+    return JobStanding(error, error_curve(state, factor=error.factor), error.factor, notes)
 
 
 def curve_records(standing: JobStanding, *, cost: float = 1.0) -> list[dict[str, Any]]:
     """Return the curve for a chart: labels, spend, error and its upper limit, which keeps its distance in proportion."""
     curve, limit = standing.curve, standing.limit
+    if limit is None:
+        raise DataError(" ".join(standing.notes))
     above = limit.high / max(limit.error, 1e-9)
     return [
         {
@@ -315,7 +275,7 @@ def curve_records(standing: JobStanding, *, cost: float = 1.0) -> list[dict[str,
 def items_table(state: State, plan: Plan, *, max_per_item: int | None = None) -> pa.Table:
     """Tabulate item, label, probability, n_labels, gain and what to do: stop, label, expert, or wait."""
     codes = np.where(state.known, state.labels.gold, state.posterior.argmax(axis=1))
-    what = np.where(state.known | (state.probability >= state.settled), "stop", "wait").astype(object)
+    what = np.where(state.settled_items, "stop", "wait").astype(object)
     if max_per_item is not None:
         what[state.n_labels >= max_per_item] = "stop"
     real = ~plan.trial

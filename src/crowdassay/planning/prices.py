@@ -1,120 +1,93 @@
-"""Read who can be asked and what a label of theirs costs: small CSV files."""
+"""Read who can be asked and what a label of theirs costs: small tables."""
 
 from __future__ import annotations
 
-import csv
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.errors import DataError, FileError, ParameterError
+from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.roles import ROLES, Role
+from crowdassay.labels.study_columns import encode_numbers, read_columns
+from crowdassay.labels.values import as_text, counted
 from crowdassay.planning.state import State
 
-DELIMITERS = ",;\t"
+CAPACITY = Role("capacity", None, ("capacity",), required=False, kind="number")
 ENDLESS = int(np.iinfo(np.int64).max)
 EXPERT = -1  # the code of an expert among workers
 
 
-@dataclass(frozen=True)
-class PriceList:
-    """What files say of workers: names in order, the price and the capacity of those that have one."""
+def read_people(path: Path, *, need_cost: bool = False) -> tuple[dict[str, int], dict[str, float]]:
+    """Read a table with a column of workers and, if given, of what a label of theirs costs and of how many they will give.
 
-    names: list[str]
-    cost: dict[str, float]
-    capacity: dict[str, int]
-
-
-def read_people(path: Path, *, need_cost: bool = False) -> PriceList:
-    """Read a CSV file with a column ``worker`` and, if given, ``cost`` and ``capacity``."""
-    rows, columns = _read(path)
-    if "worker" not in columns:
-        raise DataError(f"'{path}' has no column 'worker'; it has {', '.join(columns)}.")
-    if need_cost and "cost" not in columns:
-        raise DataError(f"'{path}' has no column 'cost'; it has {', '.join(columns)}.")
-    people = PriceList([], {}, {})
-    for number, row in enumerate(rows, 2):
-        name = (row["worker"] or "").strip()
+    Returns how many labels each worker will give, without end where nothing is said, and the prices of those that have one.
+    """
+    roles = (replace(ROLES["worker"], option=None), replace(ROLES["cost"], required=need_cost), CAPACITY)
+    found = read_columns(path, roles, {}, "workers")
+    capacity: dict[str, int] = {}
+    costs: dict[str, float] = {}
+    for number, cell in enumerate(as_text(found.table["worker"]).to_pylist(), 1):
+        name = (cell or "").strip()
         if not name:
-            raise DataError(f"'{path}', row {number}: the worker is empty.")
-        if name in people.names:
-            raise DataError(f"'{path}', row {number}: the worker '{name}' was named before; keep one row.")
-        people.names.append(name)
-        if "cost" in columns and (row["cost"] or "").strip():
-            people.cost[name] = _number(path, number, "cost", row["cost"])
-        if "capacity" in columns and (row["capacity"] or "").strip():
-            people.capacity[name] = int(_number(path, number, "capacity", row["capacity"]))
-    if not people.names:
-        raise DataError(f"'{path}' names no worker.")
-    return people
+            raise DataError(f"The worker in data row {number} of '{path}' is empty.")
+        if name in capacity:
+            raise DataError(f"The worker '{name}' in data row {number} of '{path}' was named before; keep one row.")
+        capacity[name] = ENDLESS
+    for role in found.table.keys() - {"worker"}:
+        numbers = encode_numbers(found.table[role], role, found.source).tolist()
+        for number, value in enumerate(numbers, 1):
+            if value <= 0 or (role == "capacity" and value % 1 > 0):
+                kind = "positive number" if role == "cost" else "positive whole number"
+                raise DataError(f"The {role} in data row {number} of '{path}' must be a {kind}, not {value:g}.")
+        given = {name: value for name, value in zip(capacity, numbers, strict=True) if not math.isnan(value)}
+        if role == "cost":
+            costs.update(given)
+        else:
+            capacity.update({name: int(value) for name, value in given.items()})
+    return capacity, costs
 
 
 def make_offer(
     state: State,
     *,
-    available: PriceList | None = None,
-    prices: PriceList | None = None,
+    capacity: Mapping[str, int] | None = None,
+    costs: Mapping[str, float] | None = None,
     label_cost: float = 1.0,
     expert: float | None = None,
 ) -> tuple[State, Offer, list[str]]:
     """Return the state with any workers who have not been seen, the offer, and notes.
 
-    Without ``available`` all workers of the labels can be asked. A price stands in the file of prices, else in that of
-    available workers, else it is ``label_cost``.
+    ``capacity`` says who can be asked and how many labels each will give; without it all workers of the labels can. Whoever has
+    no price in ``costs`` is paid ``label_cost``.
     """
     for name, value in (("--label-cost", label_cost), ("--expert-cost", expert)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise ParameterError(f"{name} must be a positive number, not {value:g}.")
     notes = []
-    if available is not None:
-        state = state.with_workers(available.names)
+    if capacity is not None:
+        state = state.with_workers(list(capacity))
     text = [str(name) for name in state.workers.cast(pa.string()).to_pylist()]
     code = {name: n for n, name in enumerate(text)}
-    names = text if available is None else available.names
-    if prices is not None and (strangers := [name for name in prices.names if name not in code]):
+    capacity, costs = dict.fromkeys(text, ENDLESS) if capacity is None else capacity, costs or {}
+    if strangers := [name for name in costs if name not in code]:
         notes.append(f"Not among those who can be asked, but with a price: {len(strangers):,}, such as '{strangers[0]}'.")
-    given = {**(available.cost if available else {}), **(prices.cost if prices else {})}
-    if given and (missing := sum(name not in given for name in names)):
-        notes.append(f"{missing:,} of {len(names):,} workers have no price of their own; their labels cost {label_cost:g}.")
-    capacity = available.capacity if available else {}
+    if costs and (missing := sum(name not in costs for name in capacity)):
+        notes.append(
+            f"Of {counted(len(capacity), 'worker')}, {counted(missing, 'has', 'have')} no price of their own; such a label "
+            f"costs {label_cost:g}."
+        )
     offer = Offer(
-        np.array([code[name] for name in names], np.int64),
-        np.array([given.get(name, label_cost) for name in names], np.float64),
-        np.array([capacity.get(name, ENDLESS) for name in names], np.int64),
+        np.array([code[name] for name in capacity], np.int64),
+        np.array([costs.get(name, label_cost) for name in capacity], np.float64),
+        np.array(list(capacity.values()), np.int64),
         expert,
     )
     return state, offer, notes
-
-
-def _read(path: Path) -> tuple[list[dict[str, str | None]], list[str]]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FileError(f"'{path}' cannot be read ({reason}).") from None
-    head = text.split("\n", 1)[0]
-    delimiter = max(DELIMITERS, key=head.count)
-    reader = csv.DictReader(text.splitlines(), delimiter=delimiter)
-    columns = [(name or "").strip().lower() for name in reader.fieldnames or []]
-    if not columns:
-        raise DataError(f"'{path}' is empty; it needs a header with the column 'worker'.")
-    reader.fieldnames = columns
-    return list(reader), columns
-
-
-def _number(path: Path, row: int, column: str, text: str | None) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise DataError(f"'{path}', row {row}: the {column} must be a positive number, not '{text}'.")
-    if column == "capacity" and value != int(value):
-        raise DataError(f"'{path}', row {row}: the capacity must be a whole number, not '{text}'.")
-    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +110,3 @@ class Offer:
     cost: FloatArray
     capacity: IntArray
     expert: float | None = None
-
-    @classmethod
-    def everyone(cls, state: State, *, cost: float = 1.0, expert: float | None = None) -> Offer:
-        """Offer all workers of a state at one price."""
-        n = len(state.workers)
-        return cls(np.arange(n), np.full(n, cost), np.full(n, np.iinfo(np.int64).max), expert)

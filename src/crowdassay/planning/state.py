@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max, row_sum
-from crowdassay.labels.labels import Labels
+from crowdassay.labels.labels import Labels, tally
 from crowdassay.labels.record import SETTLED, Record
-from crowdassay.labels.votes import tally
 from crowdassay.models.assay.dependence import Dependence
 
 EQUAL = 1e-9  # probabilities that differ by less are equal
@@ -46,6 +45,8 @@ class State:
     law : Dependence
     settled : float
         Probability from which a label counts as settled, as the fit has it.
+    standing_settled : ndarray of bool, shape (n_items,), or None
+        Which items the findings of the fit call settled or known, where they have been asked.
     """
 
     posterior: FloatArray
@@ -57,6 +58,7 @@ class State:
     copies: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
     law: Dependence = field(default_factory=Dependence)
     settled: float = SETTLED
+    standing_settled: BoolArray | None = None
 
     @classmethod
     def of(
@@ -88,7 +90,8 @@ class State:
         """Take the state from a `Result`, with what it says of workers: the crowd's table, and who looks like whose copy."""
         insight = result.insight
         pairs = [(pair.worker, pair.other) for pair in insight.copies[0]]
-        return cls.of(result, crowd=insight.crowd, copies=np.array(pairs, np.int64).reshape(-1, 2))
+        state = cls.of(result, crowd=insight.crowd, copies=np.array(pairs, np.int64).reshape(-1, 2))
+        return replace(state, standing_settled=insight.is_settled)
 
     @property
     def n_labels(self) -> IntArray:
@@ -104,6 +107,13 @@ class State:
     def probability(self) -> FloatArray:
         """Probability of each item's likeliest class, shape (n_items,); 1 where the class is known."""
         return np.where(self.known, 1.0, row_max(self.posterior))
+
+    @property
+    def settled_items(self) -> BoolArray:
+        """Whether an item is settled or known, shape (n_items,): as the findings say, else by its probability."""
+        if self.standing_settled is not None:
+            return self.standing_settled
+        return np.asarray(self.known | (self.probability >= self.settled))
 
     @property
     def n_seen(self) -> IntArray:
@@ -143,7 +153,14 @@ class State:
         """
         new = record.labels.n_workers - len(self.tables)
         tables = np.concatenate([self.tables, np.repeat(self.crowd[None], max(new, 0), axis=0)])
-        return replace(self, posterior=record.posterior, labels=record.labels, workers=record.labels.workers, tables=tables)
+        return replace(
+            self,
+            posterior=record.posterior,
+            labels=record.labels,
+            workers=record.labels.workers,
+            tables=tables,
+            standing_settled=None,
+        )
 
     def with_workers(self, names: list[str]) -> State:
         """Return the state with further workers, of whom nothing is known, after the others."""
@@ -188,15 +205,15 @@ def worker_tables(
         What a typical worker answers; otherwise the pooled table of all workers.
     """
     first = tally(labels, posterior)
-    pooled = _rows(first.sum(axis=0) + 0.5 / labels.n_classes)  # the crowd as the fit has it, where nobody can be compared
-    typical = pooled if crowd is None else _rows(crowd)
-    tables = _rows(first + CROWD_LABELS * typical)
+    pooled = crowd_table(first)  # the crowd as the fit has it, where nobody can be compared
+    typical = pooled if crowd is None else shrink_tables(crowd, 0.0)
+    tables = shrink_tables(first, typical, CROWD_LABELS)
     prior = np.exp(log_prior) / np.exp(log_prior).sum()
     for _ in range(TABLE_ROUNDS):
         counts = _counts_by_others(labels, posterior, log_prior, law, np.log(np.maximum(tables, LEAST_CELL)))
         if crowd is None:
-            typical = _rows(counts.sum(axis=0) + CROWD_LABELS * pooled)
-        tables = _rows(counts + OWN_LABELS * tables_by_accuracy(counts, typical, prior))
+            typical = shrink_tables(counts.sum(axis=0), pooled, CROWD_LABELS)
+        tables = shrink_tables(counts, tables_by_accuracy(counts, typical, prior), OWN_LABELS)
     return tables, typical
 
 
@@ -229,12 +246,22 @@ def tables_by_accuracy(counts: FloatArray, crowd: FloatArray, prior: FloatArray)
     better = np.clip((right - expected) / np.maximum(1 - expected, LEAST_CELL), 0.0, BEST)
     worse = np.clip((expected - right) / np.maximum(expected - float(answers @ prior), LEAST_CELL), 0.0, WORST)
     tables = crowd + better[:, None, None] * (np.eye(len(crowd)) - crowd) + worse[:, None, None] * (answers - crowd)
-    return _rows(np.maximum(tables, LEAST_CELL))
+    return shrink_tables(np.maximum(tables, LEAST_CELL), 0.0)
 
 
-def _rows(table: FloatArray) -> FloatArray:
-    """Normalise rows, so that each sums to one."""
+def shrink_tables(counts: FloatArray, towards: FloatArray | float, labels: float = 1.0) -> FloatArray:
+    """Return tables whose rows sum to one, from counts to which so many labels' worth of another table is added.
+
+    >>> shrink_tables(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0.8, 0.2], [0.4, 0.6]]), 1.0).tolist()
+    [[0.9, 0.1], [0.4, 0.6]]
+    """
+    table = counts + labels * towards
     return np.asarray(table / table.sum(axis=-1, keepdims=True))
+
+
+def crowd_table(counts: FloatArray) -> FloatArray:
+    """Pool what workers answer to each class, from expected counts (n_workers, n_classes, n_classes): one table, no cell 0."""
+    return shrink_tables(counts.sum(axis=0), 0.5 / counts.shape[1])
 
 
 def _counts_by_others(

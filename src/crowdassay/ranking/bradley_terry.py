@@ -9,17 +9,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.fittable import FittableStudy
 from crowdassay.labels.frames import to_frame
 from crowdassay.labels.values import listed
-from crowdassay.ranking.design import MOST_ITEMS_PAIRED, choose_pairs, refuse_infinite
-from crowdassay.ranking.fit import TIE_MODELS, PairsFit, Settings, fit_pairs
-from crowdassay.ranking.intervals import ENOUGH_WORKERS, bootstrap, model_covariance, sandwich
+from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, Slopes, dependent_comparisons, find_slopes
+from crowdassay.ranking.fit import TIE_MODELS, PairsFit, fit_pairs
+from crowdassay.ranking.identified import find_identified
+from crowdassay.ranking.intervals import (
+    MOST_ITEMS_PAIRED,
+    bootstrap,
+    choose_pairs,
+    model_covariance,
+    sandwich,
+)
 from crowdassay.ranking.likelihood import make_rows
-from crowdassay.ranking.pairs import Pairs, read_pairs
+from crowdassay.ranking.pairs import Pairs, read_pairs, refuse_infinite
 from crowdassay.ranking.tables import NEXT_PAIRS, RANKING, RANKING_SHOWN, STYLES, notes, ranking_table, workers_table
+from crowdassay.results.parameters import check_choice
 
 INTERVAL_KINDS = ("sandwich", "bootstrap", "model")
 CARD_ROWS = 10  # of the ranking that a notebook shows
@@ -58,7 +66,7 @@ class BradleyTerry(FittableStudy):
     ----------
     notes_ : list of str
     position_bias_ : float
-        Logits by which the left side is favoured.
+        Logits by which the left side is favoured; 0 where it cannot be told from the scores.
     tie_ : float
         :math:`\nu`; for Rao and Kupper the threshold. 0 without ties.
     spread_ : dict
@@ -92,7 +100,7 @@ class BradleyTerry(FittableStudy):
     fitted_to: ClassVar[str] = "pairs"
     saved_as: ClassVar[tuple[type, type]] = (Pairs, PairsFit)
 
-    def fit(self, data: Any, **reading: Any) -> Self:
+    def fit(self, data: object, **reading: Any) -> Self:
         """Fit comparisons.
 
         Parameters
@@ -100,42 +108,43 @@ class BradleyTerry(FittableStudy):
         data : frame, str, Path or Pairs
         **reading
             As for `crowdassay.ranking.pairs.read_pairs`: left_column, right_column, winner_column, worker_column,
-            group_column, style, winners, both_bad, allow_drops.
+            group_column, question_column, style, winners, both_bad, allow_drops.
         """
         self._check()
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
         if self.prior is None:
             refuse_infinite(pairs)
         self._count_workers(pairs)
-        rows = make_rows(pairs, ties=self.ties, by_worker=self._effects)
-        settings = Settings(self.ties, self.position, self.prior, self.max_iter, self.tol)
-        return self._restore(pairs, fit_pairs(rows, settings))
+        rows = make_rows(pairs, ties=self.ties, by_worker=self._effects, identified=self._identified)
+        return self._restore(pairs, fit_pairs(rows, self))
 
     def _count_workers(self, pairs: Pairs) -> None:
-        """Find out whether workers have effects of their own, and whether they are enough to sum by worker."""
+        """Find out whether workers have effects of their own, are enough to sum by, and which effects can be told."""
         used = len(np.unique(pairs.worker[pairs.worker >= 0]))
         self._effects = self.reliability and used >= 2
-        self._by_worker = used >= ENOUGH_WORKERS
+        self._by_worker = used >= ENOUGH_CLUSTERS
+        self._identified = find_identified(pairs, by_worker=self._effects)
 
     def _restore(self, data: Pairs, fit: PairsFit) -> Self:
         self._count_workers(data)
         fit.check(data.n_items, len(data.styles), len(data.workers) if self._effects else 0)
-        self.__dict__.pop("_covariance", None)
+        for name in ("_covariance", "_slopes", "_whole_covariance"):
+            self.__dict__.pop(name, None)
         self._pairs, self._fit = data, fit
         self.position_bias_ = float(fit.point[data.n_items])
         self.tie_ = float(np.exp(fit.point[data.n_items + 1])) if not fit.locked[data.n_items + 1] else 0.0
         self.spread_ = {name: float(np.sqrt(value)) for name, value in fit.variances.items()}
         if not self._effects:
             self.spread_ |= {"reliability": 0.0, "bias": 0.0}
+        elif not self._identified.sided.any():
+            self.spread_["bias"] = 0.0
         self.log_likelihood_, self.converged_, self.n_iter_ = fit.log_likelihood, fit.converged, fit.n_iter
         self.notes_ = notes(self)
         return self
 
     def _check(self) -> None:
-        for name, allowed in (("ties", TIE_MODELS), ("intervals", INTERVAL_KINDS)):
-            if getattr(self, name) not in allowed:
-                choices = ", ".join(map(repr, allowed))
-                raise ParameterError(f"{name} must be one of {choices}, not {getattr(self, name)!r}.")
+        check_choice("ties", self.ties, TIE_MODELS)
+        check_choice("intervals", self.intervals, INTERVAL_KINDS)
         if isinstance(self.prior, str) and self.prior != "estimated":
             raise ParameterError(f"prior must be a number, 'estimated' or None, not {self.prior!r}.")
         if not isinstance(self.prior, str | None) and not 0.01 <= self.prior < np.inf:
@@ -152,27 +161,30 @@ class BradleyTerry(FittableStudy):
         n = pairs.n_items
         if fit.information.ndim == 1:
             return model_covariance(fit)[:n]
-        if self.intervals == "model" or self._few:
+        if self.intervals == "model":
             return model_covariance(fit)[:n, :n]
         if self.intervals == "bootstrap":
-            settings = Settings(self.ties, self.position, np.sqrt(fit.variances["scores"]) or None, self.max_iter, tol=1e-4)
-            rng, how = np.random.default_rng(self.seed), {"worker_effects": self._effects, "by_worker": self._by_worker}
-            drawn = bootstrap(pairs, fit, settings, resamples=self.resamples, rng=rng, **how)
             inverse = model_covariance(fit)[:n, :n]  # the shrinkage of the prior is the same in every resample
             shrunk = inverse @ np.diag(fit.precision[:n]) @ inverse
-            return np.asarray(np.cov(drawn, rowvar=False) + shrunk)
-        return self._sandwich()[:n, :n]
+            return np.asarray(bootstrap(self) + shrunk)
+        return self._whole_covariance[:n, :n]
+
+    @cached_property
+    def _whole_covariance(self) -> FloatArray:
+        """Of all parameters, shape (n_parameters, n_parameters)."""
+        return model_covariance(self._fit) if self.intervals == "model" else sandwich(self)
 
     @property
-    def _few(self) -> bool:
-        """Whether workers differ and there are too few of them for a sandwich, so that the model's word is taken."""
-        return self.intervals == "sandwich" and self._effects and not self._by_worker
+    def _dependent(self) -> IntArray | None:
+        return dependent_comparisons(self._fitted(), by_worker=self._by_worker, halves=self.ties == "half")
 
-    def _sandwich(self) -> FloatArray:
-        rows = make_rows(self._pairs, ties=self.ties, by_worker=self._effects or self._by_worker)
-        if not self._effects:
-            rows = dataclasses.replace(rows, free=np.zeros(len(rows.free), bool))
-        return sandwich(rows, self._fit, ties=self.ties, position=self.position, by_worker=self._by_worker)
+    @cached_property
+    def _slopes(self) -> Slopes:
+        return find_slopes(self, self._dependent)
+
+    @property
+    def _side_told(self) -> bool:
+        return self.position and self._identified.position
 
     @property
     def scores_(self) -> FloatArray:
@@ -201,9 +213,10 @@ class BradleyTerry(FittableStudy):
     def _style_table(self) -> pa.Table:
         pairs = self._fitted()
         first = pairs.n_items + 2
-        covariance = model_covariance(self._fit) if self.intervals == "model" or self._few else self._sandwich()
-        error = np.sqrt(np.maximum(np.diag(covariance)[first:], 0.0))
-        return STYLES.fill(style=list(pairs.styles), effect=self._fit.point[first:], standard_error=error)
+        error = np.sqrt(np.maximum(np.diag(self._whole_covariance)[first:], 0.0))
+        known = self._identified.styles
+        effect = np.where(known, self._fit.point[first:], np.nan)
+        return STYLES.fill(style=list(pairs.styles), effect=effect, standard_error=np.where(known, error, np.nan))
 
     def win_matrix(self) -> FloatArray:
         """Return the chance that the row beats the column, a tie counting half, shape (n_items, n_items); best first."""
@@ -219,7 +232,7 @@ class BradleyTerry(FittableStudy):
         a, b = np.exp(gap / 2), np.exp(-gap / 2)
         return np.asarray((a + 0.5 * self.tie_) / (a + b + self.tie_))
 
-    def predict_proba(self, data: Any, **reading: Any) -> FloatArray:
+    def predict_proba(self, data: object, **reading: Any) -> FloatArray:
         """Return the chances that the left one wins, the right one wins, and of a tie; shape (n_pairs, 3).
 
         Workers of the fit are taken as they are, others as average ones.

@@ -1,11 +1,13 @@
 r"""Fit comparisons: Newton's method on the scores, each worker's own effects profiled out, populations by empirical Bayes.
 
-.. math::  \eta = e^{\rho_w} (s_l - s_r + x \cdot b) + g + g_w
+.. math::  \eta = e^{\rho_w} (s_l - s_r + x \cdot b) + g + g_w, \qquad
+           s_i \sim N(0, \tau^2), \quad \rho_w \sim N(0, \sigma_\rho^2), \quad g_w \sim N(0, \sigma_g^2)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,20 +21,13 @@ from crowdassay.ranking.likelihood import (
     used_workers,
     worker_precision,
 )
-from crowdassay.ranking.populations import (
-    LARGEST_VARIANCE,
-    PRIOR_VARIANCE,
-    lock_matrix,
-    log_evidence,
-    recentre,
-    scores_precision,
-    squared_effects,
-    update_variances,
-)
 from crowdassay.results.saved.study import check_shapes
 from crowdassay.solvers.lbfgs import minimise, negated
-from crowdassay.solvers.newton import MOST_HALVINGS, shorten, solve_ridge
+from crowdassay.solvers.newton import MOST_HALVINGS, hold, shorten, solve_ridge
 from crowdassay.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from crowdassay.ranking.bradley_terry import BradleyTerry
 
 SPREADS_TRIED = (0.05, 0.25, 0.5, 0.8)  # of log reliability
 TRIED_UP_TO = 100_000  # comparisons up to which these are tried
@@ -41,6 +36,10 @@ NEAR_STEP = 0.05  # of scores, from which on workers' effects follow with one st
 ROUGHLY = 1e-3  # largest change of a score at which a fit stops that is only to begin with
 SETTLED_CHANGE = 1e-3  # relative change of a variance at which to stop
 TIE_MODELS = ("davidson", "rao-kupper", "half")
+LENGTHENED_STEPS = 40  # steps of EM that are lengthened
+LARGEST_VARIANCE = {"scores": 36.0, "reliability": 1.0, "bias": 9.0}
+WIDE_PRIOR = 5.0  # standard deviation, in logits, of the advantage of a side and of the propensity of ties
+PRIOR_VARIANCE = {"scores": 1.0, "reliability": 0.1, "bias": 0.1}  # what two more members of each population would have
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,35 +92,7 @@ class PairsFit:
             raise ValueError("estimates of other comparisons")
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How to fit.
-
-    Attributes
-    ----------
-    ties : {'davidson', 'rao-kupper', 'half'}
-    position : bool
-        Whether the left side may have an advantage.
-    prior : float, 'estimated' or None
-        Standard deviation of the population of scores; None for none.
-    max_iter : int
-    tol : float
-        Largest change of a score at which to stop.
-    """
-
-    ties: str
-    position: bool
-    prior: float | str | None
-    max_iter: int
-    tol: float
-
-    def first_variances(self) -> dict[str, float]:
-        """Return the variances of the populations to begin with."""
-        scores = 0.0 if self.prior is None else 1.0 if isinstance(self.prior, str) else float(self.prior) ** 2
-        return {**PRIOR_VARIANCE, "scores": scores}
-
-
-def fit_pairs(rows: PairRows, settings: Settings, start: PairsFit | None = None) -> PairsFit:
+def fit_pairs(rows: PairRows, model: BradleyTerry, start: PairsFit | None = None) -> PairsFit:
     """Estimate scores and everything else.
 
     With few comparisons, workers' reliability and the scores explain the same answers, and a population that is only looked at
@@ -132,33 +103,34 @@ def fit_pairs(rows: PairRows, settings: Settings, start: PairsFit | None = None)
     Parameters
     ----------
     rows : PairRows
-    settings : Settings
+    model : BradleyTerry
+        How ties come about, whether a side may have an advantage, the prior, and when to stop.
     start : PairsFit, optional
         Where to begin; its populations are kept.
     """
     with one_blas_thread():
         if rows.n_items + 2 + rows.style.shape[1] > MOST_PAIR_PARAMETERS:
-            return _fit_large(rows, settings, start)
+            return _fit_large(rows, model)
         if start is not None:
-            return _maximise(rows, settings, start, learn=False)
-        rough = replace(settings, tol=ROUGHLY)
+            return _maximise(rows, model, start, learn=False)
+        rough = replace(model, tol=ROUGHLY)
         if rows.known and len(rows.left) <= TRIED_UP_TO:
             best = tried = None
             for spread in SPREADS_TRIED:
                 tried = _maximise(rows, rough, tried, reliability=spread**2)
                 best = tried if best is None or tried.evidence > best.evidence else best
             assert best is not None
-            return _maximise(rows, settings, best, reliability=best.variances["reliability"])
+            return _maximise(rows, model, best, reliability=best.variances["reliability"])
         some = some_workers(rows)  # most of the way on some of the workers, the last steps with all
-        return _maximise(rows, settings, None if some is None else _maximise(some, rough))
+        return _maximise(rows, model, None if some is None else _maximise(some, rough))
 
 
 def _maximise(
-    rows: PairRows, settings: Settings, begin: PairsFit | None = None, *, learn: bool = True, reliability: float | None = None
+    rows: PairRows, model: BradleyTerry, begin: PairsFit | None = None, *, learn: bool = True, reliability: float | None = None
 ) -> PairsFit:
     """Maximise by Newton's method from where another fit ended; the populations are estimated on the way, or kept."""
-    problem = PairsLikelihood(rows, ties=settings.ties, position=settings.position)
-    point, variances, estimated = problem.initial_point(), settings.first_variances(), settings.prior == "estimated"
+    problem = PairsLikelihood(rows, ties=model.ties, position=model.position)
+    point, variances, estimated = problem.initial_point(), _first_variances(model), model.prior == "estimated"
     if begin is not None:
         point, variances = np.where(problem.locked, point, begin.point), dict(begin.variances)
         if len(begin.effects) == rows.known:
@@ -166,8 +138,8 @@ def _maximise(
     if reliability is not None:
         variances["reliability"] = reliability
     converged, n_iter = False, 0
-    value, gradient, matrix, _ = problem.evaluate(point, variances)
-    for n_iter in range(1, settings.max_iter + 1):
+    value, gradient, matrix = problem.evaluate(point, variances)
+    for n_iter in range(1, model.max_iter + 1):
         prior_now = scores_precision(problem, variances)
         penalised = value - 0.5 * float(prior_now @ point**2)
         whole, slope = matrix + np.diag(prior_now), gradient - prior_now * point
@@ -183,7 +155,7 @@ def _maximise(
                 break
             step *= 0.5
             problem.effects = before
-        point, (value, gradient, matrix, _) = point + step, ahead
+        point, (value, gradient, matrix) = point + step, ahead
         moved = 0.0
         if learn:
             old = worker_precision(variances)
@@ -196,31 +168,41 @@ def _maximise(
             if estimated:
                 shift, lost = recentre(problem, point, gradient, matrix, variances)
                 value, moved = value - lost, max(moved, abs(shift))
-        if np.abs(step).max() < settings.tol and moved < SETTLED_CHANGE:
+        if np.abs(step).max() < model.tol and moved < SETTLED_CHANGE:
             converged = True
             break
-        if moved < SETTLED_CHANGE and np.abs(step).max() < 100 * settings.tol:
+        if moved < SETTLED_CHANGE and np.abs(step).max() < 100 * model.tol:
             learn = False  # the populations have settled; what is left is the last digits of the scores
-    information = matrix
     about_zero = problem.effects[: rows.known, 0][used_workers(rows)] ** 2  # the constraint is no part of the likelihood
     value += 0.5 * worker_precision(variances)[0] * float((squared_effects(problem)[:, 0] - about_zero).sum())
     evidence = log_evidence(problem, value, point, matrix, variances)
-    mean = point[: rows.n_items][~problem.locked[: rows.n_items]].mean()
-    point[: rows.n_items] = np.where(problem.locked[: rows.n_items], 0.0, point[: rows.n_items] - mean)
-    known = slice(0, rows.known)
+    return _finish(problem, point, matrix, variances, value, n_iter, evidence, converged=converged)
+
+
+def _first_variances(model: BradleyTerry) -> dict[str, float]:
+    """Return the variances of the populations to begin with."""
+    scores = 0.0 if model.prior is None else 1.0 if isinstance(model.prior, str) else float(model.prior) ** 2
+    return {**PRIOR_VARIANCE, "scores": scores}
+
+
+def _finish(
+    problem: PairsLikelihood, point: FloatArray, information: FloatArray, variances: dict[str, float], value: float,
+    n_iter: int, evidence: float = -np.inf, *, converged: bool,
+) -> PairsFit:  # fmt: skip
+    """Return the estimates, the scores less their mean."""
+    n_items, known = problem.rows.n_items, slice(0, problem.rows.known)
+    locked = problem.locked[:n_items]
+    point[:n_items] = np.where(locked, 0.0, point[:n_items] - point[:n_items][~locked].mean())
     return PairsFit(
         point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
-        converged, rows.n_items, scores_precision(problem, variances), evidence, problem.centre,
+        converged, n_items, scores_precision(problem, variances), evidence, problem.centre,
     )  # fmt: skip
 
 
-def _fit_large(rows: PairRows, settings: Settings, start: PairsFit | None) -> PairsFit:
+def _fit_large(rows: PairRows, model: BradleyTerry) -> PairsFit:
     """Fit with more items than second derivatives can be kept of: L-BFGS, every parameter scaled by its own."""
-    problem = PairsLikelihood(rows, ties=settings.ties, position=settings.position)
-    point, variances = problem.initial_point(), settings.first_variances()
-    learn = start is None and settings.prior == "estimated"
-    if start is not None:
-        point, variances = np.where(problem.locked, point, start.point), dict(start.variances)
+    problem = PairsLikelihood(rows, ties=model.ties, position=model.position)
+    point, variances, learn = problem.initial_point(), _first_variances(model), model.prior == "estimated"
     value, n_iter, converged = 0.0, 0, False
     free, initial = ~problem.locked, point.copy()
     for _ in range(8 if learn else 1):
@@ -231,12 +213,10 @@ def _fit_large(rows: PairRows, settings: Settings, start: PairsFit | None) -> Pa
         def penalised(inner: FloatArray, added: FloatArray = added) -> tuple[float, FloatArray]:
             whole = initial.copy()
             whole[free] = inner
-            got, gradient, _, _ = problem.evaluate(whole, variances)
+            got, gradient, _ = problem.evaluate(whole, variances)
             return got - 0.5 * float(added @ whole**2), (gradient - added * whole)[free]
 
-        found = minimise(
-            negated(penalised), point[free], scales, maxiter=10 * settings.max_iter, maxcor=20, ftol=1e-12, gtol=1e-6
-        )
+        found = minimise(negated(penalised), point[free], scales, maxiter=10 * model.max_iter, maxcor=20, ftol=1e-12, gtol=1e-6)
         point = point.copy()
         point[free] = found.point
         n_iter, converged, value = n_iter + found.n_iter, found.converged, -found.value
@@ -249,9 +229,120 @@ def _fit_large(rows: PairRows, settings: Settings, start: PairsFit | None) -> Pa
             if abs(np.log(variances["scores"] / before)) < 0.02:
                 break
     information = problem.evaluate(point, variances)[2]
-    point[: rows.n_items] -= np.where(free[: rows.n_items], point[: rows.n_items][free[: rows.n_items]].mean(), 0.0)
-    known = slice(0, rows.known)
-    return PairsFit(
-        point, problem.effects[known], problem.spread[known, :2], information, variances, problem.locked, value, n_iter,
-        converged, rows.n_items, scores_precision(problem, variances),
-    )  # fmt: skip
+    return _finish(problem, point, information, variances, value, n_iter, converged=converged)
+
+
+def lock_matrix(matrix: FloatArray, locked: BoolArray, n_items: int, *, shared: bool) -> FloatArray:
+    """Return the matrix with locked parameters out of the way and, with ``shared``, the mean of the scores held."""
+    held = hold(matrix, locked)
+    if shared:
+        free = (~locked[:n_items]).astype(float)
+        held[:n_items, :n_items] += max(float(np.diag(matrix).max()), 1e-12) * np.outer(free, free) / max(free.sum(), 1.0)
+    return held
+
+
+def scores_precision(problem: PairsLikelihood, variances: dict[str, float]) -> FloatArray:
+    """Return what is known beforehand adds to the information, shape (n_parameters,).
+
+    Scores come from their population. The advantage of a side and the propensity of ties lie within a few times `WIDE_PRIOR` of
+    zero, so that they stay finite where one side won all, or all are ties.
+    """
+    added, n_items = np.zeros(problem.size), problem.rows.n_items
+    if variances["scores"]:
+        added[:n_items] = 1.0 / variances["scores"]
+    added[n_items : n_items + 2] = WIDE_PRIOR**-2.0
+    added[n_items:][problem.locked[n_items:]] = 0.0
+    return added
+
+
+def squared_effects(problem: PairsLikelihood) -> FloatArray:
+    """Return the squares of the workers' effects about their population's centre, shape (n_workers, 2)."""
+    used = used_workers(problem.rows)
+    return np.asarray(((problem.effects[: problem.rows.known] - [problem.centre, 0.0]) ** 2)[used])
+
+
+def update_variances(
+    problem: PairsLikelihood,
+    point: FloatArray,
+    matrix: FloatArray,
+    variances: dict[str, float],
+    *,
+    scores: bool,
+    fixed: bool,
+    n_iter: int,
+) -> float:
+    """Move the variances to what scores and effects show: a step of EM, lengthened at first; return the largest change."""
+    n_items, rows = problem.rows.n_items, problem.rows
+    moves = [0.0]
+    stretch = 1.5 if n_iter <= LENGTHENED_STEPS else 0.5  # what goes round in circles by then goes more slowly
+    wanted: dict[str, float] = {}
+    if rows.known:
+        for n, name in enumerate(("reliability", "bias")):
+            used = used_workers(rows) & (rows.sided[: rows.known] | (name == "reliability"))
+            if (fixed and name == "reliability") or not used.any():
+                continue
+            square = problem.effects[: rows.known][used][:, n] ** 2 + problem.spread[: rows.known][used][:, n]
+            wanted[name] = (float(square.sum()) + 2 * PRIOR_VARIANCE[name]) / (used.sum() + 2)
+    if scores:
+        free = ~problem.locked[:n_items]
+        held = lock_matrix(matrix, problem.locked, n_items, shared=False)
+        variance = np.diag(np.linalg.inv(held))[:n_items][free]
+        wanted["scores"] = (float((point[:n_items][free] ** 2 + variance).sum()) + 2 * PRIOR_VARIANCE["scores"]) / (
+            free.sum() + 2
+        )
+    for name, value in wanted.items():
+        change = np.log(np.clip(value, LEAST_VARIANCE, LARGEST_VARIANCE[name]) / variances[name])
+        moves.append(abs(float(change)))
+        variances[name] = float(np.clip(variances[name] * np.exp(stretch * change), LEAST_VARIANCE, LARGEST_VARIANCE[name]))
+    return max(moves)
+
+
+def recentre(
+    problem: PairsLikelihood, point: FloatArray, gradient: FloatArray, matrix: FloatArray, variances: dict[str, float]
+) -> tuple[float, float]:
+    r"""Shift the workers' mean log reliability to zero, and scale the scores accordingly; all arrays change in place.
+
+    Reliabilities twice as high and scores half as large predict the same, so that a scale must be chosen: the average worker
+    has reliability 1. Left to the populations it would be found in hundreds of steps, and wrongly, since the likeliest scores
+    are drawn towards zero and the reliabilities up. With :math:`\bar\rho = 0` as a constraint, its Lagrange multiplier moves
+    the population's centre to :math:`-\sigma_\rho^2 \sum_i s_i^2 / (\tau^2 W)`.
+
+    Returns
+    -------
+    shift : float
+        The mean that was taken off.
+    lost : float
+        What the effects' penalty has changed by.
+    """
+    rows, n_items = problem.rows, problem.rows.n_items
+    used = np.flatnonzero(used_workers(rows))
+    if not len(used):
+        return 0.0, 0.0
+    before = float(squared_effects(problem)[:, 0].sum())
+    shift = float(problem.effects[used, 0].mean())
+    problem.effects[used, 0] -= shift
+    scaled = np.ones(problem.size)
+    scaled[:n_items] = scaled[n_items + 2 :] = np.exp(shift)
+    point *= scaled
+    gradient /= scaled
+    matrix /= scaled[:, None] * scaled[None, :]
+    variances["scores"] = float(np.clip(variances["scores"] * np.exp(2 * shift), LEAST_VARIANCE, LARGEST_VARIANCE["scores"]))
+    pull = float((point[:n_items] ** 2).sum()) / variances["scores"]
+    problem.centre = -variances["reliability"] * pull / len(used)
+    return shift, 0.5 * worker_precision(variances)[0] * (float(squared_effects(problem)[:, 0].sum()) - before)
+
+
+def log_evidence(
+    problem: PairsLikelihood, value: float, point: FloatArray, matrix: FloatArray, variances: dict[str, float]
+) -> float:  # fmt: skip
+    """Return the log probability of the comparisons, scores and effects integrated out by Laplace's approximation."""
+    rows = problem.rows
+    added = scores_precision(problem, variances)
+    used = used_workers(rows)
+    sided = (used & rows.sided[: rows.known]).sum()
+    populations = used.sum() * np.log(variances["reliability"]) + sided * np.log(variances["bias"])
+    populations += (~problem.locked[: rows.n_items]).sum() * np.log(variances["scores"]) if variances["scores"] else 0.0
+    held = lock_matrix(matrix + np.diag(added), problem.locked, rows.n_items, shared=not variances["scores"])
+    free = held[np.ix_(~problem.locked, ~problem.locked)]
+    size = float(np.linalg.slogdet(free)[1]) + float(problem.spread[: rows.known, 2][used].sum())
+    return value - 0.5 * float(added @ point**2) - 0.5 * float(populations) - 0.5 * size

@@ -1,27 +1,30 @@
-r"""How uncertain scores are, by a sandwich, a bootstrap or the model's own covariance, and which can be told apart.
+r"""How uncertain scores are, by a sandwich, a bootstrap or the model; which can be told apart, and what to compare next.
 
 .. math::  V = H^{-1} (J + \Lambda) H^{-1}, \qquad H = I + \Lambda
 
-I is the information, :math:`\Lambda` what the population of scores adds, and J the sum of squared scores of the likelihood:
-over workers where at least `ENOUGH_WORKERS` are known, since comparisons by one worker are alike, else over comparisons. (With
-fewer workers who differ, the model's own V is taken.) Where the model holds, J is I and V is the inverse of H.
+I is the information, :math:`\Lambda` what the population of scores adds, and J the sum of squared slopes of the likelihood:
+over questions, since answers to one question are alike, and over workers where at least `ENOUGH_CLUSTERS` are known, or over
+comparisons where there are neither (`crowdassay.ranking.clusters`). Where the model holds, J is I and V is the inverse of H.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.ranking.fit import PairsFit, Settings, fit_pairs
-from crowdassay.ranking.likelihood import PairRows, PairsLikelihood, make_rows
-from crowdassay.ranking.pairs import Pairs
-from crowdassay.ranking.populations import lock_matrix
+from crowdassay.ranking.clusters import apart
+from crowdassay.ranking.fit import PairsFit, fit_pairs, lock_matrix
+from crowdassay.ranking.likelihood import PairRows, make_rows
 
-ENOUGH_WORKERS = 30  # workers from which to sum by worker
+if TYPE_CHECKING:
+    from crowdassay.ranking.bradley_terry import BradleyTerry
+
 MOST_ITEMS_COMPARED = 3000  # items up to which all pairs are tested
+MOST_ITEMS_PAIRED = 2000  # items up to which all pairs are looked at for the next comparison
 
 
 def model_covariance(fit: PairsFit) -> FloatArray:
@@ -32,47 +35,67 @@ def model_covariance(fit: PairsFit) -> FloatArray:
     return _centred(fit, _inverse(fit))
 
 
-def sandwich(rows: PairRows, fit: PairsFit, *, ties: str, position: bool, by_worker: bool) -> FloatArray:
+def sandwich(model: BradleyTerry) -> FloatArray:
     """Return the covariance of the parameters, shape (n_parameters, n_parameters)."""
-    problem = PairsLikelihood(rows, ties=ties, position=position, effects=_effects(rows, fit))
-    problem.centre = fit.centre
-    _, _, _, meat = problem.evaluate(fit.point, fit.variances, 1 if by_worker else 2)
-    used = int((np.diff(rows.starts[: rows.known + 1]) > 0).sum()) if by_worker else rows.weight.sum()
-    meat = meat * used / max(used - 1, 1) + np.diag(fit.precision)
+    fit, slopes = model._fit, model._slopes
+    rows, by_worker = slopes.rows, model._by_worker
+    owner = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
+    worker = np.where(owner < rows.known, owner, -1)
+    if rows.cluster is None:
+        codes = worker if by_worker else np.full(len(owner), -1)
+        meat = slopes.meat(codes, whole_workers=by_worker)
+    else:
+        meat = slopes.meat(rows.cluster)
+    if not by_worker:
+        meat += slopes.from_population()
+    elif rows.cluster is not None:  # both ways, less what was counted twice (Cameron, Gelbach and Miller 2011)
+        cell = np.unique(rows.cluster * (rows.known + 1) + worker + 1, return_inverse=True)[1].ravel()
+        meat = _positive(meat + slopes.meat(worker, whole_workers=True) - slopes.meat(cell))
+    meat += np.diag(fit.precision)
     meat[fit.locked, :] = 0.0
     meat[:, fit.locked] = 0.0
     inverse = _inverse(fit)
     return _centred(fit, inverse @ meat @ inverse)
 
 
-def bootstrap(
-    pairs: Pairs,
-    fit: PairsFit,
-    settings: Settings,
-    *,
-    worker_effects: bool,
-    by_worker: bool,
-    resamples: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return scores of resamples, shape (resamples, n_items): workers drawn with all they compared, or comparisons.
+def bootstrap(model: BradleyTerry) -> FloatArray:
+    """Return the covariance of the scores of resamples, (n_items, n_items): of questions and of workers, or of comparisons.
 
-    The populations are those of the fit.
+    Each is drawn with all of its comparisons. The populations are those of the fit.
     """
-    scores = np.empty((resamples, pairs.n_items))
-    alone = pairs.worker < 0
-    for n in range(resamples):
-        if by_worker:
-            size = len(pairs.workers)
-            drawn = np.bincount(rng.integers(size, size=size), minlength=size)
-            weight = np.where(alone, rng.poisson(1.0, pairs.n_pairs), drawn[pairs.worker]).astype(float)
-        else:
-            weight = np.bincount(rng.integers(pairs.n_pairs, size=pairs.n_pairs), minlength=pairs.n_pairs).astype(float)
+    pairs, rng = model._pairs, np.random.default_rng(model.seed)
+    cluster = model._dependent
+    if model._by_worker:
+        worker = apart(pairs.worker)
+        if cluster is None:
+            return np.asarray(np.cov(_resampled(model, worker, rng), rowvar=False))
+        cell = np.unique(cluster * (int(worker.max()) + 1) + worker, return_inverse=True)[1].ravel()
+        both, twice = (_resampled(model, codes, rng) for codes in (worker, cell))
+        added = np.cov(both, rowvar=False) - np.cov(twice, rowvar=False)
+        return _positive(np.cov(_resampled(model, cluster, rng), rowvar=False) + added)
+    every = np.arange(pairs.n_pairs) if cluster is None else cluster
+    return np.asarray(np.cov(_resampled(model, every, rng), rowvar=False))
+
+
+def _resampled(model: BradleyTerry, codes: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Return scores, (resamples, n_items), where what has one of the codes (n_pairs,) is drawn together."""
+    pairs, fit, size = model._pairs, model._fit, int(codes.max()) + 1
+    again = replace(model, prior=np.sqrt(fit.variances["scores"]) or None, tol=1e-4)
+    scores = np.empty((model.resamples, pairs.n_items))
+    for n in range(model.resamples):
+        weight = np.bincount(rng.integers(size, size=size), minlength=size)[codes].astype(float)
         keep = weight > 0
-        rows = make_rows(pairs.only(keep), ties=settings.ties, by_worker=worker_effects, weight=weight[keep])
-        again = fit_pairs(rows, settings, replace(fit, effects=_effects(rows, fit)))
-        scores[n] = again.point[: pairs.n_items]
+        rows = make_rows(
+            pairs.only(keep), ties=model.ties, by_worker=model._effects, identified=model._identified, weight=weight[keep]
+        )
+        scores[n] = fit_pairs(rows, again, replace(fit, effects=_effects(rows, fit))).point[: pairs.n_items]
     return scores
+
+
+def _positive(matrix: FloatArray) -> FloatArray:
+    """Return the matrix with negative eigenvalues, which only chance can make, set to zero."""
+    value, vector = np.linalg.eigh(matrix)
+    return np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
 
 
 def _effects(rows: PairRows, fit: PairsFit) -> FloatArray:
@@ -167,3 +190,33 @@ def _letters(n: int) -> str:
         if n == 0:
             return text
         n -= 1
+
+
+def choose_pairs(score: FloatArray, covariance: FloatArray, count: int) -> list[tuple[int, int, float, float]]:
+    r"""Return up to ``count`` pairs to compare next: two items, the chance that their order is wrong, and what it is worth.
+
+    A comparison of i and j is worth most where their order is in doubt and the comparison would tell much:
+
+    .. math::  \Phi\!\left(-\frac{|s_i - s_j|}{\sqrt{V_{ij}}}\right) \log(1 + w_{ij} V_{ij}), \quad w_{ij} = p_{ij} (1 - p_{ij})
+
+    the chance that the order is wrong times the information gained. After each pair the uncertainty is updated as if the
+    comparison had been made; a pair is named once.
+    """
+    one, two = np.triu_indices(len(score), 1)
+    gap = np.abs(score[one] - score[two])
+    chance = 1.0 / (1.0 + np.exp(-np.clip(gap, 0, 50)))
+    weight = chance * (1.0 - chance)
+    spread = covariance.copy()
+    chosen = []
+    taken = np.zeros(len(one), bool)
+    for _ in range(min(count, len(one))):
+        variance = spread[one, one] + spread[two, two] - 2 * spread[one, two]
+        wrong = ndtr(-gap / np.sqrt(np.maximum(variance, 1e-12)))
+        worth = np.where(taken, -1.0, wrong * np.log1p(weight * np.maximum(variance, 0.0)))
+        best = int(np.argmax(worth))
+        taken[best] = True
+        i, j = int(one[best]), int(two[best])
+        chosen.append((i, j, float(wrong[best]), float(worth[best])))
+        column = spread[:, i] - spread[:, j]
+        spread = spread - np.outer(column, column) * weight[best] / (1.0 + weight[best] * variance[best])
+    return chosen

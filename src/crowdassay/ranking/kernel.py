@@ -18,6 +18,7 @@ DAVIDSON, RAO_KUPPER = 0, 1
 MOST_EFFECT_STEPS = 25
 LEAST_PART = 0.1  # of the expected curvature that the observed one must have to be used
 LARGEST_STEP_ON_THE_WAY = 0.5  # steps of the effects up to which one is taken on the way
+FIXED = 1e12  # precision of an effect that is fixed at zero
 
 
 @_jit
@@ -107,17 +108,17 @@ def probabilities(left, right, worker, style, point, n_items, effects, ties, tab
 
 
 @_jit
-def add_square(left, right, a, out, c, style, n, n_items, meat):  # type: ignore[no-untyped-def]
-    """Add the outer product of one comparison's slopes to ``meat``."""
-    size = 4 + style.shape[1]
-    at, by = np.empty(size, np.int64), np.empty(size)
-    at[0], at[1], at[2], at[3] = left, right, n_items, n_items + 1
-    by[0], by[1], by[2], by[3] = a * out[1], -a * out[1], out[1], out[2]
-    for m in range(style.shape[1]):
-        at[4 + m], by[4 + m] = n_items + 2 + m, a * style[n, m] * out[1]
-    for j in range(size):
-        for i in range(size):
-            meat[at[j], at[i]] += c * by[j] * by[i]
+def slopes(starts, left, right, outcome, style, point, n_items, effects, ties, gap, table):  # type: ignore[no-untyped-def]
+    """Fill what `log_chance` finds for every comparison, (n_rows, 6), and the differences of scores with style, (n_rows,)."""
+    nu = math.exp(point[n_items + 1])
+    for w in range(len(starts) - 1):
+        a, bias = math.exp(effects[w, 0]), effects[w, 1]
+        for n in range(starts[w], starts[w + 1]):
+            d = point[left[n]] - point[right[n]]
+            for m in range(style.shape[1]):
+                d += point[n_items + 2 + m] * style[n, m]
+            gap[n] = d
+            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, table[n])
 
 
 @_jit
@@ -199,8 +200,8 @@ def profile_out(  # type: ignore[no-untyped-def]
 
 @_jit
 def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
-    begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, precision, free, ties, dense,
-    gradient, matrix, spread, clusters, meat, near,
+    begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, population, free, sided, ties, dense,
+    gradient, matrix, spread, near,
 ):  # fmt: skip
     """Go over workers ``begin`` to ``end``; return their penalised log-likelihood, add to the gradient and the information.
 
@@ -209,16 +210,15 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
     starts : (n_workers + 1,), where each worker's comparisons begin
     point : scores, position bias, log tie propensity, styles
     effects : (n_workers, 2), log reliability and own bias of each; where to begin and, afterwards, the mode
-    precision : (3,), of the population of effects, and where its log reliability is centred
-    free : (n_workers,), whether a worker has effects at all
+    population : (3,), precision of the population of effects, and where its log reliability is centred
+    free, sided : (n_workers,), whether a worker has effects at all, and a side of their own
     spread : (n_workers, 3), variances of the effects given the comparisons, and the log determinant of their information
     near : whether the effects are near their modes already, so that one step of Newton's method will do
-    clusters : 0 to leave ``meat`` alone, 1 to add the outer product of each worker's score, 2 that of each comparison
     """
     n_parameters, n_styles = len(point), style.shape[1]
     out, place = np.empty(6), np.full(n_parameters, -1, np.int64)
     value, nu = 0.0, math.exp(point[n_items + 1])
-    centre = precision[2]
+    precision, centre = population.copy(), population[2]
     tied = nu > 1e-15 or ties == RAO_KUPPER
     couple = np.zeros((n_items, n_items) if dense else (1, 1))  # curvature by two items, each comparison written once
     for w in range(begin, end):
@@ -226,6 +226,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
         if first == last:
             continue
         rho, bias = effects[w, 0], effects[w, 1]
+        precision[1] = population[1] if sided[w] else FIXED
         if free[w]:
             rho, bias = find_effects(
                 first, last, left, right, outcome, weight, style, point, n_items, rho, bias, precision, ties, near, out
@@ -291,8 +292,6 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
                     for item, side in ((left[n], a), (right[n], -a)):
                         matrix[item, n_items + 2 + m] += h * by * side
                         matrix[n_items + 2 + m, item] += h * by * side
-            if clusters == 2:
-                add_square(left[n], right[n], a, out, c, style, n, n_items, meat)
         score[position], score[tie] = slope1, slope_tie
         link[position, 0], link[position, 1] = r01, r11
         link[tie, 0], link[tie, 1] = tie0, tie1
@@ -321,10 +320,6 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
         left_over1 = slope1 - precision[1] * bias
         for j in range(count):
             gradient[mine[j]] += score[j]
-        if clusters == 1:
-            for j in range(count):
-                for i in range(count):
-                    meat[mine[j], mine[i]] += score[j] * score[i]
         if free[w]:
             det = r00 * r11 - r01 * r01
             spread[w, 0], spread[w, 1], spread[w, 2] = r11 / det, r00 / det, math.log(det)

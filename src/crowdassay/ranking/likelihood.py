@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.ranking.identified import Identified
 from crowdassay.ranking.pairs import LEFT, RIGHT, TIED, Pairs
-from crowdassay.threads import available_cores
+from crowdassay.threads import sum_of_parts
 
 BLOCK_PAIRS = 65_536  # comparisons by nobody in particular that are gone over together
 SAMPLE_PAIRS = 200_000  # comparisons to begin with where there are many more
@@ -31,8 +30,14 @@ class PairRows:
         Groups are workers, then blocks of comparisons by nobody in particular.
     free : ndarray of bool, shape (n_groups,)
         Whether a group is a worker with effects of their own.
+    sided : ndarray of bool, shape (n_groups,)
+        Whether a worker's own side can be told.
     known : int
         How many of the groups are workers.
+    fixed : ndarray of bool, shape (2 + n_styles,)
+        Which of position, ties and styles cannot be told and stay at zero.
+    cluster : ndarray of int64, shape (n_rows,), optional
+        Comparisons that may depend on each other; nothing is then counted together.
     """
 
     left: IntArray
@@ -42,42 +47,51 @@ class PairRows:
     style: FloatArray
     starts: IntArray
     free: BoolArray
+    sided: BoolArray
     known: int
     n_items: int
+    fixed: BoolArray
+    cluster: IntArray | None = None
 
 
-def make_rows(pairs: Pairs, *, ties: str, by_worker: bool, weight: FloatArray | None = None) -> PairRows:
-    """Sort and count comparisons."""
+def make_rows(
+    pairs: Pairs,
+    *,
+    ties: str,
+    by_worker: bool,
+    identified: Identified | None = None,
+    weight: FloatArray | None = None,
+    cluster: IntArray | None = None,
+) -> PairRows:
+    """Sort and count comparisons; ``weight`` (n_pairs,) says how often each counts, ``cluster`` which depend on each other."""
     left, right, outcome, style = pairs.left, pairs.right, pairs.outcome, pairs.style
     worker = pairs.worker if by_worker else np.full(pairs.n_pairs, -1, np.int64)
-    count: Any = np.ones(pairs.n_pairs) if weight is None else weight
+    alike = weight is None and pairs.weight is None and ties != "half"  # each counts once
+    count = (np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight) * (1.0 if weight is None else weight)
     if ties == "half" and (outcome == TIED).any():
         tied = np.flatnonzero(outcome == TIED)
         first = np.where(outcome == TIED, LEFT, outcome)
         half = np.where(outcome == TIED, 0.5, 1.0) * count
         left, right, worker = (np.concatenate([part, part[tied]]) for part in (left, right, worker))
+        cluster = None if cluster is None else np.concatenate([cluster, cluster[tied]])
         style = np.concatenate([style, style[tied]])
         outcome = np.concatenate([first, np.full(len(tied), RIGHT)])
         count = np.concatenate([half, 0.5 * count[tied]])
     n_items, known = pairs.n_items, len(pairs.workers) if by_worker else 0
     place = np.where(worker < 0, known, worker)
-    if style.shape[1] == 0:  # equal comparisons can be counted together
+    if style.shape[1] == 0 and cluster is None:  # equal comparisons can be counted together
         key = ((place * n_items + left) * n_items + right) * 3 + outcome
         top = (known + 1) * n_items * n_items * 3
         if top <= max(4 * len(key), 1 << 20):
             counts = np.bincount(key, count, top)
             key = np.flatnonzero(counts)
-            count = counts[key]
-        elif weight is None and ties != "half":  # each counts once: sorting will do
-            key = np.sort(key)
-            first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-            count = np.diff(np.append(first, len(key))).astype(float)
-            key = key[first]
+            count = np.asarray(counts[key], float)
+        elif alike:  # sorting will do
+            key, times = np.unique(key, return_counts=True)
+            count = times.astype(float)
         else:
-            order = np.argsort(key, kind="stable")
-            fresh = np.concatenate([[True], np.diff(key[order]) != 0])
-            count = np.add.reduceat(count[order], np.flatnonzero(fresh))
-            key = key[order][fresh]
+            key, group = np.unique(key, return_inverse=True)
+            count = np.asarray(np.bincount(group, count), float)
         key, outcome = np.divmod(key, 3)
         key, right = np.divmod(key, n_items)
         place, left = np.divmod(key, n_items)
@@ -86,13 +100,18 @@ def make_rows(pairs: Pairs, *, ties: str, by_worker: bool, weight: FloatArray | 
         order = np.argsort(place, kind="stable")
         left, right, outcome, place = left[order], right[order], outcome[order], place[order]
         count, style = count[order], style[order]
+        cluster = None if cluster is None else cluster[order]
     starts = np.searchsorted(place, np.arange(known + 1))
     blocks = np.arange(starts[-1], len(place), BLOCK_PAIRS)
     starts = np.concatenate([starts, blocks[1:], [len(place)]] if len(blocks) else [starts]).astype(np.int64)
     free = np.arange(len(starts) - 1) < known
+    sided, fixed = free.copy(), np.zeros(2 + style.shape[1], bool)
+    if identified is not None:
+        sided[:known] = identified.sided[:known]
+        fixed[0], fixed[2:] = not identified.position, ~identified.styles
     return PairRows(
         left.astype(np.int64), right.astype(np.int64), outcome.astype(np.int64), count, np.ascontiguousarray(style), starts,
-        free, known, n_items,
+        free, sided, known, n_items, fixed, cluster,
     )  # fmt: skip
 
 
@@ -113,7 +132,7 @@ def some_workers(rows: PairRows) -> PairRows | None:
         return None
     return PairRows(
         rows.left[place], rows.right[place], rows.outcome[place], rows.weight[place], rows.style[place], starts,
-        np.ones(len(chosen), bool), len(chosen), rows.n_items,
+        np.ones(len(chosen), bool), rows.sided[chosen], len(chosen), rows.n_items, rows.fixed,
     )  # fmt: skip
 
 
@@ -137,7 +156,8 @@ class PairsLikelihood:
         self.centre = 0.0  # of the population of log reliability; see `recentre`
         has_ties = bool((rows.outcome == TIED).any())
         self.locked = np.zeros(self.size, bool)
-        self.locked[rows.n_items] = not position
+        self.locked[rows.n_items :] = rows.fixed
+        self.locked[rows.n_items] |= not position
         self.locked[rows.n_items + 1] = not has_ties
         self.locked[: rows.n_items] = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items) == 0
         groups = len(rows.starts) - 1
@@ -156,38 +176,25 @@ class PairsLikelihood:
         return point
 
     def evaluate(
-        self, point: FloatArray, variances: dict[str, float], clusters: int = 0, *, near: bool = False
-    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """Return the log-likelihood, its gradient, the information and, with ``clusters``, the sum of squared scores.
-
-        ``clusters`` is 1 for scores summed by worker (comparisons by nobody in particular each on their own), 2 for each
-        comparison on its own. ``near`` says that the workers' effects hardly move any more.
-        """
+        self, point: FloatArray, variances: dict[str, float], *, near: bool = False
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return the log-likelihood, its gradient and the information; ``near``: the workers' effects hardly move any more."""
         rows = self.rows
         width = self.size if self.dense else 1
-        precision = np.append(worker_precision(variances), self.centre)
-        jobs = []
-        for begin, end in self.parts:
-            jobs += [(begin, min(end, rows.known), clusters), (max(begin, rows.known), end, 2 if clusters else 0)]
-        jobs = [job for job in jobs if job[0] < job[1]]
-        gradients = [np.zeros(self.size) for _ in jobs]
-        matrices = [np.zeros((self.size, width)) for _ in jobs]
-        meats = [np.zeros((self.size, self.size) if clusters else (1, 1)) for _ in jobs]
+        population = np.append(worker_precision(variances), self.centre)
+        gradients = [np.zeros(self.size) for _ in self.parts]
+        matrices = [np.zeros((self.size, width)) for _ in self.parts]
 
         def work(n: int) -> float:
-            begin, end, how = jobs[n]
+            begin, end = self.parts[n]
             return float(
                 self.kernel.pass_over(
                     begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
-                    self.effects, precision, rows.free, self.ties, self.dense, gradients[n], matrices[n], self.spread, how,
-                    meats[n], near,
+                    self.effects, population, rows.free, rows.sided, self.ties, self.dense, gradients[n], matrices[n],
+                    self.spread, near,
                 )
             )  # fmt: skip
 
-        if len(jobs) == 1:
-            value = work(0)
-        else:
-            with ThreadPoolExecutor(min(len(jobs), available_cores())) as pool:
-                value = sum(pool.map(work, range(len(jobs))))
+        value = sum_of_parts(work, len(self.parts))
         matrix = np.sum(matrices, axis=0)
-        return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0], np.sum(meats, axis=0)
+        return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0]

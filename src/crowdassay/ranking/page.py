@@ -23,10 +23,10 @@ from crowdassay.ranking.tables import (
     rankings_by_group,
     workers_table,
 )
-from crowdassay.results.report.chart import BLUE, INK, Chart
-from crowdassay.results.report.charts import _chart, _names, _tooltip
+from crowdassay.results.report.chart import BLUE, ORANGE, Chart
+from crowdassay.results.report.charts import Records, draw, heat_map, number, numbered, rounded, tooltip, with_intervals
 from crowdassay.results.report.page import Findings
-from crowdassay.results.show import Section, print_table, table_section
+from crowdassay.results.show import Section, card, print_table, table_section
 from crowdassay.text import short
 from crowdassay.version import VERSION
 
@@ -90,7 +90,7 @@ class RankingView:
         return {
             "version": VERSION,
             "columns": pairs.columns,
-            "n_comparisons": pairs.n_pairs,
+            "n_comparisons": pairs.n_comparisons,
             "n_items": pairs.n_items,
             "n_workers": len(pairs.workers),
             "n_ties": pairs.n_ties,
@@ -127,24 +127,17 @@ class RankingView:
         sections, charts = self._sections(), {"ranking": self.chart(), "matrix": matrix_chart(model, ranking)}
         charts |= {f"group-{n}": interval_chart(one, model.confidence) for n, (_, one) in enumerate(self.by_group)}
         first = sum(rank == 1 for rank in ranking["best_rank"].to_pylist())
-        size = counted(pairs.n_items, "item")
+        size, best = counted(pairs.n_items, "item"), short(ranking["item"][0].as_py(), 18)
         cards = [
-            {
-                "title": "Comparisons",
-                "value": f"{pairs.n_pairs:,}",
-                "text": f"of {size}; {pairs.n_ties / pairs.n_pairs:.0%} tied",
-            },
-            {
-                "title": "Best",
-                "value": short(ranking["item"][0].as_py(), 18),
-                "text": "surely above all others" if first == 1 else f"{first} could be first",
-            },
-            {"title": "Left side", "value": f"{model.position_bias_:+.2f}", "text": "logits in its favour"},
+            card("Comparisons", f"{pairs.n_comparisons:,}", f"of {size}; {pairs.n_ties / pairs.n_comparisons:.0%} tied"),
+            card("Best", best, "surely above all others" if first == 1 else f"{first} could be first"),
+            card("Left side", f"{model.position_bias_:+.2f}", "logits in its favour")
+            if model._side_told
+            else card("Left side", "not known", "the scores allow for none"),
         ]
         return Findings(
             title or f"Ranking from {pairs.source}",
-            f"{counted(pairs.n_pairs, 'comparison')} of {size}; "
-            f"ties: {model.ties}; intervals: {'model' if model._few else model.intervals}.",
+            f"{counted(pairs.n_comparisons, 'comparison')} of {size}; ties: {model.ties}; intervals: {model.intervals}.",
             sections,
             model.notes_,
             cards,
@@ -174,7 +167,7 @@ class RankingView:
                     "workers", "Workers", RANKED_WORKERS, workers.slice(0, WORKERS_RANKED_SHOWN), shown,
                     text="Reliability 1 is average, 0 answers at random; bias is in logits for the left side. The least "
                     "reliable first.",
-                    note=f"{more:,} more are in the table workers." if more > 0 else "",
+                    note=f"{counted(more, 'more is', 'more are')} in the table workers." if more > 0 else "",
                 )
             )  # fmt: skip
         if STYLES.name in tables:
@@ -191,15 +184,15 @@ class RankingView:
         """Print the ranking, the least reliable workers, and what to compare next."""
         model, pairs, tables, workers = self.model, self.pairs, self.tables, self.least_reliable
         columns = ", ".join(f"{role} = {short(name)}" for role, name in pairs.columns.items())
-        people = f" by {len(pairs.workers):,} workers" if len(pairs.workers) else ""
+        people = f" by {counted(len(pairs.workers), 'worker')}" if len(pairs.workers) else ""
         console.print(
-            f"Read {pairs.n_pairs:,} comparisons of {pairs.n_items:,} items{people} from {pairs.source} ({columns}); "
-            f"{pairs.n_ties:,} are ties."
+            f"Read {counted(pairs.n_comparisons, 'comparison')} of {counted(pairs.n_items, 'item')}{people} from "
+            f"{pairs.source} ({columns}); {counted(pairs.n_ties, 'is a tie', 'are ties')}."
         )
         factor = math.exp(model.spread_["reliability"])
         differ = f"; workers' reliability varies by a factor of {factor:.2f}" if model._effects else ""
         side = "left" if model.position_bias_ >= 0 else "right"
-        favoured = f"; the {side} side is favoured by {abs(model.position_bias_):.2f}" if model.position else ""
+        favoured = f"; the {side} side is favoured by {abs(model.position_bias_):.2f}" if model._side_told else ""
         console.print(f"Scores vary by {model.spread_['scores']:.2f} logits{favoured}{differ}.")
         for note in model.notes_:
             console.print(f"Note: {note}")
@@ -209,13 +202,15 @@ class RankingView:
             shown = ("rank", "best_rank", "item", "score", interval, "group", RANKING.column("comparisons", title="pairs"))
             print_table(console, RANKING, table.slice(0, ITEMS_PRINTED), shown, title=title)
             if len(table) > ITEMS_PRINTED:
-                console.print(f"{len(table) - ITEMS_PRINTED:,} more are not shown.")
+                console.print(f"{counted(len(table) - ITEMS_PRINTED, 'more is', 'more are')} not shown.")
         console.print("Items that share a letter in the column group cannot be told apart.")
         if len(workers):
             least = workers.slice(0, WORKERS_PRINTED)
             heads = ("worker", "comparisons", "reliability", "left_bias", "agreement")
             print_table(console, RANKED_WORKERS, least, heads, title="Least reliable workers")
         for row in tables[STYLES.name].to_pylist() if STYLES.name in tables else ():
+            if math.isnan(row["effect"]):
+                continue
             console.print(
                 f"One SD more {short(row['style'])} is worth {row['effect']:+.2f} ± {row['standard_error']:.2f} logits."
             )
@@ -223,95 +218,45 @@ class RankingView:
             print_table(console, NEXT_PAIRS, tables[NEXT_PAIRS.name], NEXT_SHOWN, title="Compare next")
 
 
-def interval_chart(table: pa.Table, confidence: float, title: str = "Ranking") -> Chart:
+def interval_chart(table: pa.Table, confidence: float) -> Chart:
     """Return scores with their intervals, best first."""
     rows = table.slice(0, RANKED_SHOWN).to_pylist()
-    note = "" if table.num_rows <= RANKED_SHOWN else f"The best {RANKED_SHOWN} of {table.num_rows:,} are shown."
-    names = [f"{row['rank']}  {short(row['item'], 28)}" for row in rows]
-    records = [
-        {
-            "row": n,
-            "item": short(row["item"]),
-            "score": round(row["score"], 4),
-            "low": round(row["low"], 4),
-            "high": round(row["high"], 4),
-            "ranks": f"{row['best_rank']} to {row['worst_rank']}",
-            "group": row["group"],
-        }
+    records: Records = [
+        {"row": n, "item": short(row["item"]), "group": row["group"], "ranks": f"{row['best_rank']} to {row['worst_rank']}"}
+        | {name: rounded(row[name]) for name in ("score", "low", "high")}
         for n, row in enumerate(rows)
     ]
-    y = {
-        "field": "row",
-        "type": "ordinal",
-        "title": None,
-        "axis": {"labelExpr": _names("datum.value", names), "labelLimit": 260},
-    }
-    hover = _tooltip(
+    names = [f"{row['rank']}  {short(row['item'], 28)}" for row in rows]
+    place = {"y": numbered("row", names, labelLimit=260), "color": {"value": BLUE}}
+    hover = tooltip(
         item="item", score=("score", ".2f"), low=("from", ".2f"), high=("to", ".2f"), ranks="rank may be", group="group"
     )
-    limits = {
-        "mark": {"type": "rule", "strokeWidth": 3, "opacity": 0.4, "color": BLUE},
-        "encoding": {
-            "y": y,
-            "x": {
-                "field": "low",
-                "type": "quantitative",
-                "title": f"score, {confidence:.0%} interval",
-                "scale": {"zero": False},
-            },
-            "x2": {"field": "high"},
-            "tooltip": hover,
-        },
-    }
-    points = {
-        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "color": BLUE},
-        "encoding": {"y": y, "x": {"field": "score", "type": "quantitative"}, "tooltip": hover},
-    }
-    return Chart(
-        _chart(title, "Points: scores with intervals", records, 520, max(20 * len(rows), 60), layer=[limits, points]), note
-    )
+    score = number("score", f"score, {confidence:.0%} interval", scale={"zero": False})
+    layers, says = with_intervals(place, score, hover), "Points: scores with intervals"
+    return draw("Ranking", says, records, layers, best_shown(table, RANKED_SHOWN), width=520, height=max(20 * len(rows), 60))
 
 
 def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
     """Return the chance that each beats each other, best first."""
     beats = model.win_matrix()[:MATRIX_SHOWN, :MATRIX_SHOWN]
     names = [short(name, 16) for name in table["item"].to_pylist()[:MATRIX_SHOWN]]
-    records = [
-        {"row": i, "column": j, "one": names[i], "other": names[j], "chance": round(float(beats[i, j]), 4)}
+    records: Records = [
+        {"row": i, "column": j, "one": names[i], "other": names[j], "chance": rounded(beats[i, j])}
         for i in range(len(names))
         for j in range(len(names))
         if i != j
     ]
     size = min(max(34 * len(names), 160), 640)
-    axis = {"labelExpr": _names("datum.value", names), "labelLimit": 120}
-    x = {"field": "column", "type": "ordinal", "title": "against", "axis": {**axis, "orient": "top", "labelAngle": -45}}
-    y = {"field": "row", "type": "ordinal", "title": "wins", "axis": axis}
-    hover = _tooltip(one="one", other="against", chance=("chance to win", ".0%"))
-    cells = {
-        "mark": {"type": "rect", "cornerRadius": 2},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "color": {
-                "field": "chance",
-                "type": "quantitative",
-                "title": None,
-                "scale": {"domain": [0, 0.5, 1], "range": ["#e0682f", "#9aa4b233", BLUE]},
-                "legend": {"format": ".0%", "orient": "right"},
-            },
-            "tooltip": hover,
-        },
-    }
-    layers = [cells]
-    if len(names) <= MATRIX_NUMBERED:
-        text = {"field": "chance", "type": "quantitative", "format": ".0%"}
-        layers.append(
-            {
-                "mark": {"type": "text", "color": INK, "fontSize": 10},
-                "encoding": {"x": x, "y": y, "text": text, "tooltip": hover},
-            }
-        )
-    note = "" if table.num_rows <= MATRIX_SHOWN else f"The best {MATRIX_SHOWN} of {table.num_rows:,} are shown."
-    return Chart(
-        _chart("Who beats whom", "Heat map: chance that the row beats the column", records, size, size, layer=layers), note
-    )
+    across = numbered("column", names, "against", labelLimit=120, orient="top", labelAngle=-45)
+    place = {"x": across, "y": numbered("row", names, "wins", labelLimit=120)}
+    hover = tooltip(one="one", other="against", chance=("chance to win", ".0%"))
+    scale = {"domain": [0, 0.5, 1], "range": [ORANGE, "#9aa4b233", BLUE]}
+    colour = {"color": number("chance", scale=scale, legend={"format": ".0%", "orient": "right"})}
+    layers = heat_map(place, colour, hover, "chance", ".0%", numbers=len(names) <= MATRIX_NUMBERED)
+    says = "Heat map: chance that the row beats the column"
+    return draw("Who beats whom", says, records, layers, best_shown(table, MATRIX_SHOWN), width=size, height=size)
+
+
+def best_shown(table: pa.Table, most: int) -> str:
+    """Return a note on how many items a chart shows, where it does not show all."""
+    return "" if table.num_rows <= most else f"The best {most} of {table.num_rows:,} are shown."

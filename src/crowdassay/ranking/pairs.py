@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
+from crowdassay.errors import DataError
 from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.coding import code_column
-from crowdassay.labels.roles import ROLES, Role, plain_name
-from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows, read_columns
-from crowdassay.labels.values import as_text, counted, mapping, shown
+from crowdassay.labels.encode import code_column
+from crowdassay.labels.report import similar_names
+from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
+from crowdassay.labels.values import as_text, counted, listed, number_of, shown
+from crowdassay.ranking.shapes import read_pair_columns
+from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
+from crowdassay.statistics import connected_parts
 
 LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
 SIDE_WORDS = {
-    "left": LEFT, "a": LEFT, "modela": LEFT, "first": LEFT, "1": LEFT, "leftwins": LEFT, "awins": LEFT, "modelawins": LEFT,
-    "right": RIGHT, "b": RIGHT, "modelb": RIGHT, "second": RIGHT, "2": RIGHT, "rightwins": RIGHT, "bwins": RIGHT,
-    "modelbwins": RIGHT,
+    "left": LEFT, "a": LEFT, "modela": LEFT, "model1": LEFT, "first": LEFT, "1": LEFT, "leftwins": LEFT, "awins": LEFT,
+    "modelawins": LEFT, "right": RIGHT, "b": RIGHT, "modelb": RIGHT, "model2": RIGHT, "second": RIGHT, "2": RIGHT,
+    "rightwins": RIGHT, "bwins": RIGHT, "modelbwins": RIGHT,
 }  # fmt: skip
 TIE_WORDS = {
     "tie": TIED, "ties": TIED, "draw": TIED, "equal": TIED, "same": TIED, "bothgood": TIED, "tiebothgood": TIED,
     "bothbad": BOTH_BAD, "tiebothbad": BOTH_BAD, "neither": BOTH_BAD,
 }  # fmt: skip
+NO_ANSWER = ("error",)  # what stands where a judge gave none
 WINNER_READINGS = ("auto", "side", "name")
-
-# A column named like a model is no judge's here: it may be one of the two that are compared.
-VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=())
-PAIR_ROLES = (ROLES["left"], ROLES["right"], ROLES["winner"], VOTER, Role("group", "--group", required=False))
-AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
-BEFORE = (("left_", "right_"), ("a_", "b_"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +53,14 @@ class Pairs:
     styles : tuple of str
     group : ndarray of int64, shape (n_pairs,), optional
     groups : pyarrow.Array, optional
+    question : ndarray of int64, shape (n_pairs,), optional
+        Which comparisons answer one question, -1 where it is not known.
+    weight : ndarray of float, shape (n_pairs,), optional
+        What each counts, where some are shares of a win.
     dropped : dict
     notes : tuple of str
+    sides : bool
+        Whether it is known which one was on the left.
     """
 
     left: IntArray
@@ -70,15 +73,23 @@ class Pairs:
     styles: tuple[str, ...] = ()
     group: IntArray | None = None
     groups: pa.Array | None = None
+    question: IntArray | None = None
+    weight: FloatArray | None = None
     source: str = "arrays"
     columns: dict[str, str] = field(default_factory=dict)
     frame: str = "pyarrow"
     dropped: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sides: bool = True
 
     @property
     def n_pairs(self) -> int:
         return len(self.left)
+
+    @property
+    def n_comparisons(self) -> int:
+        """How many comparisons there are, where some are two rows with a share each."""
+        return self.n_pairs if self.weight is None else round(float(self.weight.sum()))
 
     @property
     def n_items(self) -> int:
@@ -96,26 +107,33 @@ class Pairs:
         check_codes(self.right, self.n_items, self.n_pairs)
         check_codes(self.outcome, BOTH_BAD, self.n_pairs)
         check_codes(self.worker, len(self.workers), self.n_pairs, least=-1)
+        if self.question is not None:
+            check_codes(self.question, self.n_pairs, self.n_pairs, least=-1)
+        if self.weight is not None and (self.weight.shape != (self.n_pairs,) or not (self.weight > 0).all()):
+            raise ValueError("comparisons that do not count")
         if self.style.shape != (self.n_pairs, len(self.styles)):
             raise ValueError("styles without values")
 
-    def only(self, rows: BoolArray) -> Pairs:
+    def only(self, rows: BoolArray | IntArray) -> Pairs:
         """Return some of the comparisons, with all items and workers."""
-        group = None if self.group is None else self.group[rows]
+        beside: dict[str, Any] = {
+            name: None if (one := getattr(self, name)) is None else one[rows] for name in ("group", "question", "weight")
+        }
         return replace(
             self, left=self.left[rows], right=self.right[rows], outcome=self.outcome[rows], worker=self.worker[rows],
-            style=self.style[rows], group=group,
+            style=self.style[rows], **beside,
         )  # fmt: skip
 
 
 def read_pairs(
-    data: Any,
+    data: object,
     *,
     left_column: str | None = None,
     right_column: str | None = None,
     winner_column: str | None = None,
     worker_column: str | None = None,
     group_column: str | None = None,
+    question_column: str | None = None,
     style: Sequence[str] = (),
     winners: str = "auto",
     both_bad: str = "tie",
@@ -127,10 +145,13 @@ def read_pairs(
     ----------
     data : frame, str or Path
         One row for each comparison: crowd-kit's frames (left, right, label, worker), arena-style records (model_a, model_b,
-        winner, judge), or a Label Studio export with a pairwise tag.
+        winner, judge), FastChat's pairs (model_1, model_2, winner, or g1_winner and g2_winner for both orders), AlpacaEval's
+        annotations (generator_1, generator_2, preference), winners and losers, or a Label Studio export with a pairwise tag.
     left_column, right_column, winner_column, worker_column : str, optional
         Found by name when not given. There may be no worker, or one here and there.
     group_column : str, optional
+    question_column : str, optional
+        Tells which comparisons answer one question (or prompt) and may depend on each other; found by name when not given.
     style : sequence of str
         What else differs between the two sides, such as length: a column of differences, or two columns such as
         ``length_left`` and ``length_right``.
@@ -141,95 +162,104 @@ def read_pairs(
     allow_drops : bool
         Go on even if more than half of the rows miss a value.
     """
-    if both_bad not in ("tie", "drop"):
-        raise ParameterError(f"both_bad must be 'tie' or 'drop', not {both_bad!r}.")
+    check_choice("both_bad", both_bad, ("tie", "drop"))
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
-    columns = _read_label_studio(data, given) if isinstance(data, str | Path) else None
-    if columns is None:
-        columns = _read_with_style(data, {**given, "group": group_column}, style)
-    elif group_column is not None or style:
-        raise ParameterError("--group and --style go with plain tables; a Label Studio export has no such columns.")
+    columns = read_pair_columns(data, {**given, "group": group_column, "question": question_column}, style)
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
-
-
-def _read_with_style(data: Any, given: dict[str, str | None], style: Sequence[str]) -> Columns:
-    """Read the columns, trying for every style a column of its name, or one for each side."""
-    sides: dict[str, str | None] = {}
-    for name in style:
-        tries = [
-            (name,),
-            *((name + one, name + two) for one, two in AFTER),
-            *((one + name, two + name) for one, two in BEFORE),
-        ]
-        for columns in tries:
-            more = dict(zip((f"style {name} left", f"style {name} right"), columns, strict=False))
-            try:
-                read_columns(data, _style_roles(more), more, "comparisons")
-            except ColumnError:
-                continue
-            sides |= more
-            break
-        else:
-            raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
-    return read_columns(data, [*PAIR_ROLES, *_style_roles(sides)], given | sides, "comparisons")
-
-
-def _style_roles(names: Iterable[str]) -> list[Role]:
-    return [Role(name, "--style", kind="number") for name in names]
 
 
 def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both_bad: str, allow_drops: bool) -> Pairs:
     """Turn columns into codes; rows that miss a value are left out and counted."""
-    n_rows = columns.n_rows
-    sides = pa.chunked_array([*_chunks(columns.table["left"]), *_chunks(columns.table["right"])])
-    codes, items = encode_names(sides, "item")
+    table, n_rows, sides = columns.table, columns.n_rows, "loser" not in columns.table
+    one, two = ("left", "right") if sides else ("winner", "loser")
+    codes, items = encode_names(pa.chunked_array([*_chunks(table[one]), *_chunks(table[two])]), "item")
     left, right = codes[:n_rows], codes[n_rows:]
-    if "worker" in columns.table:
-        worker, workers = encode_names(columns.table["worker"], "worker")
-    else:
-        worker, workers = np.full(n_rows, -1, np.int64), pa.array([], pa.string())
-    outcome = read_winners(columns.table["winner"], left, right, items, winners, columns.source)
-    missing: dict[str, BoolArray] = {"left": left < 0, "right": right < 0, "winner": outcome == MISSING}
-    group, groups = None, None
-    if "group" in columns.table:
-        group, groups = encode_names(columns.table["group"], "group")
+    coded = {name: encode_names(table[name], name) for name in ("worker", "group", "question") if name in table}
+    worker, workers = coded.get("worker", (np.full(n_rows, -1, np.int64), pa.array([], pa.string())))
+    group, groups = coded.get("group", (None, None))
+    question = coded["question"][0] if "question" in coded else None
+    values = np.column_stack([np.zeros((n_rows, 0)), *(_style_values(columns, name) for name in style)])
+    won = np.full(n_rows, LEFT), np.full(n_rows, np.nan)
+    outcome, share = read_winners(table["winner"], left, right, items, winners, columns.source) if sides else won
+    if "winner turned round" in table:  # each row is one question, judged in both orders
+        again = read_winners(table["winner turned round"], left, right, items, winners, columns.source)
+        left, right = np.concatenate([left, right]), np.concatenate([right, left])
+        outcome = np.concatenate([outcome, np.array([RIGHT, LEFT, TIED, BOTH_BAD, MISSING])[again[0]]])
+        share, values = np.concatenate([share, 1 - again[1]]), np.concatenate([values, -values])
+        question = np.tile(np.arange(n_rows) if question is None else question, 2)
+        worker, group = np.tile(worker, 2), None if group is None else np.tile(group, 2)
+    missing: dict[str, BoolArray] = {one: left < 0, two: right < 0, "winner": outcome == MISSING}
+    missing |= {name: np.isnan(values[:, n]) for n, name in enumerate(style)}
+    if group is not None:
         missing["group"] = group < 0
-    values = np.zeros((n_rows, len(style)))
-    for n, name in enumerate(style):
-        values[:, n] = encode_numbers(columns.table[f"style {name} left"], name, columns.source)
-        if f"style {name} right" in columns.table:
-            values[:, n] -= encode_numbers(columns.table[f"style {name} right"], name, columns.source)
-        missing[name] = np.isnan(values[:, n])
     kept, dropped = kept_rows(missing, columns.source, "comparisons", allow_drops=allow_drops)
     same = kept & (left == right)
     if same.any():
         dropped["compared with itself"] = int(same.sum())
         kept &= ~same
-    notes = list(columns.notes)
+    notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers)]
+    if not sides:
+        notes.append("It is not known which one was on the left, so that no advantage of a side is estimated.")
     bad = kept & (outcome == BOTH_BAD)
     if bad.any() and both_bad == "drop":
         dropped["both bad"] = int(bad.sum())
         kept &= ~bad
     elif bad.any():
-        notes.append(f"In {int(bad.sum()):,} comparisons both were bad; they count as ties.")
+        notes.append(f"In {counted(int(bad.sum()), 'comparison')} both were bad; such a comparison counts as a tie.")
         outcome = np.where(bad, TIED, outcome)
     if not kept.any():
         why = ", ".join(f"{reason} ({counted(count, 'row')})" for reason, count in dropped.items())
         raise DataError(f"No comparison is left; nothing can be ranked. Left out: {why}.")
     pairs = Pairs(
-        left, right, outcome, worker, items, workers, values, style, group, groups, columns.source, columns.names,
-        columns.frame, dropped, tuple(notes),
+        left, right, outcome, worker, items, workers, values, style, group, groups, question, None, columns.source,
+        columns.names, columns.frame, dropped, tuple(notes), sides,
     ).only(kept)  # fmt: skip
+    return _numbered(_shared_out(pairs, share[kept]))
+
+
+def _style_values(columns: Columns, name: str) -> FloatArray:
+    """Return by how much a style differs between the sides, (n_rows,); of texts it is the number of characters."""
+    values = np.zeros(columns.n_rows)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        if (column := columns.table.get(f"style {name} {side}")) is None:
+            continue
+        codes, texts = code_column(column, name)
+        words = as_text(texts).to_pylist()
+        if any(number_of(word) is not None for word in words):
+            values += sign * encode_numbers(column, name, columns.source)
+        else:
+            values += sign * np.array([*map(len, words), np.nan])[codes]
+    return values
+
+
+def _shared_out(pairs: Pairs, share: FloatArray) -> Pairs:
+    """Return the comparisons, each of those that the left one won in part made two: the share that it won, and the rest."""
+    part = np.flatnonzero(~np.isnan(share))
+    if not len(part):
+        return pairs
+    if pairs.question is None:
+        pairs = replace(pairs, question=np.arange(pairs.n_pairs))
+    whole = np.where(np.isnan(share), 1.0, share)
+    both = np.concatenate([np.arange(pairs.n_pairs), part])
+    outcome = np.concatenate([pairs.outcome, np.full(len(part), RIGHT)])
+    return replace(pairs.only(both), outcome=outcome, weight=np.concatenate([whole, 1 - share[part]]))
+
+
+def _numbered(pairs: Pairs) -> Pairs:
+    """Return the comparisons with codes for what is left, and styles in standard deviations."""
     used, codes = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     if len(used) < 2:
         raise DataError("Only one thing was compared; nothing can be ranked.")
     spread = pairs.style.std(axis=0)
     if (spread == 0).any():
-        name = style[int(np.flatnonzero(spread == 0)[0])]
+        name = pairs.styles[int(np.flatnonzero(spread == 0)[0])]
         raise DataError(f"The style {shown(name)} is the same in every comparison, so that it explains nothing; leave it out.")
+    question = pairs.question
+    if question is not None:
+        question = np.unique(np.append(question, -1), return_inverse=True)[1][:-1] - 1
     return replace(
-        pairs, left=codes[: pairs.n_pairs], right=codes[pairs.n_pairs :], items=items.take(pa.array(used)),
-        style=pairs.style / np.maximum(spread, 1e-300),
+        pairs, question=question, left=codes[: pairs.n_pairs], right=codes[pairs.n_pairs :],
+        items=pairs.items.take(pa.array(used)), style=pairs.style / np.maximum(spread, 1e-300),
     )  # fmt: skip
 
 
@@ -237,63 +267,6 @@ def _chunks(column: Any) -> list[pa.Array]:
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     chunks = [chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
     return [chunk.cast(pa.string()) for chunk in chunks] or [pa.array([], pa.string())]
-
-
-def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> Columns | None:
-    """Read the pairwise answers of a Label Studio export (JSON); None if the file is something else."""
-    from crowdassay.labels.formats import label_studio  # noqa: PLC0415
-    from crowdassay.labels.probe import probe  # noqa: PLC0415
-    from crowdassay.labels.raw import check_file  # noqa: PLC0415
-
-    path, kind = check_file(given_path)
-    if kind not in {".json", ".jsonl", ".ndjson"}:
-        return None
-    try:
-        seen = probe(path)
-    except CrowdassayError:
-        return None  # whose plain reader says what is wrong with it
-    if not isinstance(seen.first, dict) or not seen.has("data") or not label_studio.recognise(seen):
-        return None
-    rows: dict[str, list[str | None]] = {"left": [], "right": [], "winner": [], "worker": []}
-    for task in seen.records():
-        data = mapping(task.get("data"))
-        for annotation in task.get("annotations", task.get("completions")) or []:
-            if annotation.get("was_cancelled") or annotation.get("skipped"):
-                continue
-            for entry in annotation.get("result") or []:
-                value = entry.get("value")
-                if not isinstance(value, dict) or "selected" not in value:
-                    continue
-                one, two = _compared(entry, data, given, path.name)
-                rows["left"].append(one)
-                rows["right"].append(two)
-                rows["winner"].append(str(value["selected"]))
-                who = label_studio.annotator_of(annotation.get("completed_by"))
-                rows["worker"].append(None if who is None else str(who))
-    if not rows["winner"]:
-        raise DataError(f"There were no pairwise answers found in {shown(path.name)}; was it exported from another project?")
-    names = {"left": given["left"] or "data", "right": given["right"] or "data", "winner": "selected", "worker": "completed_by"}
-    return Columns({role: pa.array(values, pa.string()) for role, values in rows.items()}, names, path.name)
-
-
-def _compared(entry: dict[str, Any], data: dict[str, Any], given: dict[str, str | None], source: str) -> tuple[str, str]:
-    """Return the names of the two sides: from fields that are named, known by name, or called as the tag calls them."""
-    target = entry.get("to_name")
-    tags = target.split(",") if isinstance(target, str) else [str(one) for one in target or []]
-    plain = {plain_name(name): name for name in data}
-    compared = []
-    for n, side in enumerate(("left", "right")):
-        name = given[side] or next((plain[word] for word in ROLES[side].words if word in plain), None)
-        if name is None and len(tags) > n and tags[n].strip() in data:
-            name = tags[n].strip()
-        if name is None or name not in data:
-            fields = ", ".join(map(repr, data))
-            raise ColumnError(
-                f"It is not known which field of the tasks in {shown(source)} names the {side} side (fields: {fields}); "
-                f"name it with --{side}-column."
-            )
-        compared.append(str(data[name]))
-    return compared[0], compared[1]
 
 
 def plain_word(text: str) -> str:
@@ -305,8 +278,12 @@ def plain_word(text: str) -> str:
     return re.sub(r"[^0-9a-z]+", "", text.casefold())
 
 
-def read_winners(column: ArrowColumn, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str) -> IntArray:
-    """Return the outcome of every comparison: 0 left, 1 right, 2 tie, 3 both bad, -1 missing; shape (n_rows,).
+def read_winners(
+    column: ArrowColumn, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str
+) -> tuple[IntArray, FloatArray]:
+    """Return the outcome of every comparison, 0 left, 1 right, 2 tie, 3 both bad, -1 missing, and shares; both (n_rows,).
+
+    A preference between 1, the left one, and 2, the right one, is a share of a win of the left one; elsewhere shares are NaN.
 
     Parameters
     ----------
@@ -319,17 +296,21 @@ def read_winners(column: ArrowColumn, left: IntArray, right: IntArray, names: pa
         Whether winners are sides or names. Found out when every winner can be read in one way only.
     source : str
     """
-    if reading not in WINNER_READINGS:
-        raise ParameterError(f"winners must be 'auto', 'side' or 'name', not {reading!r}.")
+    check_choice("winners", reading, WINNER_READINGS)
     codes, words = code_column(column, "winner")
     texts = as_text(words).to_pylist()
+    if reading != "name" and (preferences := _preferences(texts, names)) is not None:
+        share = preferences[codes]
+        outcome = np.select([np.isnan(share), share == 1, share == 0, share == 0.5], [MISSING, LEFT, RIGHT, TIED], LEFT)
+        return outcome, np.where((outcome == LEFT) & (share < 1), share, np.nan)
     place = {name: n for n, name in enumerate(names.to_pylist())}
     item = np.array([place.get(text, -1) for text in texts] + [-1])
     side = np.array([SIDE_WORDS.get(plain_word(text), -1) for text in texts] + [-1])
     tie = np.array([TIE_WORDS.get(plain_word(text), -1) for text in texts] + [-1])
     named = np.where(item[codes] == left, LEFT, np.where(item[codes] == right, RIGHT, -1))
     named[item[codes] < 0] = -1
-    given = codes >= 0
+    unanswered = np.array([plain_word(text) in NO_ANSWER and text not in place for text in texts] + [True])
+    given = ~unanswered[codes]
     by_name = np.where(named >= 0, named, np.where(item[codes] < 0, tie[codes], -1))
     by_side = np.where(side[codes] >= 0, side[codes], tie[codes])
     able = {"name": bool((by_name[given] >= 0).all()), "side": bool((by_side[given] >= 0).all())}
@@ -350,4 +331,46 @@ def read_winners(column: ArrowColumn, left: IntArray, right: IntArray, names: pa
             f"The winner in data row {row + 1} of {shown(source)} is {shown(texts[codes[row]])}, which is neither of the two "
             f"compared ({pair}) nor left, right, tie or both bad{more}; correct it."
         )
-    return np.where(given, winners, MISSING)
+    return np.where(given, winners, MISSING), np.full(len(winners), np.nan)
+
+
+def _preferences(texts: Sequence[str], names: pa.Array) -> FloatArray | None:
+    """Return the share of a win of the left one for each preference, and NaN; None where these are no such numbers.
+
+    They are numbers from 1 to 2, or 0 for a tie, and not all 1 and 2, which are sides.
+
+    >>> _preferences(["1", "1.25", "2.0", "0"], pa.array(["x", "y"])).tolist()
+    [1.0, 0.75, 0.0, 0.5, nan]
+    """
+    numbers = [number_of(text) for text in texts]
+    values = [number for number in numbers if number is not None and (1 <= number <= 2 or number == 0)]
+    if len(values) < len(texts) or set(texts) <= {"1", "2"} or set(texts) & set(names.to_pylist()):
+        return None
+    return np.array([0.5 if value == 0 else 2 - value for value in values] + [np.nan])
+
+
+def find_parts(pairs: Pairs) -> IntArray:
+    """Return which connected part each item belongs to, the largest 0; shape (n_items,)."""
+    label = connected_parts(pairs.left, pairs.right, pairs.n_items)
+    order = np.argsort(-np.bincount(label), kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return np.asarray(place[label])
+
+
+def refuse_infinite(pairs: Pairs) -> None:
+    """Refuse comparisons in which some items were never beaten by the rest: their maximum likelihood scores are infinite."""
+    from scipy import sparse  # noqa: PLC0415  slow to load, and seldom needed
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    winner = np.concatenate([pairs.left[pairs.outcome != RIGHT], pairs.right[pairs.outcome != LEFT]])
+    loser = np.concatenate([pairs.right[pairs.outcome != RIGHT], pairs.left[pairs.outcome != LEFT]])
+    wins = sparse.coo_array((np.ones(len(winner)), (winner, loser)), shape=(pairs.n_items, pairs.n_items))
+    label = connected_components(wins, connection="strong")[1]  # of two items in one part each has beaten the other, in steps
+    if label.any():
+        small = np.argsort(np.bincount(label), kind="stable")[0]
+        names = listed(pairs.items.filter(pa.array(label == small)).to_pylist(), limit=3)
+        raise DataError(
+            f"Without a prior some scores are infinite: {names} always won against the rest, or always lost, or never met "
+            "them. Leave --prior out, and it is estimated, or give it as a number."
+        )

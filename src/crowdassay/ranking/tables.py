@@ -11,12 +11,12 @@ import pyarrow as pa
 from scipy.special import ndtri
 
 from crowdassay.arrays import FloatArray
-from crowdassay.labels.values import counted
+from crowdassay.labels.values import counted, listed, shown
 from crowdassay.notes import Note, kind_of
-from crowdassay.ranking.design import find_parts
-from crowdassay.ranking.intervals import ENOUGH_WORKERS, MOST_ITEMS_COMPARED, better, groups_alike, rank_ranges
+from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, apart
+from crowdassay.ranking.intervals import MOST_ITEMS_COMPARED, better, groups_alike, rank_ranges
 from crowdassay.ranking.likelihood import MOST_PAIR_PARAMETERS
-from crowdassay.ranking.pairs import LEFT, RIGHT, TIED
+from crowdassay.ranking.pairs import LEFT, RIGHT, TIED, Pairs, find_parts
 from crowdassay.tables import Column, TableOf
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ RANKED_WORKERS = TableOf(
         Column("reliability", format="number", about="1 is the average worker, 0 answers at random"),
         Column("reliability_low", format="number"),
         Column("reliability_high", format="number"),
-        Column("left_bias", format="signed", about="logits by which the worker favours the left side"),
+        Column(
+            "left_bias", format="signed", about="logits by which the worker favours the left side, what all favour included"
+        ),
         Column("left_bias_error", "error", "number"),
         Column("agreement", "agrees with ranking", "share", "of choices that went to the higher score, ties left out"),
     ),
@@ -95,14 +97,16 @@ def ranking_table(model: BradleyTerry) -> pa.Table:
         above = better(score, covariance, 1 - model.confidence)
         best, worst = rank_ranges(above)
         group = groups_alike(score, above)
+    decided = [pairs.outcome == outcome for outcome in (LEFT, RIGHT, TIED)]
     left, right = (
-        [np.bincount(side[pairs.outcome == outcome], minlength=n) for outcome in (LEFT, RIGHT, TIED)]
+        [np.bincount(side[rows], None if pairs.weight is None else pairs.weight[rows], n) for rows in decided]
         for side in (pairs.left, pairs.right)
     )
-    wins, losses, ties = left[LEFT] + right[RIGHT], left[RIGHT] + right[LEFT], left[TIED] + right[TIED]
+    sums = left[LEFT] + right[RIGHT], left[RIGHT] + right[LEFT], left[TIED] + right[TIED]
+    wins, losses, ties, met = (np.rint(one).astype(np.int64) for one in (*sums, sums[0] + sums[1] + sums[2]))
     table = RANKING.fill(
         item=pairs.items, rank=rank, best_rank=best, worst_rank=worst, score=score, standard_error=error, low=score - reach,
-        high=score + reach, group=group, win_rate=model._beats(score), comparisons=wins + losses + ties, wins=wins,
+        high=score + reach, group=group, win_rate=model._beats(score), comparisons=met, wins=wins,
         losses=losses, ties=ties, part=find_parts(pairs),
     )  # fmt: skip
     return table.take(pa.array(order))
@@ -111,20 +115,42 @@ def ranking_table(model: BradleyTerry) -> pa.Table:
 def workers_table(model: BradleyTerry) -> pa.Table:
     """Return a row for each worker who compared anything."""
     pairs, fit = model._fitted(), model._fit
-    count = np.bincount(pairs.worker[pairs.worker >= 0], minlength=len(pairs.workers))
+    named = pairs.worker >= 0
+    weight = np.ones(int(named.sum())) if pairs.weight is None else pairs.weight[named]
+    count = np.rint(np.bincount(pairs.worker[named], weight, len(pairs.workers))).astype(np.int64)
     unknown = np.full((len(pairs.workers), 2), np.nan)
     effects, spread = (fit.effects, np.sqrt(fit.spread)) if model._effects else (unknown, unknown)
+    side, side_error = _own_sides(model) if model._effects else (unknown[:, 1], unknown[:, 1])
     table = RANKED_WORKERS.fill(
         worker=pairs.workers,
         comparisons=count,
         reliability=np.exp(effects[:, 0]),
         reliability_low=np.exp(effects[:, 0] - 1.96 * spread[:, 0]),
         reliability_high=np.exp(effects[:, 0] + 1.96 * spread[:, 0]),
-        left_bias=effects[:, 1],
-        left_bias_error=spread[:, 1],
+        left_bias=side,
+        left_bias_error=side_error,
         agreement=agreement(model),
     )
     return table.take(pa.array(np.flatnonzero(count)))
+
+
+def _own_sides(model: BradleyTerry) -> tuple[FloatArray, FloatArray]:
+    r"""Return by how much each worker favours the left side and its standard error, both (n_workers,); NaN where untold.
+
+    What all favour and what is the worker's own are found together, so that the error is that of their sum:
+
+    .. math::  \sigma_w^2 = (R_w^{-1})_{22} + (e_g - u_w)^\top V (e_g - u_w)
+
+    where u is the column of :math:`L R^{-1}` for the worker's own side; see `crowdassay.ranking.clusters`.
+    """
+    fit, known, place = model._fit, model._identified.sided, model._fit.n_items
+    variance = fit.spread[:, 1]
+    if fit.information.ndim == 2:
+        taken = -model._slopes.shared[:, 1::2].toarray()
+        taken[place] += 1.0
+        variance = model._slopes.inverse[:, 1, 1] + ((model._whole_covariance @ taken) * taken).sum(axis=0)
+    side = fit.point[place] + fit.effects[:, 1]
+    return np.where(known, side, np.nan), np.where(known, np.sqrt(np.maximum(variance, 0.0)), np.nan)
 
 
 def agreement(model: BradleyTerry) -> FloatArray:
@@ -133,9 +159,9 @@ def agreement(model: BradleyTerry) -> FloatArray:
     rows = (pairs.worker >= 0) & (pairs.outcome != TIED)
     gap = model.scores_[pairs.left[rows]] - model.scores_[pairs.right[rows]]
     right = np.where(pairs.outcome[rows] == LEFT, gap > 0, gap < 0).astype(float)
-    size = len(pairs.workers)
+    size, weight = len(pairs.workers), np.ones(len(right)) if pairs.weight is None else pairs.weight[rows]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.bincount(pairs.worker[rows], right, size) / np.bincount(pairs.worker[rows], minlength=size)
+        return np.bincount(pairs.worker[rows], weight * right, size) / np.bincount(pairs.worker[rows], weight, size)
 
 
 def rankings_by_group(model: BradleyTerry) -> list[tuple[str, pa.Table]]:
@@ -147,7 +173,9 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, pa.Table]]:
     for g, name in enumerate(pairs.groups.to_pylist()):
         part = pairs.only(pairs.group == g)
         if part.n_pairs < LEAST_IN_GROUP:
-            model.notes_.append(Note(f"The group '{name}' has only {part.n_pairs} comparisons, so no ranking of its own."))
+            model.notes_.append(
+                Note(f"The group '{name}' has only {counted(part.n_pairs, 'comparison')}, so no ranking of its own.")
+            )
             continue
         used, codes = np.unique(np.concatenate([part.left, part.right]), return_inverse=True)
         part = dataclasses.replace(
@@ -179,33 +207,80 @@ def _on_data(model: BradleyTerry) -> Iterator[str]:
     few = int((met < FEW_COMPARISONS).sum())
     if few:
         many = f"{few:,} of {counted(pairs.n_items, 'item')}"
-        yield f"{many} have fewer than {FEW_COMPARISONS} comparisons; their place is a guess."
+        yield (
+            f"{many} {'has' if few == 1 else 'have'} fewer than {FEW_COMPARISONS} comparisons; the rank of such an item is "
+            "a guess."
+        )
     used = len(np.unique(pairs.worker[pairs.worker >= 0]))
     unknown = int((pairs.worker < 0).sum())
     if used and unknown:
-        yield f"{unknown:,} comparisons name no worker; they count as made by an average one."
+        yield (
+            f"{counted(unknown, 'comparison names', 'comparisons name')} no worker; such a comparison counts as made by an "
+            "average worker."
+        )
     if model.reliability and used == 1:
         yield "There is one worker only, so that nothing can be said about reliability."
+
+
+def _on_sides(model: BradleyTerry) -> Iterator[str]:
+    """Yield what cannot be told from the scores."""
+    pairs, known = model._fitted(), model._identified
+    for name in np.array(pairs.styles, dtype=object)[~known.styles]:
+        yield (
+            f"The effect of the style {shown(name)} cannot be told from the scores, since it goes with what is compared; "
+            "none is estimated."
+        )
+    if not (model.position and pairs.sides):
+        return
+    if not known.position:
+        yield (
+            f"An advantage of a side cannot be told from the scores{_always_there(pairs)}; none is estimated. Pairs that are "
+            "compared in both orders would tell it."
+        )
+        return
+    used = np.bincount(pairs.worker[pairs.worker >= 0], minlength=len(pairs.workers)) > 0
+    lost = pairs.workers.filter(pa.array(used & ~known.sided)).to_pylist() if model._effects else []
+    if lost:
+        who = (
+            f"the worker {shown(lost[0])} favours"
+            if len(lost) == 1
+            else f"{counted(len(lost), 'worker')} ({listed(lost, limit=3)}) favour"
+        )
+        yield (
+            f"It cannot be told from the orders compared whether {who} a side more than others; the average worker's side "
+            "is taken."
+        )
+
+
+def _always_there(pairs: Pairs) -> str:
+    """Return which item is always on one side, where one takes part in every comparison."""
+    for name, side in (("left", pairs.left), ("right", pairs.right)):
+        if (side == side[0]).all():
+            return f", since {shown(pairs.items[int(side[0])].as_py())} is always on the {name}"
+    return ""
 
 
 def _on_intervals(model: BradleyTerry) -> Iterator[str]:
     pairs = model._fitted()
     used = len(np.unique(pairs.worker[pairs.worker >= 0]))
-    if model._few:
+    if used and not model._by_worker and model.intervals != "model":
         yield (
-            f"There are {counted(used, 'worker')}, and a sandwich over workers needs {ENOUGH_WORKERS}; intervals are those of "
-            "the model."
+            f"With {counted(used, 'worker')}, fewer than {ENOUGH_CLUSTERS}, intervals say nothing about how other workers "
+            "would answer."
         )
-    elif used and not model._by_worker and model.intervals != "model":
-        yield (
-            f"There are {counted(used, 'worker')}, fewer than {ENOUGH_WORKERS}; intervals take comparisons as independent and "
-            "say nothing about other workers."
-        )
+    if pairs.question is not None and model.intervals != "model":
+        n_questions = len(np.unique(apart(pairs.question)))
+        if n_questions < ENOUGH_CLUSTERS:
+            yield (
+                f"With {counted(n_questions, 'question')}, fewer than {ENOUGH_CLUSTERS}, intervals take the answers to "
+                "one question as independent and are too narrow if they are alike."
+            )
     if pairs.n_items + 2 > MOST_PAIR_PARAMETERS:
         yield (
             f"There are {pairs.n_items:,} items; intervals take the other scores as known and are a little too narrow, and "
             "groups are not looked for."
         )
+    yield from _on_sides(model)
     if model.position and abs(model.position_bias_) > CLEAR_SIDE:
         side = "left" if model.position_bias_ > 0 else "right"
         share = 1 / (1 + np.exp(-abs(model.position_bias_)))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.findings.passes import MajorityCheck
-from crowdassay.labels.facts import Facts
+from crowdassay.findings.notes import nobody_compared
+from crowdassay.findings.passes import ExpectedErrors, MajorityCheck
+from crowdassay.labels.labels import Facts
 from crowdassay.labels.values import counted, listed
 from crowdassay.memory import available_memory
 
 POSTERIORS = 5  # arrays of the size items x classes that a fit and its result hold at a time
 DESCRIBED = 6  # arrays of the size workers x classes^2 that what is said of workers, and its table, take beside the fit
 EASY = 1 << 24  # bytes that are there without looking
-ONE_CLASS_NOTE = "Degenerate: one class. Every item gets it, and nothing is learned about items or workers."
+ONE_CLASS_NOTE = "There is only one class: every item gets it, and nothing is learned about items or workers."
 SAYS_NOTHING = 0.01  # mean probability of the labels above that of a guess, below which a fit tells no class apart
 LEAST_CLEAR = 10  # items with a majority from which a fit can be compared with them
 CONTRADICTS = 0.7  # share of strong majorities kept below which a fit is not believed
+WORSE = 1.05  # expected errors for each of the vote's, above which a fit is left
+WORSE_DEVIATIONS = 6.0  # and standard errors above the vote's; many, since items share their workers
 DEPARTS = 0.8  # share of all majorities kept below which the user is told
 
 
@@ -39,7 +41,8 @@ def check_memory(facts: Facts, tables: float, item_tables: float, *, posteriors:
     if free is not None and needed > free:
         raise DataError(
             f"This fit needs about {needed / 1e9:,.1f} GB of memory for tables of {facts.n_classes:,} x {facts.n_classes:,} "
-            f"classes ({facts.n_workers:,} workers, {facts.n_items:,} items), and {free / 1e9:,.1f} GB are free; merge rare "
+            f"classes ({counted(facts.n_workers, 'worker')}, {counted(facts.n_items, 'item')}), and {free / 1e9:,.1f} GB "
+            "are free; merge rare "
             "classes, check that the labels are no free text, or take a method with fewer tables such as majority."
         )
 
@@ -60,10 +63,32 @@ def find_trouble(plain: MajorityCheck, facts: Facts) -> str | None:
     return None
 
 
-def notes_on(plain: MajorityCheck, result: Any, facts: Facts) -> list[str]:
+def find_worse(expected: ExpectedErrors, *, margin: bool) -> str | None:
+    """Return by how much the labels of a fit are worse than the vote's, as a referee sees both; None where they are not.
+
+    Parameters
+    ----------
+    expected : ExpectedErrors
+    margin : bool
+        Whether the fit was asked for, and is left only where the difference is large and clear. Another that takes its place
+        must not be worse at all.
+    """
+    worse = expected.fit > expected.vote
+    if margin:
+        worse = expected.fit > WORSE * expected.vote and expected.deviations > WORSE_DEVIATIONS
+    if not worse:
+        return None
+    more = f"{expected.fit / expected.vote - 1:.0%} more errors" if expected.vote > 0 else "more errors"
+    return f"seems to make {more} than the vote, by the probabilities of the default method"
+
+
+def notes_on(plain: MajorityCheck, facts: Facts) -> list[str]:
     """Return what the user should know about how a fit stands."""
     absent = [name for name, count in zip(facts.class_names, facts.class_counts, strict=True) if not count]
-    notes = [f"Nobody chose {listed(absent, 5)}: no item gets that label."] if absent else []
+    said = "No label that was kept says" if facts.report.dropped.get("repeated judgement") else "Nobody chose"
+    notes = [f"{said} {listed(absent, 5)}: no item gets that label."] if absent else []
+    if not plain.shared:
+        notes.append(nobody_compared(facts.n_workers))
     trouble = find_trouble(plain, facts)
     if trouble is not None:
         notes.append(f"This fit {trouble}. Do not use its labels: take another method, or a smaller penalty.")

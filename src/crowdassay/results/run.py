@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray
-from crowdassay.engines.base import GATHERED_LABELS, Engine, Place
+from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.engines.base import GATHERED_LABELS, Announce, Engine, Place
 from crowdassay.engines.blocks import Block
 from crowdassay.engines.confusion import normalise
 from crowdassay.engines.memory.place import MemoryPlace
 from crowdassay.engines.sweeps import BlockEngine
 from crowdassay.errors import ParameterError
-from crowdassay.findings.passes import MajorityCheck, two_passes
-from crowdassay.labels.facts import Facts
-from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import SETTLED, Record
+from crowdassay.findings.passes import ExpectedErrors, MajorityCheck, PredictBlock, two_passes
+from crowdassay.labels.labels import Facts, Labels
+from crowdassay.labels.record import LIKELIEST, Record, class_values, decide_classes
 from crowdassay.models.structures import Basis
-from crowdassay.results.checks import ONE_CLASS_NOTE, check_memory, find_trouble, notes_on
+from crowdassay.results.checks import ONE_CLASS_NOTE, check_memory, find_trouble, find_worse, notes_on
 from crowdassay.results.result import FittedPlace, Result
-from crowdassay.solvers.posteriors import ByVotes
-from crowdassay.solvers.solution import Announce, ItemPosterior, Predict, Progress, Solution
+from crowdassay.solvers.solution import ByVotes, ItemPosterior, Predict, Progress, Solution
 from crowdassay.statistics import log_softmax
 from crowdassay.threads import one_blas_thread
 
@@ -33,6 +31,16 @@ class Method(Protocol):
 
     @property
     def method(self) -> str: ...
+
+    @property
+    def settled(self) -> float | None:
+        """Probability from which a label is called settled, where the user has said so; None takes the method's own."""
+        ...
+
+    @property
+    def decide(self) -> str:
+        """Which class becomes the label of an item: see `crowdassay.labels.record.decide_classes`."""
+        ...
 
     def needs_memory(self) -> str | None:
         """Return why all labels must be in memory; None where they need not be."""
@@ -59,7 +67,11 @@ class Method(Protocol):
         ...
 
     def fallback(self) -> Method | None:
-        """Return the same method with other parameters, to be tried where this one fails; None where there is none left."""
+        """Return what is to be tried where this one fails; None where there is nothing left."""
+        ...
+
+    def referee(self) -> Method | None:
+        """Return the method by whose probabilities this fit is compared with the vote; None where it is not compared."""
         ...
 
 
@@ -88,8 +100,8 @@ def fit(
     start : ndarray of shape (n_workers, n_classes, n_classes), optional
         Worker tables of an earlier fit to go on from.
     fallbacks : bool
-        Whether a fit that tells no class apart, or contradicts most clear majorities, is replaced by one with other parameters
-        (`Method.fallback`); otherwise a note says so.
+        Whether a fit that tells no class apart, contradicts most clear majorities, or seems worse than the vote
+        (`Method.referee`) is replaced by another (`Method.fallback`) that does not; otherwise a note says so.
     """
     started = time.perf_counter()
     reason = method.needs_memory()
@@ -101,19 +113,50 @@ def fit(
         block = place.gather()
         place = MemoryPlace(block.labels, block.truth, place.truth_counts, origin=place)
     with one_blas_thread():
-        asked = result, plain = _run(method, place, progress, announce, start, gathered=gathered)
+        result, plain = _run(method, place, progress, announce, start, gathered=gathered, decide=method.decide)
         notes: list[str] = []
-        tried = method
-        while fallbacks and (trouble := find_trouble(plain, place.facts)):
-            other = tried.fallback()
-            if other is None:  # none stands, so that there is no reason to leave what was asked for
-                (result, plain), notes = asked, []
-                break
-            notes.append(f"The fit of {tried!r} {trouble}. {other!r} was used instead.")
-            tried = other
-            result, plain = _run(tried, place, progress, announce, None, gathered=gathered)
-    notes += [*result.notes, *method.notes_on(place.facts), *notes_on(plain, result, place.facts)]
-    return result.changed(notes=tuple(notes), seconds=time.perf_counter() - started)
+        if fallbacks and place.facts.n_classes > 1:
+            referee = _opinion(method.referee(), place, gathered=gathered)
+            trouble = find_trouble(plain, place.facts) or _worse(result, referee, margin=True)
+            if trouble is not None:
+                instead, found = _stand_in(method, place, announce, referee, gathered=gathered)
+                if found is not None:
+                    result, plain = found
+                    notes = [f"The fit of {method!r} {trouble}. {instead}"]
+    notes += [*result.notes, *method.notes_on(place.facts), *notes_on(plain, place.facts)]
+    settled = result.settled if method.settled is None else float(method.settled)
+    return result.changed(notes=tuple(notes), settled=settled, seconds=time.perf_counter() - started)
+
+
+def _stand_in(
+    method: Method, place: Place, announce: Announce | None, referee: PredictBlock | None, *, gathered: bool
+) -> tuple[str, tuple[Result, MajorityCheck] | None]:
+    """Return the first of a method's fallbacks that stands and is no worse than the vote, with a sentence on it; or None."""
+    left: list[str] = []
+    other = method.fallback()
+    while other is not None:
+        result, plain = _run(other, place, None, announce, None, gathered=gathered, decide=method.decide)
+        if not find_trouble(plain, place.facts) and not _worse(result, referee, margin=False):
+            why = f", since {' and '.join(left)} {'was' if len(left) == 1 else 'were'} no better" if left else ""
+            return f"{other!r} was used instead{why}.", (result.changed(fallback=other), plain)
+        left.append(repr(other))
+        other = other.fallback()
+    return "", None  # none stands, so that there is no reason to leave what was asked for
+
+
+def _opinion(referee: Method | None, place: Place, *, gathered: bool) -> PredictBlock | None:
+    """Return what a referee says of a block; None without one."""
+    if referee is None:
+        return None
+    solution = referee.solve(place.engine(gathered=gathered, announce=None))
+    return partial(predict_block, solution.predict, referee.method, _item_basis(solution), False, LIKELIEST)
+
+
+def _worse(result: Result, referee: PredictBlock | None, *, margin: bool) -> str | None:
+    """Return by how much a fit is worse than the vote; None where it is not, or nobody is asked."""
+    if referee is None:
+        return None
+    return find_worse(result.place.reduce(partial(ExpectedErrors.of, result._predict, referee)), margin=margin)
 
 
 def _run(
@@ -124,42 +167,45 @@ def _run(
     start: FloatArray | None,
     *,
     gathered: bool,
+    decide: str,
 ) -> tuple[Result, MajorityCheck]:
     """Solve, and turn the solution into a result."""
     facts = place.facts
     if facts.n_classes == 1:
         solution = Solution(ByVotes(), log_prior=np.zeros(1), n_iter=1, notes=(ONE_CLASS_NOTE,))
-        return _decide(method.method, solution, place, place.engine(gathered=gathered, announce=announce))
+        return _predict_all(method.method, solution, place, place.engine(gathered=gathered, announce=announce), decide)
     tables = method.count_tables(facts, gathered=gathered)
     check_memory(facts, *(tables if place.in_memory else (tables[0], 0.0)), posteriors=place.in_memory)
     if announce is not None and (words := method.slow(facts)) is not None:
         announce(words)
     engine = place.engine(gathered=gathered, announce=announce)
-    return _decide(method.method, method.solve(engine, progress, start), place, engine)
+    return _predict_all(method.method, method.solve(engine, progress, start), place, engine, decide)
 
 
-def _decide(name: str, solution: Solution, place: Place, engine: Any) -> tuple[Result, MajorityCheck]:
+def _predict_all(name: str, solution: Solution, place: Place, engine: Any, decide: str) -> tuple[Result, MajorityCheck]:
     """Predict all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
     if place.in_memory:
-        result = make_result(name, solution, engine.labels, solution.predict(engine), FittedPlace(place))
+        result = make_result(name, solution, engine.labels, solution.predict(engine), FittedPlace(place), decide)
         return result, MajorityCheck.of(result)
     facts = place.facts
     weak_items = solution.model is not None and solution.model.has_weak_items(facts.longest)
-    by_block = PredictBlock(solution.predict, solution.method or name, _item_basis(solution), weak_items, solution.settled)
+    # A task that can travel.
+    by_block = partial(predict_block, solution.predict, solution.method or name, _item_basis(solution), weak_items, decide)
     found = two_passes(place, by_block)
     assert found.second.expected is not None
     workers = _worker_values(name, solution, found.second.expected)
-    return Result.elsewhere(FittedPlace(place, by_block, found), **workers), found.second.majorities
+    return Result.elsewhere(FittedPlace(place, by_block, found), decide=decide, **workers), found.second.majorities
 
 
 def make_result(
-    name: str, solution: Solution, labels: Labels, predicted: ItemPosterior, fitted_place: FittedPlace | None = None
+    name: str, solution: Solution, labels: Labels, predicted: ItemPosterior, fitted_place: FittedPlace, decide: str
 ) -> Result:
     """Return the result of a solution and what it says of the items, which are in memory."""
     return Result(
         labels=labels,
         posterior=predicted.posterior,
-        winners=predicted.winners,
+        winners=_winners(predicted, decide, labels),
+        decide=decide,
         phi=predicted.phi,
         pairs=predicted.pairs,
         difficulty=predicted.difficulty,
@@ -185,12 +231,20 @@ def _worker_values(name: str, solution: Solution, expected: FloatArray) -> dict[
         "n_iter": solution.n_iter,
         "converged": solution.converged,
         "known": solution.known,
+        "checked": solution.checked,
         "gold_warning": solution.gold_warning,
         "settled": solution.settled,
         "spread": solution.spread,
         "notes": solution.notes,
         "selection": solution.selection,
     }
+
+
+def _winners(predicted: ItemPosterior, decide: str, labels: Labels) -> BoolArray:
+    """Return which classes are the labels (n_items, n_classes): those that the solution calls the likeliest, or others."""
+    if decide == LIKELIEST:
+        return predicted.winners
+    return decide_classes(predicted.posterior, decide, class_values(labels))
 
 
 def _item_basis(solution: Solution) -> Basis | None:
@@ -204,23 +258,15 @@ def describe_workers(solution: Solution, expected: FloatArray) -> tuple[FloatArr
     return confusion if solution.confusion is None else solution.confusion, accuracy
 
 
-@dataclass(frozen=True, eq=False)
-class PredictBlock:
-    """What a fit makes of a block, as a task that can travel."""
-
-    predict: Predict
-    method: str
-    item: Basis | None
-    weak_items: bool
-    settled: float = SETTLED
-
-    def __call__(self, block: Block) -> tuple[Record, FloatArray]:
-        """Predict the block."""
-        predicted = self.predict(BlockEngine(block, weak_items=self.weak_items))
-        nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
-        record = Record(
-            block.labels, self.method, {}, predicted.posterior, predicted.winners, nothing, nothing[:, 0, 0], phi=predicted.phi,
-            expand=self.item.tables if self.item else None, difficulty=predicted.difficulty,
-            settled=self.settled,
-        )  # fmt: skip
-        return record, predicted.expected
+def predict_block(
+    predict: Predict, method: str, item: Basis | None, weak_items: bool, decide: str, block: Block
+) -> tuple[Record, FloatArray]:
+    """Return what a fit makes of a block."""
+    predicted = predict(BlockEngine(block, weak_items=weak_items))
+    nothing = np.empty((0, block.labels.n_classes, block.labels.n_classes))
+    winners = _winners(predicted, decide, block.labels)
+    record = Record(
+        block.labels, method, {}, predicted.posterior, winners, nothing, nothing[:, 0, 0], phi=predicted.phi,
+        expand=item.tables if item else None, difficulty=predicted.difficulty, decide=decide,
+    )  # fmt: skip
+    return record, predicted.expected

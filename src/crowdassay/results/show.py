@@ -1,10 +1,14 @@
-"""Declared tables, drawn: on the terminal, and as sections of a page. `crowdassay.tables.TableOf.html` serves notebooks."""
+"""What results and studies show, and declared tables drawn: on the terminal, and as sections of a page.
+
+A study answers another question than which labels are right: how severe raters are, or which of two is better. A new one brings
+its data, its model and its view; the command line, the files and the page come from here and from `crowdassay.cli.study`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -12,6 +16,42 @@ from crowdassay.tables import Column, Row, TableOf
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from crowdassay.results.report.chart import Chart
+    from crowdassay.results.report.page import Findings
+
+
+class StudyView(Protocol):
+    """What a fitted study shows.
+
+    Attributes
+    ----------
+    tables : dict of str to pyarrow.Table
+        By the names of their files.
+    """
+
+    @property
+    def tables(self) -> dict[str, pa.Table]: ...
+
+    def summary(self) -> dict[str, Any]:
+        """Return what ``summary.json`` holds, the tables left out."""
+        ...
+
+    def figures(self) -> dict[str, float | None]:
+        """Return what conditions may ask about, by name; None for what could not be told."""
+        ...
+
+    def chart(self) -> Chart:
+        """Return the chart that says most."""
+        ...
+
+    def page(self, title: str | None) -> Findings:
+        """Return the page."""
+        ...
+
+    def show(self, console: Console) -> None:
+        """Print the sentences and tables that a terminal has room for."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -44,6 +84,11 @@ class Section:
     def side(self, place: int) -> str:
         """Return on which side the cells of a column stand; unless told, figures follow a first column of names."""
         return self.sides[place] if self.sides else "right" if place else "left"
+
+
+def card(title: str, value: str, text: str, tone: str = "") -> dict[str, str]:
+    """Return a card of a page: a question, a figure, a sentence, and how it is coloured (`Section.tones`)."""
+    return {"title": title, "value": value, "text": text, "tone": tone}
 
 
 def terminal() -> Console:

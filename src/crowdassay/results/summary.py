@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowdassay.arrays import FloatArray
-from crowdassay.findings.money import count_money
+from crowdassay.findings.money import Money
+from crowdassay.labels.record import LIKELIEST
+from crowdassay.labels.values import counted
+from crowdassay.planning.stop import NEXT_ANSWERS
+from crowdassay.results.report.overview import next_steps
 from crowdassay.results.result import Result
 from crowdassay.version import VERSION
 
 
-def summarise(result: Result, method: str, *, ordered: bool = False, cost: float | FloatArray | None = None) -> dict[str, Any]:
+def summarise(result: Result, method: str, *, ordered: bool = False, money: Money | None = None) -> dict[str, Any]:
     """Return what ``summary.json`` holds.
 
     Parameters
@@ -20,8 +23,8 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
         The name by which the method was asked for.
     ordered : bool
         Whether the method takes the classes for a scale.
-    cost : float or ndarray of shape (n_workers,), optional
-        The price of a label, or what each worker has been paid.
+    money : Money, optional
+        What labels and an expert cost; without, no prices are known.
     """
     facts, totals = result.place.facts, result.insight.totals
     summary: dict[str, Any] = {
@@ -29,6 +32,7 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
         "method": method,
         "engine": result.place.engine_name,
         "parameters": result.parameters,
+        "decide": result.decide,
         "classes": list(facts.class_names),
         "objective": result.objective,
         "converged": result.converged,
@@ -40,33 +44,41 @@ def summarise(result: Result, method: str, *, ordered: bool = False, cost: float
         "n_tied": totals.tied,
         "n_gold": totals.known,
         "n_settled": totals.settled,
+        "settled_from": result.settled,
         "estimated_error": estimated_error(result),
+        "error_after_answers": error_after_answers(result),
+        "why_no_estimated_error": result.insight.why_no_error or None,
+        "n_likely_right": result.insight.likely_right,
+        "bands": [band.as_dict() for band in result.insight.bands],
         "mean_probability": totals.probability / totals.items,
         "import_report": facts.report.as_dict(),
         "flagged_workers": flagged_workers(result),
+        "next_steps": next_steps(result.insight, money),
+        "cost": (money or result.money()).as_dict(),
         "notes": list(dict.fromkeys([*result.insight.notes, *result.notes])),
     }
-    if cost is not None:
-        summary["cost"] = count_money(result.insight, cost).as_dict()
     if result.selection is not None:
         summary["selection"] = result.selection
     if not result.converged:
         summary["notes"].append(
-            f"Not converged after {result.n_iter} iterations: the result is usable but not final; raise --max-iter."
+            f"Not converged after {counted(result.n_iter, 'iteration')}: the result is usable but not final; raise --max-iter."
         )
     if result.place.truth_counts is not None:
-        summary |= result.insight.against.score.measures(facts, ordered=ordered)
+        summary |= result.insight.against.score.measures(facts, ordered=ordered or result.decide != LIKELIEST)
         summary["truth_items_without_labels"] = result.place.truth_counts["unknown_items"]
     return summary
 
 
 def estimated_error(result: Result) -> dict[str, float] | None:
-    """Return the expected share of wrong labels with its 90 % limits; None where nothing shows who is right."""
-    insight, totals = result.insight, result.insight.totals
-    if not insight.connection.identified.any() or insight.chance:
-        return None
-    low, high = totals.error_interval(result.spread)
-    return {"rate": totals.wrong / totals.items, "low": low / totals.items, "high": high / totals.items}
+    """Return the expected share of wrong labels with its 90 % limits; None where there is no estimate."""
+    error = result.insight.error
+    return None if error is None else {"rate": error.error, "low": error.low, "high": error.high}
+
+
+def error_after_answers(result: Result) -> dict[str, float | int] | None:
+    """Return to what limits further answers of an expert would narrow the error; None where there is no estimate."""
+    then = result.insight.error_after()
+    return None if then is None else {"answers": NEXT_ANSWERS, "low": then.low, "high": then.high}
 
 
 def flagged_workers(result: Result) -> list[dict[str, Any]]:
@@ -81,7 +93,7 @@ def flagged_workers(result: Result) -> list[dict[str, Any]]:
             "accuracy": float(insight.accuracy[i]) if insight.estimable[i] else None,
             "accuracy_low": float(insight.low[i]) if insight.estimable[i] else None,
             "accuracy_high": float(insight.high[i]) if insight.estimable[i] else None,
-            "reasons": [reason.words for reason in insight.advice.reasons[i]] or [insight.evidence[i]],
+            "reasons": [reason.words for reason in insight.reasons[i]] or [insight.evidence[i]],
         }
         for i in insight.attention
     ]

@@ -17,14 +17,12 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import pyarrow as pa
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.databases.home import Home, Session, now
-from crowdassay.labels.databases.postgres import PostgresHome, without_password
-from crowdassay.labels.databases.sqlite import SqliteHome
-from crowdassay.labels.folder import RESULT_FILES, SUMMARY, check_writable, replacing_folder
+from crowdassay.labels.databases.home import POSTGRES_SCHEMES, Home, PostgresHome, Session, SqliteHome, now, without_password
+from crowdassay.labels.folder import RESULT_FILES, SUMMARY, check_writable, output_path, replacing_folder
 from crowdassay.labels.write import table_files, write_json
 from crowdassay.results.result import TABLES_OF_ITEMS, Result, item_table
 
-DATABASE_SCHEMES = ("sqlite://", "postgresql://", "postgres://")
+DATABASE_SCHEMES = ("sqlite://", *POSTGRES_SCHEMES)
 TABLE_PREFIX = "crowdassay_"
 MARKER_TABLE = "crowdassay_results"
 ROWS_INSERTED = 10_000  # at a time
@@ -32,11 +30,16 @@ SQL_REAL = "DOUBLE PRECISION"
 SQL_TYPES = {"string": "TEXT", "large_string": "TEXT", "double": SQL_REAL, "float": SQL_REAL, "bool": "BOOLEAN"}
 
 
-def write_result(result: Result, summary: dict[str, Any], folder: str | Path, form: str, *, raw: bool = False) -> None:
-    """Write labels, posterior, workers and items as CSV or Parquet, and the summary; all of them or nothing.
+def write_result(
+    result: Result, summary: dict[str, Any], folder: str | Path | DatabaseTables, form: str, *, raw: bool = False
+) -> None:
+    """Write labels, posterior, workers and items as CSV or Parquet, or to a database, and the summary; all or nothing.
 
     With many classes a table ``confusion`` holds what workers answer to what: see `Insight.cell_table`.
     """
+    if isinstance(folder, DatabaseTables):
+        write_database(result, summary, folder)
+        return
     cells = result.cell_table()  # None but where classes are many
     if result.place.writes:
         from crowdassay.engines.spark.write import write_tables  # noqa: PLC0415  seldom needed
@@ -47,7 +50,7 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | Path, fo
             frames["confusion"] = result.place.frame(cells)
         write_tables(frames, summary, str(folder), form, raw=raw)
         return
-    with replacing_folder(Path(folder), RESULT_FILES, SUMMARY) as fresh:
+    with replacing_folder(output_path(folder), RESULT_FILES, SUMMARY) as fresh:
         with table_files(fresh, (*TABLES_OF_ITEMS, "workers", "confusion"), form, raw=raw) as streams:
             for block in result.blocks():
                 for name in TABLES_OF_ITEMS:
@@ -75,18 +78,26 @@ def as_tables(value: str) -> DatabaseTables | None:
     return DatabaseTables(value) if value.startswith(DATABASE_SCHEMES) else None
 
 
-def check_tables(place: DatabaseTables) -> None:
-    """Refuse, before any work, a database that cannot be reached, or tables of that name that are not ours."""
+def check_tables(place: DatabaseTables) -> Path | None:
+    """Refuse, before any work, a database that cannot be reached, or tables of that name that are not ours.
+
+    Returns
+    -------
+    Path or None
+        The file that holds the database, None where it is a server.
+    """
     home, prefix = open_home(place)
-    if isinstance(home, SqliteHome) and not home.path.exists():
-        check_writable(home.path.absolute().parent)
-        return
+    file = home.path if isinstance(home, SqliteHome) else None
+    if file is not None and not file.exists():
+        check_writable(file.absolute().parent)
+        return file
+    home.prepare()
     with home.read() as session:
-        if not _exists(home, session, MARKER_TABLE) and (
-            taken := [name for name in names(prefix) if _exists(home, session, name)]
-        ):
+        tables = home.tables(session)
+        if MARKER_TABLE not in tables and (taken := [name for name in names(prefix) if name in tables]):
             raise DataError(f"{place} has a table '{taken[0]}' that this command did not write; choose another ?prefix=.")
     home.close()
+    return file
 
 
 def write_database(result: Result, summary: dict[str, Any], place: DatabaseTables) -> bool:
@@ -107,7 +118,7 @@ def write_database(result: Result, summary: dict[str, Any], place: DatabaseTable
     text = json.dumps(kept, default=str, sort_keys=True, ensure_ascii=False)
     mark = _digest(tables.values(), text)
     with home.write() as session:
-        if not _exists(home, session, MARKER_TABLE):
+        if MARKER_TABLE not in home.tables(session):
             columns = "prefix TEXT PRIMARY KEY, digest TEXT NOT NULL, written TEXT NOT NULL, summary TEXT NOT NULL"
             session.run(f"CREATE TABLE {MARKER_TABLE} ({columns})")
         marker = session.one(f"SELECT digest FROM {MARKER_TABLE} WHERE prefix = ?", (prefix,))  # noqa: S608
@@ -142,13 +153,6 @@ def open_home(place: DatabaseTables) -> tuple[Home, str]:
         return SqliteHome(Path(head.removeprefix("sqlite:///")), shared=True), prefix
     rest = urlencode(options, quote_via=quote)
     return PostgresHome(f"{head}?{rest}" if rest else head), prefix
-
-
-def _exists(home: Home, session: Session, name: str) -> bool:
-    if isinstance(home, PostgresHome):
-        sql = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-        return session.one(sql, (home.schema, name)) is not None
-    return session.one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)) is not None
 
 
 def _replace(session: Session, name: str, columns: list[tuple[str, str]], rows: Iterable[tuple[Any, ...]]) -> None:
@@ -188,7 +192,7 @@ def _type(name: str) -> str:
     return SQL_TYPES.get(name, "BIGINT" if name.startswith(("int", "uint")) else "TEXT")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN
 
 

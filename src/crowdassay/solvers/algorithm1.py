@@ -7,12 +7,11 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ItemEngine, Weights
 from crowdassay.engines.confusion import average_worker
-from crowdassay.labels.votes import gold_votes, shares
+from crowdassay.labels.labels import gold_votes, shares
 from crowdassay.models.family import Model
-from crowdassay.solvers.ascent import WorkerProblem
 from crowdassay.solvers.em import without_absent
-from crowdassay.solvers.posteriors import average_difficulty, found
-from crowdassay.solvers.solution import Progress, Solution
+from crowdassay.solvers.profiled import WorkerProblem
+from crowdassay.solvers.solution import Progress, Solution, average_difficulty, found
 
 EXACT_CHANGE = 1e-13  # relative change at which the joint M-step counts as solved
 CERTAIN_LABELS_CHANGE = 1e-9  # the same where labels are certain: they jump from class to class, whatever the last digits
@@ -52,7 +51,7 @@ def fit_algorithm1(
     log_prior = without_absent(log_prior, engine)
     problem = WorkerProblem(engine, model, log_prior, max_iter=10**9)
     point = problem.origin()
-    weights, previous = Weights.VOTES, vote_shares(engine)
+    weights, previous = Weights.VOTES, shares(gold_votes(engine.labels))
     history: list[float] = []
     converged = False
     engine.restart()
@@ -73,15 +72,9 @@ def fit_algorithm1(
             progress(problem.n_iter, history[-1])
     phi = engine.coordinates(model)
     sums, _ = engine.e_step(model, sigma, log_prior, Weights.GIVEN)
-    expected = engine.tally(previous) - sums.gradient
-    more = {}
+    expected, more = engine.tally(previous) - sums.gradient, {}
     if model.item is not None:
         average = average_worker(sigma, engine.worker_counts)
         more = {"phi": phi, "difficulty": average_difficulty(model.item, average, previous, phi)}
     predict = found(engine.labels, previous, expected, **more)
     return Solution(predict, sigma, log_prior, history[-1], tuple(history), problem.n_iter, converged, model=model)
-
-
-def vote_shares(engine: ItemEngine) -> FloatArray:
-    """Return Q proportional to the votes, known classes in their place; shape (n_items, n_classes)."""
-    return shares(gold_votes(engine.labels))

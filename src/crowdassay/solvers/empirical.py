@@ -9,9 +9,8 @@ import numpy as np
 from crowdassay.arrays import FloatArray
 from crowdassay.engines.base import ItemEngine
 from crowdassay.models.family import VANISHING, Model
-from crowdassay.solvers.posteriors import AsFound
 from crowdassay.solvers.profiled import fit_profiled
-from crowdassay.solvers.solution import Progress, Solution
+from crowdassay.solvers.solution import AsFound, Progress, Solution
 from crowdassay.statistics import log_softmax
 
 EMPIRICAL_ROUNDS = 20
@@ -59,6 +58,7 @@ def fit_empirical(
             start=start,
             progress=progress,
         )
+        assert solution.sigma is not None
         n_iter += solution.n_iter
         items = solution.predict(engine)
         old, old_prior = model, log_prior
@@ -110,9 +110,7 @@ def learned_penalty(model: Model, sigma: FloatArray, n: FloatArray) -> float:
     """
     basis, p = model.worker, np.exp(log_softmax(sigma))
     known = np.zeros((len(p), basis.size))
-    for c in range(basis.n_classes):
-        part = slice(basis.offsets[c], basis.offsets[c] + basis.widths[c])
-        columns = basis.columns[c, :, : basis.widths[c]]
+    for c, part, columns in basis.blocks():
         known[:, part] += n[:, c, None] * (p[:, c] @ columns**2 - (p[:, c] @ columns) ** 2)
     deviations = model.deviations(basis.coordinates(sigma))
     determined = float((known / (model.alpha + known)).sum())

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from crowdassay.arrays import FloatArray
 from crowdassay.solvers.stopping import brought_little, promises_little
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 MEMORY_PAIRS = 20  # pairs of steps and changes of the gradient remembered
 MEMORY_NUMBERS = 2**26  # numbers that all pairs together may take, 512 MB
@@ -73,12 +76,12 @@ def minimise(
         value, gradient = function(z * scales)
         return value, gradient * scales
 
-    def accepted(intermediate_result: Any) -> None:
+    def accepted(intermediate_result: OptimizeResult) -> None:
         if step is not None:
             step(float(intermediate_result.fun))
 
     limits = None if bounds is None else np.stack([bounds[0] / scales, bounds[1] / scales], axis=1)
-    found: Any = minimize(
+    found: OptimizeResult = minimize(
         scaled, start / scales, jac=True, method="L-BFGS-B", bounds=limits, callback=accepted, options=options
     )
     return Minimum(found.x * scales, float(found.fun), int(found.nit), bool(found.success))

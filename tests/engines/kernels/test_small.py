@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.kernels import small, small_items
+from crowdassay.engines.kernels import small
 from crowdassay.engines.memory.engine import LocalEngine
 from support.problems import random_labels
 
@@ -48,7 +48,7 @@ def test_items_with_effects(labels, precision, monkeypatch):
     found = []
     for few in (False, True):
         monkeypatch.setattr(small, "FEW_LABELS", labels.n_labels if few else 0)
-        monkeypatch.setattr(small_items, "is_few", lambda _: True)
+        monkeypatch.setattr(small, "has_few_effects", lambda _: True)
         effects = np.zeros((labels.n_items, labels.n_classes, labels.n_classes))
         engine = LocalEngine(labels)
         for _ in range(2):  # the second time from where the first has ended

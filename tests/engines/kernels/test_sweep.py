@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from crowdassay.engines.base import Weights
-from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.models.family import Model
 from crowdassay.models.structures import STRUCTURES, reference_sets, resolve
 from crowdassay.statistics import log_softmax
+from support import reference
 from support.problems import random_labels
 
 NAMES = [*STRUCTURES, "sets", None]

@@ -7,12 +7,12 @@ import pytest
 
 from crowdassay.checks.simulate import simulate
 from crowdassay.engines.base import ItemCoordinates, Weights
-from crowdassay.engines.kernels import reference
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.models.family import Model
 from crowdassay.models.structures import nominal, ordinal
-from crowdassay.solvers.posteriors import average_difficulty
 from crowdassay.solvers.profiled import fit_profiled
+from crowdassay.solvers.solution import average_difficulty
+from support import reference
 from support.problems import random_labels
 
 BETA = 25.0

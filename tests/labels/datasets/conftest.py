@@ -7,8 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from crowdassay.labels.datasets import registry
-from crowdassay.labels.datasets.convert import checksum, convert
-from crowdassay.labels.datasets.registry import Entry, Raw
+from crowdassay.labels.datasets.registry import Entry, Raw, checksum, convert
 
 COMMIT = "0" * 40
 

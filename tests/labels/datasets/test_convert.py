@@ -3,8 +3,7 @@
 import pytest
 
 from crowdassay.errors import DataError
-from crowdassay.labels.datasets.convert import RAW_READERS, checksum, convert
-from crowdassay.labels.datasets.registry import Raw, entries
+from crowdassay.labels.datasets.registry import RAW_READERS, Raw, checksum, convert, entries
 
 LABELS = [("a", "w1", "1"), ("a", "w2", "0"), ("b", "w2", "1"), ("b", "w2", "0")]
 TRUTH = [("a", "1"), ("b", "0")]

@@ -8,10 +8,10 @@ import pytest
 
 import crowdassay
 from crowdassay.errors import DataError, FileError, ParameterError
-from crowdassay.labels.datasets import fetch as module
+from crowdassay.labels.datasets import load as module
 from crowdassay.labels.datasets import registry
-from crowdassay.labels.datasets.fetch import fetch, file_url
-from crowdassay.labels.datasets.load import load_dataset
+from crowdassay.labels.datasets.load import fetch_dataset as fetch
+from crowdassay.labels.datasets.load import file_url, load_dataset
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -147,7 +147,7 @@ def damage_offline(_, monkeypatch):
         (
             damage_page,
             DataError,
-            "The files of pets are not as expected: Row 1 has 1 columns where 3 are needed; nothing was kept",
+            "The files of pets are not as expected: Row 1 has 1 column where 3 are needed; nothing was kept",
         ),
         (damage_binary, DataError, "is not UTF-8 text and so is not the file meant"),
         (damage_offline, FileError, r"cannot be reached \(.*refused\); check the connection"),

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdassay.labels.datasets.convert import checksum
-from crowdassay.labels.datasets.registry import entries
+from crowdassay.labels.datasets.registry import checksum, entries
 
 DATA = Path(os.environ.get("CROWDASSAY_DATA", Path(__file__).parents[4] / "shared" / "data"))
 KNOWN = entries()

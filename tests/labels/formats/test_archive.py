@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from crowdassay.errors import DataError
-from crowdassay.labels import archive
+from crowdassay.labels import probe
 from crowdassay.labels.files import read_labels
 from support.exports import doccano_zip
 
@@ -15,13 +15,13 @@ LINE = '{"id": 1, "text": "x", "label": ["a"]}\n'
 
 @pytest.mark.slow
 def test_too_many_files(tmp_path):
-    path = doccano_zip(tmp_path / "a.zip", {f"{n}.jsonl": "" for n in range(archive.MAX_MEMBERS + 1)})
+    path = doccano_zip(tmp_path / "a.zip", {f"{n}.jsonl": "" for n in range(probe.MAX_MEMBERS + 1)})
     with pytest.raises(DataError, match=r"10,001 files, more than 10,000"):
         read_labels(path)
 
 
 def test_a_bomb(tmp_path, monkeypatch):
-    path = doccano_zip(tmp_path / "a.zip", {"ann.jsonl": " " * (archive.SMALL_FILE * 2)})
+    path = doccano_zip(tmp_path / "a.zip", {"ann.jsonl": " " * (probe.SMALL_FILE * 2)})
     assert path.stat().st_size < 10_000
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("unpacked"))
     with pytest.raises(DataError, match=r"more than 100 times their size"):
@@ -29,7 +29,7 @@ def test_a_bomb(tmp_path, monkeypatch):
 
 
 def test_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST_ARCHIVE", 10)
+    monkeypatch.setattr(probe, "LARGEST_ARCHIVE", 10)
     with pytest.raises(DataError, match=r"bytes unpacked, more than 10"):
         read_labels(doccano_zip(tmp_path / "a.zip", {"ann.jsonl": LINE}))
 
@@ -58,7 +58,7 @@ def test_links_in_a_folder(tmp_path):
 
 
 def test_a_folder_with_too_many_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MAX_FILES", 2)
+    monkeypatch.setattr(probe, "MAX_FILES", 2)
     for n in range(3):
         (tmp_path / f"{n}.json").write_text(LINE)
     with pytest.raises(DataError, match=r"more than 2 files"):

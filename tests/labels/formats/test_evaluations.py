@@ -130,7 +130,9 @@ def test_deepeval(tmp_path):
     labels = read_labels(path)
     assert rows_of(labels) == [("case 1", "Bias (gpt-4o)", "fail"), ("case 1", "Relevancy (gpt-4o)", "pass")]
     assert labels.report.dropped == {"error": 1}
-    assert read_labels(path, question="score").class_names == ("0.6", "0.9")
+    assert rows_of(read_labels(path, question="Bias")) == [("case 1", "Bias (gpt-4o)", "0.6")]
+    with pytest.raises(ParameterError, match=r"several metrics \('Relevancy', 'Bias'\); choose one with `question`"):
+        read_labels(path, question="score")
     snake = {
         "test_results": [
             {"name": "case 1", "metrics_data": [{"name": "Bias", "success": True, "score": 1, "evaluation_model": None}]}
@@ -162,13 +164,8 @@ def test_mlflow(tmp_path):
         "columns": ["inputs", "outputs", "answer_similarity/v1/score", "toxicity/v1/score"],
         "data": [["q", "a", 4, 0], ["r", "b", 1, 1]],
     }
-    labels = read_labels(write(tmp_path / "eval_results_table.json", json.dumps(table)))
-    assert rows_of(labels) == [
-        ("0", "answer_similarity", "4"),
-        ("0", "toxicity", "0"),
-        ("1", "answer_similarity", "1"),
-        ("1", "toxicity", "1"),
-    ]
+    path = write(tmp_path / "eval_results_table.json", json.dumps(table))
+    assert rows_of(read_labels(path, question="toxicity")) == [("0", "toxicity", "0"), ("1", "toxicity", "1")]
     traces = [
         {
             "trace_id": f"tr-{n}",
@@ -369,7 +366,7 @@ def test_langfuse_blobs_pages_and_sessions(tmp_path):
         labels = read_labels(write(tmp_path / "scores.json", text))
         assert sorted(rows_of(labels)) == expected
         assert labels.report.dropped == {"a text, no score": 1}
-        assert any("do not say by whom" in note for note in labels.report.notes)
+        assert any("1 score by people does not say by whom" in note for note in labels.report.notes)
 
 
 def test_reward_bench_ties_are_told(tmp_path):
@@ -392,3 +389,226 @@ def test_an_archive_packed_in_another_way_is_refused_by_name(tmp_path):
     path.write_bytes(data)
     with pytest.raises(DataError, match="packed by method 93"):
         read_labels(path)
+
+
+def test_metrics_of_a_table_are_questions_of_their_own(tmp_path):
+    """W19: two reading-grade levels and a correctness score were three workers on one scale of 21 classes."""
+    names = ["ari_grade_level/v1/score", "flesch_kincaid_grade_level/v1/score", "answer_correctness/v1/score"]
+    table = {"columns": ["inputs", *names], "data": [[f"q{n}", 7.5 + n, 9.1 + n, 1 + n % 5] for n in range(8)]}
+    path = write(tmp_path / "eval_results_table.json", json.dumps(table))
+    with pytest.raises(ParameterError, match=r"several questions \('ari_grade_level', .*choose one with `question`"):
+        read_labels(path)
+    labels = read_labels(path, question="answer_correctness")
+    assert labels.class_names == ("1", "2", "3", "4", "5")
+    assert labels.workers.to_pylist() == ["answer_correctness"]
+    assert (labels.report.question, labels.report.dropped) == ("answer_correctness", {})
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Custom function threw error: x is not defined\nStack Trace: Error",
+        "Python code execution failed: name 'x' is not defined",
+        "Ruby code execution failed: no such file",
+        "Invalid regex pattern: Unterminated group",
+        "Could not extract JSON from llm-rubric response",
+        "No output",
+    ],
+)
+def test_promptfoo_assertions_that_threw_have_not_judged(tmp_path, reason):
+    """W18: only `graderError` was looked at, so that a broken check counted as a fail of the output."""
+    results = [graded(n, "m", ("javascript", False, {}), ("contains", n == 0, {})) for n in range(3)]
+    results[0]["gradingResult"]["componentResults"][0]["reason"] = reason
+    labels = read_labels(write(tmp_path / "results.json", json.dumps({"results": {"results": results}})))
+    assert labels.report.dropped == {"error": 1}
+    assert [row for row in rows_of(labels) if row[1] == "javascript"] == [
+        ("m / prompt 0 / test 1", "javascript", "fail"),
+        ("m / prompt 0 / test 2", "javascript", "fail"),
+    ]
+    results[0]["gradingResult"]["componentResults"][0]["reason"] = "Could not parse the date: it throws no error"
+    labels = read_labels(write(tmp_path / "results.json", json.dumps({"results": {"results": results}})))
+    assert (labels.n_labels, labels.report.dropped) == (6, {})
+
+
+def test_promptfoo_prompts_without_assertions_are_different_items(tmp_path):
+    """W18: two prompts of a test became repeats of one item; providers share an item although each has its own promptIdx."""
+    results = [
+        {**graded(0, provider, success=label == "short"), "promptIdx": place, "prompt": {"label": label, "raw": "filled in"}}
+        for place, (provider, label) in enumerate([("a", "short"), ("a", "long"), ("b", "short"), ("b", "long")])
+    ]
+    labels = read_labels(write(tmp_path / "results.json", json.dumps({"results": {"results": results}})))
+    assert rows_of(labels) == [
+        ("prompt 0 / test 0", "a", "pass"),
+        ("prompt 0 / test 0", "b", "pass"),
+        ("prompt 1 / test 0", "a", "fail"),
+        ("prompt 1 / test 0", "b", "fail"),
+    ]
+    assert labels.report.repeats == 0
+
+
+def test_promptfoo_without_provider_or_assertion_says_nothing(tmp_path):
+    """W18: a missing provider became worker "None", and "No assertions" a pass."""
+    results = [graded(n, "m", success=n > 0) for n in range(4)]
+    results[3]["provider"] = None
+    labels = read_labels(write(tmp_path / "results.json", json.dumps({"results": {"results": results}})))
+    assert labels.workers.to_pylist() == ["m"]
+    assert labels.report.dropped == {"missing worker": 1}
+    nameless = graded(0, "m", ("equals", True, {}))
+    nameless["provider"] = {}
+    labels = read_labels(write(tmp_path / "results.json", json.dumps({"results": {"results": [nameless]}})))
+    assert labels.items.to_pylist() == ["prompt 0 / test 0"]
+    for result in results:
+        result["gradingResult"] = {"pass": True, "score": 1, "reason": "No assertions", "tokensUsed": {}}
+    with pytest.raises(DataError, match=r"every judgement was left out .no assertion: 4"):
+        read_labels(write(tmp_path / "results.json", json.dumps({"results": {"results": results}})))
+
+
+def test_promptfoo_parts_of_a_set_that_stand_behind_it_count_once(tmp_path):
+    """W18: promptfoo writes the parts of a set of assertions twice, inside the set and behind it."""
+    parts = [{"pass": n == 0, "score": 1 - n, "reason": "r", "assertion": {"type": kind}} for n, kind in enumerate("ab")]
+    whole = {"pass": False, "score": 0.5, "reason": "r", "componentResults": parts, "assertion": {"type": "assert-set"}}
+    other = {"pass": True, "score": 1, "reason": "r", "assertion": {"type": "c"}}
+    result = {**graded(0, "m"), "gradingResult": {"pass": False, "score": 0, "componentResults": [whole, *parts, other]}}
+    labels = read_labels(write(tmp_path / "results.json", json.dumps({"results": {"results": [result]}})))
+    assert [row[1:] for row in rows_of(labels)] == [("a", "pass"), ("b", "fail"), ("c", "pass")]
+
+
+def test_mt_bench_single_scores(tmp_path):
+    """exports.md: the item is question, model and turn; the worker is the judge; -1 is no score."""
+    records = [
+        {"question_id": 81, "model": model, "judge": ["gpt-4", f"single-v1{'-multi-turn' * (turn == 2)}"], "user_prompt": "...",
+         "judgment": "Rating: [[9]]", "score": score, "turn": turn, "tstamp": 1687222882.5}
+        for model, turn, score in (("alpaca-13b", 1, 9), ("alpaca-13b", 2, -1), ("vicuna-13b", 1, 7.5), ("vicuna-13b", 2, 10))
+    ]  # fmt: skip
+    labels = read_labels(write(tmp_path / "gpt-4_single.jsonl", json_lines(records)))
+    assert labels.report.format == "mt-bench"
+    assert rows_of(labels) == [
+        ("81 / alpaca-13b / turn 1", "gpt-4", "9"),
+        ("81 / vicuna-13b / turn 1", "gpt-4", "7.5"),
+        ("81 / vicuna-13b / turn 2", "gpt-4", "10"),
+    ]
+    assert labels.report.dropped == {"no answer": 1}
+
+
+def phoenix(span, kind, result, identifier="", user=None, name="correct"):
+    return {
+        "id": "U3Bhbg==", "created_at": "2025-06-01T10:00:00+00:00", "updated_at": "2025-06-01T10:00:00+00:00", "source": "API",
+        "user_id": user, "name": name, "annotator_kind": kind, "result": result, "metadata": {}, "identifier": identifier,
+        "span_id": span,
+    }  # fmt: skip
+
+
+def test_phoenix_annotations(tmp_path):
+    """exports.md: people and judges together; a question is an annotation's name; the label counts before the score."""
+    records = [
+        phoenix("s1", "HUMAN", {"label": "yes", "score": 1.0, "explanation": None}, user="VXNlcjox"),
+        phoenix("s1", "LLM", {"label": "no", "score": 0.0, "explanation": "wrong"}, "gpt-4o-judge"),
+        phoenix("s2", "LLM", {"label": "yes", "score": 1.0, "explanation": "right"}, "gpt-4o-judge"),
+        phoenix("s2", "CODE", {"label": None, "score": 0.25, "explanation": None}, name="overlap"),
+        phoenix("s2", "HUMAN", {"label": "yes", "score": None, "explanation": None}),
+        phoenix("s3", "HUMAN", None, user="VXNlcjox"),
+    ]
+    expected = [("s1", "VXNlcjox", "yes"), ("s1", "gpt-4o-judge", "no"), ("s2", "HUMAN", "yes"), ("s2", "gpt-4o-judge", "yes")]
+    for text in (json_lines(records), json.dumps({"data": records, "next_cursor": None})):
+        labels = read_labels(write(tmp_path / "annotations.json", text), question="correct")
+        assert (labels.report.format, labels.report.dropped) == ("phoenix", {"no answer": 1})
+        assert rows_of(labels) == expected
+        assert any("1 score by people does not say by whom" in note for note in labels.report.notes)
+    header = ["span_id", "annotation_name", "annotator_kind", "result.label", "result.score", "identifier", "user_id"]
+    rows = [
+        [one["span_id"], one["name"], one["annotator_kind"], *((one["result"] or {}).get(part) for part in ("label", "score")),
+         one["identifier"], one["user_id"]]
+        for one in records
+    ]  # fmt: skip
+    path = write(tmp_path / "annotations.csv", csv_text(header, rows))
+    assert rows_of(read_labels(path, question="correct")) == expected
+    assert rows_of(read_labels(path, question="overlap")) == [("s2", "CODE", "0.25")]
+    with pytest.raises(ParameterError, match="'correct', 'overlap'"):
+        read_labels(path)
+
+
+def langsmith(run, score, value, source, key="helpful"):
+    return {
+        "id": "f", "created_at": "2025-06-01T10:00:00", "modified_at": "2025-06-01T10:00:00", "run_id": run, "trace_id": "t",
+        "key": key, "score": score, "value": value, "comment": None, "correction": None, "feedback_source": source,
+    }  # fmt: skip
+
+
+def test_langsmith_feedback(tmp_path):
+    """exports.md: a question is a key; a person is told by the user's id, and whoever runs a judge is not the judge."""
+    person, judge = {"type": "app", "user_id": "u1"}, {"type": "model", "user_id": "u1", "metadata": {"__run": {}}}
+    records = [
+        langsmith("r1", 1.0, None, person),
+        langsmith("r1", 0.0, None, judge),
+        langsmith("r2", None, "good", {"type": "api"}, key="tone"),
+        langsmith("r2", 1.0, {"corrected": "x"}, judge),
+        langsmith("r3", None, None, person),
+    ]
+    path = write(tmp_path / "feedback.jsonl", json_lines(records))
+    labels = read_labels(path, question="helpful")
+    assert (labels.report.format, labels.report.dropped) == ("langsmith", {"no answer": 1})
+    assert rows_of(labels) == [("r1", "model (u1)", "0.0"), ("r1", "u1", "1.0"), ("r2", "model (u1)", "1.0")]
+    assert rows_of(read_labels(path, question="tone")) == [("r2", "api", "good")]
+    with pytest.raises(ParameterError, match="'helpful', 'tone'"):
+        read_labels(path)
+    header = list(records[0])
+    cells = [[json.dumps(cell) if isinstance(cell, dict) else cell for cell in record.values()] for record in records]
+    path = write(tmp_path / "feedback.csv", csv_text(header, cells))
+    assert rows_of(read_labels(path, question="helpful")) == rows_of(labels)
+
+
+@pytest.mark.parametrize("version", ["new", "old"])
+def test_ragas(tmp_path, version):
+    """W19, exports.md: a row is an item, and every metric is a question of its own."""
+    names = {
+        "new": ["user_input", "retrieved_contexts", "response", "reference"],
+        "old": ["question", "contexts", "answer", "ground_truth"],
+    }[version]
+    rows = [["where?", "['a', 'b']", "here", "there", 0.5, 1.0, ""], ["who?", "['c']", "me", "you", 1.0, "", ""]]
+    header = [*names, "faithfulness", "answer_relevancy", "remark"]
+    records = [{name: cell for name, cell in zip(header, row, strict=True) if cell != ""} for row in rows]
+    texts = {"ragas.csv": csv_text(header, rows), "ragas.jsonl": json_lines([{**one, names[1]: ["a"]} for one in records])}
+    for name, text in texts.items():
+        path = write(tmp_path / name, text)
+        with pytest.raises(ParameterError, match="'faithfulness', 'answer_relevancy'"):
+            read_labels(path)
+        labels = read_labels(path, question="faithfulness")
+        assert labels.report.format == "ragas"
+        assert rows_of(labels) == [("0", "faithfulness", "0.5"), ("1", "faithfulness", "1.0")]
+        labels = read_labels(path, question="answer_relevancy")
+        assert (rows_of(labels), labels.report.dropped) == ([("0", "answer_relevancy", "1.0")], {"no answer": 1})
+
+
+def test_a_table_of_workers_with_contexts_is_not_from_ragas(tmp_path):
+    table = csv_text(["question", "contexts", "worker", "answer"], [["q", "c", "ann", "yes"], ["q", "c", "bob", "no"]])
+    assert rows_of(read_labels(write(tmp_path / "a.csv", table))) == [("q", "ann", "yes"), ("q", "bob", "no")]
+
+
+def test_braintrust(tmp_path):
+    """exports.md: an item is a span with scores; every score is a question of its own."""
+    records = [
+        {"id": f"e{n}", "span_id": f"s{n}", "root_span_id": f"s{n}", "is_root": True, "experiment_id": "x", "input": f"q{n}",
+         "output": "a", "expected": "b", "scores": {"Factuality": n % 2, "Human": None if n else 1}, "created": "2025-06-01"}
+        for n in range(2)
+    ]  # fmt: skip
+    records.append({**records[0], "id": "inner", "span_id": "s9", "is_root": False, "scores": None})
+    for text in (json_lines(records), json.dumps({"events": records})):
+        path = write(tmp_path / "experiment.json", text)
+        labels = read_labels(path, question="Factuality")
+        assert labels.report.format == "braintrust"
+        assert rows_of(labels) == [("e0", "Factuality", "0"), ("e1", "Factuality", "1")]
+        labels = read_labels(path, question="Human")
+        assert (rows_of(labels), labels.report.dropped) == ([("e0", "Human", "1")], {"no answer": 1})
+        with pytest.raises(ParameterError, match="'Factuality', 'Human'"):
+            read_labels(path)
+
+
+def test_inspect_scorers_of_different_scales_are_questions_of_their_own(tmp_path):
+    """W19: right or wrong, and a measure between 0 and 1, are no verdicts on one question."""
+    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}}
+    log["samples"] = [sample(1, match="C", f1=0.37), sample(2, match="I", f1=0.81)]
+    path = write(tmp_path / "log.json", json.dumps(log))
+    with pytest.raises(ParameterError, match="'match', 'f1'"):
+        read_labels(path)
+    labels = read_labels(path, question="match")
+    assert (rows_of(labels), labels.report.dropped) == ([("1", "match", "C"), ("2", "match", "I")], {})

@@ -382,9 +382,12 @@ def test_short_rows_blank_lines_marks_and_separators(tmp_path_factory, lengths, 
 def test_a_column_that_only_sounds_like_the_item_is_pointed_out(tmp_path):
     lines = [(str(n), f"w{n % 2}", f"t{n // 2}", "IR", "yn"[n % 2]) for n in range(8)]
     path = write(tmp_path / "rte.csv", csv_text(["annotation_no", "worker", "orig", "task", "response"], lines))
-    labels = read_labels(path)
-    assert (labels.report.columns["item"], labels.report.repeats) == ("task", 6)
-    assert "if 'task' is not what tells items apart" in labels.report.notes[0]
+    with pytest.raises(
+        ColumnError, match=r"told by 'task', more than half .* told by 'orig', none does: say `item_column` 'orig'"
+    ):
+        read_labels(path)
+    labels = read_labels(path, item_column="task")
+    assert (labels.report.columns["item"], labels.report.repeats, labels.report.notes) == ("task", 6, ())
     right = read_labels(path, item_column="orig")
     assert (right.n_items, right.report.repeats, right.report.notes) == (4, 0, ())
 
@@ -549,3 +552,54 @@ def test_an_option_that_is_only_chosen_with_others_is_not_lost_in_silence(tmp_pa
     with pytest.raises(DataError, match=r"1 of 4 answers to 'tone' name several choices, and 1 option would be lost"):
         read_labels(path)
     assert read_labels(path, allow_drops=True).report.dropped == {"more than one choice": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.tsv", "EU\tB-ORG\nrejects\tO\nGerman\tB-MISC\n\nPeter\tB-PER\n", r"tokens with tags such as 'B-ORG' \(CoNLL\)"),
+        ("a.conll", "EU B-ORG\n", r"tokens with tags \(CoNLL\)"),
+        (
+            "a.csv",
+            "doc,annotator,start,end,label\nd,a,0,5,PER\nd,a,9,12,ORG\nd,b,0,5,PER\n",
+            "spans, each from 'start' to 'end'",
+        ),
+        ("a.jsonl", '{"doc": "d", "who": "a", "start_offset": 0, "end_offset": 5, "tag": "PER"}\n', "spans, each from"),
+        ("a.tsv", "system\tdoc\trater\ttarget\tcategory\tseverity\nA\td\tr\tt\tFluency\tMinor\n", r"error spans \(MQM\)"),
+        ("a.tsv", "#FORMAT=WebAnno TSV 3.2\n\n\n#Text=a\n1-1\t0-1\ta\t_\n", "WebAnno TSV"),
+    ],
+)
+def test_spans_and_tokens_are_refused_by_name_with_what_to_give_instead(tmp_path, name, text, said):
+    path = write(tmp_path / name, text)
+    with pytest.raises(DataError, match=f"{said}.*one row per judgement"):
+        read_labels(path)
+
+
+def test_tags_and_times_that_workers_gave_an_item_each_are_labels(tmp_path):
+    tokens = write(tmp_path / "a.csv", "token_id,item,worker,label\n1,EU,u,B-ORG\n1,EU,v,O\n2,says,u,O\n2,says,v,O\n")
+    assert read_labels(tokens).class_names == ("B-ORG", "O")
+    clips = write(tmp_path / "b.csv", "clip_id,worker,start,end,label\n1,u,0,5,x\n1,v,0,5,y\n2,u,5,9,x\n2,v,5,9,x\n")
+    assert read_labels(clips).n_items == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "proposed"),
+    [
+        ("item,ann,bob,cy\n1,x,y,x\n2,y,y,x\n3,x,x,x\n4,y,x,y\n", {"wide"}),
+        ("q,model_name,text,foo\n1,x,some text here,1\n2,y,other text,2\n3,x,third text,2\n", set()),
+        ("u,i1,x\nv,i1,y\nu,i2,x\nv,i2,x\nw,i1,x\n", {"nltk"}),
+    ],
+)
+def test_only_what_reads_the_file_is_proposed(tmp_path, text, proposed):
+    path = write(tmp_path / "a.csv", text)
+    with pytest.raises(ColumnError) as stop:
+        read_labels(path)
+    said = str(stop.value)
+    assert {name for name in ("wide", "forms", "nltk") if f"`format='{name}'`" in said} == proposed
+    for name in proposed:
+        assert read_labels(path, format=name).n_labels > 2
+
+
+def test_a_header_written_as_a_comment_names_the_columns(tmp_path):
+    path = write(tmp_path / "a.tsv", "# id\tturkerid\tlabel\n1\ta\tx\n1\tb\ty\n")
+    assert rows_of(read_labels(path)) == [("1", "a", "x"), ("1", "b", "y")]

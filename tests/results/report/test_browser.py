@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from crowdassay import DawidSkene
-from crowdassay.results.report.build import write_report
 from support.crowds import draw_workers
 from support.hostile import NAMES, hostile_labels
 
@@ -15,14 +14,14 @@ pytestmark = pytest.mark.slow
 def plain(tmp_path_factory):
     labels, truth, _ = draw_workers(np.random.default_rng(2), n_items=120, n_workers=16, spammers=3)
     path = tmp_path_factory.mktemp("report") / "plain.html"
-    write_report(DawidSkene(smoothing=0.5).fit(labels).result_.insight, path, truth=truth)
+    DawidSkene(smoothing=0.5).fit(labels).result_.report(path, truth=truth)
     return path
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "hostile.html"
-    write_report(DawidSkene(smoothing=0.5).fit(hostile_labels()).result_.insight, path, title=NAMES[0])
+    DawidSkene(smoothing=0.5).fit(hostile_labels()).result_.report(path, title=NAMES[0])
     return path
 
 

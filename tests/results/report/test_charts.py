@@ -11,7 +11,7 @@ RECORDS = [
 
 
 def test_empty_bins_are_left_out():
-    chart = calibration_chart(RECORDS)
+    chart = calibration_chart(RECORDS).spec
     assert chart["data"]["values"] == [{"sure": 0.8, "right": 0.75, "items": 7, "bin": "0.5 to 1"}]
     assert render_svg(chart).startswith("<svg")
 
@@ -19,12 +19,12 @@ def test_empty_bins_are_left_out():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "start"), [("a.svg", b"<svg"), ("a.png", b"\x89PNG")])
 def test_charts_are_saved(tmp_path, name, start):
-    save_chart(calibration_chart(RECORDS), tmp_path / name)
+    save_chart(calibration_chart(RECORDS).spec, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
 def test_a_picture_is_read_on_a_dark_page_too():
-    chart = calibration_chart(RECORDS)
+    chart = calibration_chart(RECORDS).spec
     assert "currentColor" in str(chart)  # in a page of ours the ink is the page's
     assert "currentColor" not in render_svg(chart)  # a picture brings its own white, and its own ink
 

@@ -52,10 +52,10 @@ def test_what_cannot_be_known_is_said(run, tmp_path):
     out = tmp_path / "results"
     code, printed, _ = run("aggregate", path, "--out", out, "--method", "majority")
     assert code == 0
-    assert "not estimable" in printed
-    assert "unknown" in printed
+    assert "no worker can be judged" in " ".join(printed.split())
+    assert "Least reliable workers" not in printed
     notes = json.loads((out / "summary.json").read_text(encoding="utf-8"))["notes"]
-    assert any("unidentifiable" in note for note in notes)
+    assert any("is an assumption" in note for note in notes)
     assert any("2 groups" in note for note in notes)
     with (out / "items.csv").open(encoding="utf-8") as file:
         assert {row["standing"] for row in csv.DictReader(file)} == {"unidentifiable"}

@@ -1,5 +1,6 @@
 """A model folder gives back what was saved, and nothing that was tampered with."""
 
+import dataclasses
 import json
 import pickle
 
@@ -8,12 +9,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay import GLAD, Assay, DawidSkene, MajorityVote, MinimaxEntropy, OneCoin, load_model, simulate
+from crowdassay import (
+    GLAD,
+    Assay,
+    BradleyTerry,
+    DawidSkene,
+    MajorityVote,
+    MinimaxEntropy,
+    OneCoin,
+    as_labels,
+    load_model,
+    simulate,
+)
 from crowdassay.errors import CrowdassayError, DataError, FileError, NotFittedError, ParameterError
+from crowdassay.estimators.methods import METHODS as BY_NAME
+from crowdassay.labels.write import write_json, write_table
 from crowdassay.models.structures import reference_sets
 from crowdassay.results.saved.folder import _canonical, _digest
+from crowdassay.results.write import write_result
 
 LABELS = simulate(np.random.default_rng(0), n_items=60, n_workers=8, n_classes=3)[0]
+LABELS_WITH_99 = as_labels((["a", "a", "b"], [0, 1, 0], [0, 1, 2]), classes=["0", "1", "2", "99"])
 METHODS = [
     Assay(),
     Assay(ordered=True),
@@ -108,6 +124,14 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="structure is an object"):
         MinimaxEntropy(structure=reference_sets(3, [[0], [1, 2]])).fit(LABELS).save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_a_model_that_an_older_version_saved_has_no_growth(tmp_path):
+    Assay().fit(LABELS).save(tmp_path / "model")
+    assert load_model(tmp_path / "model").pool_.growth > 0
+    head = json.loads((tmp_path / "model" / "model.json").read_text())
+    sealed(tmp_path / "model", {"pool": {name: value for name, value in head["pool"].items() if name not in ("few", "growth")}})
+    assert load_model(tmp_path / "model").pool_.growth == 0
 
 
 def sealed(folder, change=None, **tables):
@@ -244,3 +268,99 @@ def test_brackets_in_brackets_are_no_model(saved):
     (saved / "model.json").write_text('{"format": ' + "[" * 200_000 + "]" * 200_000 + "}")
     with pytest.raises(DataError, match="not a complete model file"):
         load_model(saved)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_model_whose_objective_is_no_number_is_read_again(tmp_path, number):
+    """L9: the checksum is made of what is written, and JSON has neither NaN nor infinities."""
+    fitted = DawidSkene(smoothing=0.1).fit(LABELS)
+    selection = {"criterion": "none", "rows": [{"candidate": "a", "score": number}], "best": "a"}
+    fitted.result_ = fitted.result_.changed(objective=number, history=(1.0, number), selection=selection)
+    fitted.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    np.testing.assert_equal(again.objective_, number)
+    np.testing.assert_equal(again.history_, (1.0, number))
+    np.testing.assert_equal(again.result_.selection, selection)
+    json.loads((tmp_path / "model" / "model.json").read_text(), parse_constant=pytest.fail)  # plain JSON
+
+
+@pytest.mark.parametrize("estimator", [Assay(), DawidSkene(), MinimaxEntropy(), OneCoin()], ids=str)
+def test_a_model_with_a_class_that_nobody_chose_is_read_again(tmp_path, estimator):
+    """L9: the logarithm of that class's probability is minus infinity."""
+    codes = tuple(values.tolist() for values in (LABELS.label_item, LABELS.worker, LABELS.label))
+    fitted = estimator.fit(codes, classes=["0", "1", "2", "99"])
+    fitted.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.result_.posterior_table().equals(fitted.result_.posterior_table())
+    assert again.predict_proba(LABELS_WITH_99).equals(fitted.predict_proba(LABELS_WITH_99))
+
+
+def test_an_empty_path_is_refused_and_nothing_is_written(tmp_path, monkeypatch):
+    """L8: Python takes the empty path for the folder that the process stands in."""
+    monkeypatch.chdir(tmp_path)
+    fitted = MajorityVote().fit(LABELS)
+    study = BradleyTerry().fit(pa.table({"left": ["a", "b", "a"], "right": ["b", "c", "c"], "winner": ["a", "b", "c"]}))
+    empty = "The path to write to is empty; name a file or a folder."
+    for write in (
+        fitted.save,
+        study.save,
+        fitted.result_.report,
+        fitted.result_.chart.workers().save,
+        lambda path: write_table(fitted.result_.labels_table(), path),
+        lambda path: write_json({}, path),
+        lambda path: write_result(fitted.result_, {}, path, "csv"),
+    ):
+        for path in ("", " "):
+            with pytest.raises(FileError, match=empty):
+                write(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(BY_NAME))
+def test_every_method_is_saved_or_refused_in_one_sentence(tmp_path, name):
+    """L9."""
+    two = simulate(np.random.default_rng(0), n_items=40, n_workers=8)[0]
+    fitted = BY_NAME[name].make().fit(two)
+    if fitted.result_.pairs is not None or {name for name in vars(fitted) if name.endswith("_")} - {"result_", "pool_"}:
+        with pytest.raises(ParameterError, match="can be neither saved nor updated"):
+            fitted.save(tmp_path / "model")
+        assert not list(tmp_path.iterdir())
+        return
+    fitted.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.result_.posterior_table().equals(fitted.result_.posterior_table())
+    assert again.predict_proba(two).equals(fitted.predict_proba(two))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "failing", "used"),
+    [
+        (MinimaxEntropy(), 1, "MinimaxEntropy(item_structure='none')"),
+        (MinimaxEntropy(), 2, "MinimaxEntropy(item_structure='none', population=True)"),
+        (MinimaxEntropy(structure="ordinal"), 3, "MajorityVote()"),
+        (DawidSkene(prior="uniform"), 1, "DawidSkene()"),
+    ],
+    ids=str,
+)
+def test_a_model_comes_back_after_a_fallback(tmp_path, monkeypatch, estimator, failing, used):
+    """L9, W6: with what was asked for and what was used instead; new labels are predicted by the latter."""
+    calls = iter([*["fails"] * failing, *[None] * 10])
+    monkeypatch.setattr("crowdassay.results.run.find_trouble", lambda *_: next(calls))
+    monkeypatch.setattr("crowdassay.results.run.find_worse", lambda *_, **__: None)
+    fitted = type(estimator)(**estimator.get_params()).fit(LABELS)
+    assert repr(fitted.result_.fallback) == used
+    assert fitted.result_.notes[0].startswith(f"The fit of {estimator!r} fails. {used} was used instead")
+    fitted.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert repr(again) == repr(estimator)
+    assert repr(again.result_.fallback) == used
+    for table in ("labels_table", "posterior_table", "workers_table", "items_table"):
+        assert getattr(again.result_, table)().equals(getattr(fitted.result_, table)()), table
+    other = simulate(np.random.default_rng(1), n_items=10, n_workers=9, n_classes=3)[0]
+    alone = dataclasses.replace(fitted.result_.fallback).refit(LABELS, None)
+    for model in (fitted, again):
+        assert model.predict_proba(other).equals(alone.predict_proba(other))
+        model.partial_fit(other)
+    assert again.result_.posterior_table().equals(fitted.result_.posterior_table())
+    assert again.refresh().result_.labels.n_labels == fitted.result_.labels.n_labels > LABELS.n_labels

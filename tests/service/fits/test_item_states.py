@@ -7,10 +7,16 @@ import pytest
 
 from crowdassay import simulate
 from crowdassay.findings.items import STANDINGS, ItemStanding
-from crowdassay.findings.totals import error_limits
-from crowdassay.models.assay.constants import default_constants
-from crowdassay.service.fits.changes import UNLABELLED, Changes, RunningTotals
-from crowdassay.service.fits.item_state import SURE, as_known, from_fit, from_labels, from_votes
+from crowdassay.planning.stop import count_doubts, estimate_error
+from crowdassay.service.fits.item_state import (
+    UNLABELLED,
+    Changes,
+    RunningTotals,
+    as_known,
+    from_fit,
+    from_labels,
+    from_votes,
+)
 from crowdassay.service.fits.process import fit_store
 from crowdassay.service.fits.snapshot import read_snapshot
 from crowdassay.service.store.open import open_store
@@ -37,19 +43,18 @@ def snapshot(tmp_path_factory):
     return read_snapshot(1, labels.n_labels, {path.name: path.read_bytes() for path in (folder / "model").iterdir()})
 
 
-def recounted(states):
+def recounted(states, checked):
     """Return what totals should be, counted anew over the states of all items."""
     counts = {name: sum(state.standing == name for state in states) for name in STANDINGS}
     p = np.array([state.probability for state in states if state.n_labels and state.standing != "known"])
-    wrong = float((1 - p).sum())
-    low, high = error_limits(wrong, float((p * (1 - p)).sum()), len(p), default_constants().spread)
-    return counts, pytest.approx((wrong, low, high), abs=2e-3)
+    found = estimate_error(len(states), float((1 - p).sum()), count_doubts(1 - p), checked)
+    return counts, pytest.approx([share * len(states) for share in (found.error, found.low, found.high)], abs=2e-3)
 
 
 def totals_of(totals):
     found = totals.as_dict()
     assert found["items"] == sum(found["standings"].values())
-    return found["standings"], tuple(found["expected_errors"].values())
+    return found["standings"], [found["expected_errors"][name] for name in ("value", "low", "high")]
 
 
 def test_a_snapshot_stands_as_the_findings_of_its_fit(snapshot):
@@ -57,8 +62,8 @@ def test_a_snapshot_stands_as_the_findings_of_its_fit(snapshot):
     assert [STANDINGS[code] for code in snapshot.standing] == list(insight.standings)
     states = [from_fit(snapshot, place) for place in range(len(snapshot.names))]
     assert sum(state.standing == "known" for state in states) == 3
-    assert totals_of(RunningTotals(snapshot)) == recounted(states)
-    found = (insight.totals.wrong, *insight.totals.error_interval(default_constants().spread))
+    assert totals_of(RunningTotals(snapshot)) == recounted(states, snapshot.estimator.result_.checked)
+    found = [share * len(states) for share in (insight.error.error, insight.error.low, insight.error.high)]
     assert totals_of(RunningTotals(snapshot))[1] == pytest.approx(found, abs=2e-3)
     least_sure = [from_fit(snapshot, int(place)).probability for place in snapshot.order]
     assert least_sure == sorted(least_sure)
@@ -82,7 +87,7 @@ def test_totals_follow_every_change(snapshot):
         states = from_labels(snapshot, [answers])
         changes.settle([name], [version], states)
         current[name] = changes.with_known(name, states[0])
-        assert totals_of(changes.totals) == recounted(list(current.values()))
+        assert totals_of(changes.totals) == recounted(list(current.values()), snapshot.estimator.result_.checked)
         assert (name in changes.open) == current[name].open
 
 
@@ -95,7 +100,7 @@ def test_items_with_new_labels_stand_by_the_workers_as_fitted(snapshot):
         assert sum(state.posterior.values()) == pytest.approx(1.0)
         assert state.probability == max(state.posterior.values()) == state.posterior[state.label]
         assert state.standing in {"open", "settled", "tied", "unidentifiable"}
-        assert (state.standing == "settled") <= (state.probability >= SURE)
+        assert (state.standing == "settled") <= (state.probability >= snapshot.settled)
         if len(answers) == 1:
             assert state.standing != "open"
 

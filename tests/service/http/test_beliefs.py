@@ -13,6 +13,27 @@ pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
 
 
+def test_next_is_where_a_label_gains_most(fitted):
+    """What `crowdassay plan` would say, of the items that the worker has not labelled."""
+    server, labels, _ = fitted
+    worker = str(labels.workers[2].as_py())
+    # The first test of this file: after labels of others the service would fit again, three quiet seconds later.
+    got = server.get(f"/next?worker={worker}&n=30")["items"]
+    touched = {row["item"] for row in server.get("/items?limit=1000")["items"] if row["basis"] != "fit"}
+    from crowdassay import Assay
+    from crowdassay.planning.gain import next_items
+    from crowdassay.planning.state import State
+
+    result = Assay().fit(labels).result_
+    state = State.of(result, crowd=result.insight.crowd)
+    allowed = np.array([
+        standing in {"open", "tied", "unidentifiable"} and str(name) not in touched
+        for standing, name in zip(result.insight.standings, labels.items.to_pylist(), strict=True)
+    ])  # fmt: skip
+    expected = [str(labels.items[int(j)].as_py()) for j in next_items(state, 5, worker=2, allowed=allowed)]
+    assert [row["item"] for row in got if row["item"] not in touched][:5] == expected
+
+
 @pytest.mark.slow
 def test_a_fit_finds_what_the_library_finds(fitted):
     server, labels, _ = fitted
@@ -50,27 +71,6 @@ def test_a_new_label_is_judged_at_once_with_the_workers_as_fitted(fitted):
     assert after["posterior"][other] > before["posterior"][other]
     server.post("/labels", [one(name, "stranger9", "a class that is new")])
     assert server.item(name)["basis"] == "votes"
-
-
-def test_next_is_where_a_label_gains_most(fitted):
-    """What `crowdassay plan` would say, of the items that the worker has not labelled."""
-    server, labels, _ = fitted
-    worker = str(labels.workers[2].as_py())
-    # Asked at once: after three quiet seconds the service fits the labels of earlier tests, too.
-    got = server.get(f"/next?worker={worker}&n=30")["items"]
-    touched = {row["item"] for row in server.get("/items?limit=1000")["items"] if row["basis"] != "fit"}
-    from crowdassay import Assay
-    from crowdassay.planning.gain import next_items
-    from crowdassay.planning.state import State
-
-    result = Assay().fit(labels).result_
-    state = State.of(result, crowd=result.insight.crowd)
-    allowed = np.array([
-        standing in {"open", "tied", "unidentifiable"} and str(name) not in touched
-        for standing, name in zip(result.insight.standings, labels.items.to_pylist(), strict=True)
-    ])  # fmt: skip
-    expected = [str(labels.items[int(j)].as_py()) for j in next_items(state, 5, worker=2, allowed=allowed)]
-    assert [row["item"] for row in got if row["item"] not in touched][:5] == expected
 
 
 def test_lists_can_be_filtered_and_paged(fitted):

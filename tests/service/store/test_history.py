@@ -56,7 +56,7 @@ def test_a_label_that_replaces_another_is_in_the_audit_log(place):
     with store.home.read() as session:
         (line,) = read_log(session, 10)
     assert {name: line[name] for name in ("who", "action", "key", "was", "now")} == {
-        "who": "token 2", "action": "label replaced", "key": "i1|ann|1", "was": "yes", "now": "no",
+        "who": "token 2", "action": "label replaced", "key": "~i1|ann|1", "was": "yes", "now": "no",
     }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def test_sent_again_it_is_known_and_changes_nothing(place, again):
 def test_keys_are_given_or_made(place):
     store = open_store(place)
     store.add([one(), one(label="no"), one(key="mine", label="no"), one("a|b", "c"), one("a", "b|c"), one(round=7)])
-    assert [row[0] for row in stored(store)] == ["i1|ann|1", "i1|ann|2", "mine", "a\\|b|c|1", "a|b\\|c|1", "i1|ann|7"]
+    assert [row[0] for row in stored(store)] == ["~i1|ann|1", "~i1|ann|2", "mine", "~a\\|b|c|1", "~a|b\\|c|1", "~i1|ann|7"]
 
 
 def test_a_key_that_somebody_gave_to_another_label_is_not_made_again(place):
@@ -29,6 +29,41 @@ def test_a_key_that_somebody_gave_to_another_label_is_not_made_again(place):
     assert store.add([one("other", key="i1|ann|1"), one()]).added == 2
     assert store.add([one("other", key="i1|ann|1"), one()]).known == 2
     assert len({row[0] for row in stored(store)}) == 2
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_nobody_can_take_the_key_of_another_workers_label(place, turn):
+    """S6: eve gives a label of her own the key that bob's next label on q will have; he is not locked out."""
+    store = open_store(place)
+    assert store.add([one("q9", "eve", key=f"q|bob|{turn}")]).added == 1
+    (refused,) = store.add([one("q9", "eve", key=f"~q|bob|{turn}")]).refused
+    assert refused.reason == "Keys that begin with ~ are made for labels without one; give another."
+    for label in ("yes", "no", "maybe"):
+        assert store.add([one("q", "bob", label=label)]).added == 1
+    assert [row[0] for row in stored(store)] == [f"q|bob|{turn}", "~q|bob|1", "~q|bob|2", "~q|bob|3"]
+
+
+def test_what_is_listed_can_be_sent_back(place):
+    """Labels as GET /labels shows them, keys that were made among them, are known where they are stored."""
+    store = open_store(place)
+    store.add([one(), one(label="no"), one("i2", key="mine")])
+    with store.home.read() as session:
+        listed = [
+            {"key": old.key, "item": old.item, "worker": old.worker, "label": old.label} for old in list_labels(session, 0, 9)
+        ]
+    assert store.add(listed).known == 3
+
+
+def test_durations_are_stored(place):
+    """S10."""
+    store = open_store(place, repeats="last")
+    assert store.add([one(duration=2), one("i2", duration=0.5), one("i3")]).added == 3
+    store.add([one(label="no", duration=7.25)])
+    for bad in (-1, "2 s", True, 1e300):
+        (refused,) = store.add([one("i4", duration=bad)]).refused
+        assert refused.reason == "The duration is a number of seconds from 0 to 31,536,000."
+    with store.home.read() as session:
+        assert [old.duration for old in list_labels(session, 0, 9)] == [7.25, 0.5, None]
 
 
 def test_a_key_never_stands_for_two_labels(place):
@@ -80,7 +115,7 @@ def test_the_last_is_the_last_by_time(place):
         (found,) = list_labels(session, 0, 10)
         assert (found.label, found.time) == ("no", "2026-03-02T04:00:00.000000+00:00")
         said = session.one("SELECT action, detail FROM audit")
-    assert said == ("label replaced", '{"key": "i1|ann|1", "now": "no", "was": "yes"}')
+    assert said == ("label replaced", '{"key": "~i1|ann|1", "now": "no", "was": "yes", "worker": "ann"}')
 
 
 @pytest.mark.parametrize(
@@ -96,7 +131,10 @@ def test_the_last_is_the_last_by_time(place):
         (one(time="yesterday"), "The time must be ISO 8601 text or seconds since 1970."),
         (one(time=1.7e18), "The time must be ISO 8601 text or seconds since 1970."),
         (one(round=0), "The round is a whole number from 1 to 1,000,000."),
-        (one(colour="red"), "There is no field 'colour'; a label has item, worker, label, and may have key, time and round."),
+        (
+            one(colour="red"),
+            "There is no field 'colour'; a label has item, worker, label, and may have key, time, duration and round.",
+        ),
         (one(label=float("nan")), "The label must be text or a number."),
     ],
 )
@@ -133,7 +171,7 @@ def test_labels_are_listed_after_a_key(place):
     store = open_store(place)
     store.add([one(f"i{n}") for n in range(5)])
     with store.home.read() as session:
-        assert [row.item for row in list_labels(session, find_place(session, "i1|ann|1"), 2)] == ["i2", "i3"]
+        assert [row.item for row in list_labels(session, find_place(session, "~i1|ann|1"), 2)] == ["i2", "i3"]
         assert [row.item for row in list_labels(session, find_place(session, "3"), 10)] == ["i3", "i4"]
         assert count_labels(session) == (5, 5)
         assert count_by_worker(session) == {"ann": 5}

@@ -27,7 +27,7 @@ from crowdassay.service.store.records import (
 
 ITEM_SHAPE = "An item is an object with item, and perhaps text and link."
 TRUTH_SHAPE = "A truth is an object with item and label."
-TOKEN_SHAPE = "Send {role, worker, note}: the role is label, read or manage, the others may be left out."
+TOKEN_SHAPE = "Send {role, worker, name, days}: the role is label, read or manage, the others may be left out."
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ TOKEN_SHAPE = "Send {role, worker, note}: the role is label, read or manage, the
         ),
         (read_truth, {"item": True, "label": 0}, Truth("true", "0")),
         (read_token, {"role": "label", "worker": 7}, NewToken("label", "7")),
-        (read_token, {"role": "read", "note": "ours"}, NewToken("read", None, "ours")),
+        (read_token, {"role": "read", "name": "ours", "days": 2}, NewToken("read", None, "ours", 2.0)),
     ],
 )
 def test_good_records_are_taken(read, sent, taken):

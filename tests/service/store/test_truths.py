@@ -74,11 +74,11 @@ def test_the_last_decision_that_stands_goes_before_the_truth(place):
         other = decide_item(session, "b", "yes", source="bob")
     assert known_of(store, "a") == ("yes", "decision")
     with store.home.write() as session:
-        assert undo_decision(session, second) == "a"
-        assert undo_decision(session, second) is None
+        assert undo_decision(session, second, source="t") == "a"
+        assert undo_decision(session, second, source="t") is None
         assert known_classes(session) == {"a": ("maybe", "decision"), "b": ("yes", "decision")}
-        assert undo_decision(session, first) == "a"
-        assert undo_decision(session, other + 1) is None
+        assert undo_decision(session, first, source="t") == "a"
+        assert undo_decision(session, other + 1, source="t") is None
     assert known_of(store, "a") == ("no", "truth")
     with store.home.read() as session:
         listed = list_decisions(session, 2)

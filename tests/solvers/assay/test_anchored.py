@@ -10,7 +10,7 @@ from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
 from crowdassay.solvers.assay.anchored import fit_anchored, learn_precision, unexplained_counts
 from crowdassay.solvers.assay.population import CONCENTRATION_WIDTH, USUAL_CONCENTRATION, Population
-from crowdassay.solvers.posteriors import ByTables
+from crowdassay.solvers.solution import ByTables
 from crowdassay.special import digamma, trigamma
 from support.problems import random_labels
 

@@ -5,7 +5,7 @@ import pytest
 from crowdassay.engines.memory.engine import LocalEngine
 from crowdassay.labels.labels import Labels
 from crowdassay.models.assay.constants import default_constants
-from crowdassay.solvers.assay.members import fit_effects, fit_precision, fit_tables, label_weights, slipped
+from crowdassay.solvers.assay.members import fit_effects, fit_precision, fit_tables, label_weights, make_pool, slipped
 from support.crowds import draw_workers
 
 
@@ -47,6 +47,17 @@ def test_every_step_raises_what_a_member_maximises(n_classes):
     steps = np.diff(list(values.values()))
     assert (steps < 0).sum() == 1  # where the second member begins
     assert steps.min() < -1
+
+
+@pytest.mark.parametrize(("n_classes", "copied", "share"), [(2, False, 0.0), (3, False, 1.0), (3, True, 0.0)])
+def test_logits_grow_with_more_than_two_classes_and_not_where_labels_are_copies(n_classes, copied, share):
+    generator = np.random.default_rng(0)
+    truth = generator.integers(n_classes, size=(60, 1))
+    label = np.where(generator.random((60, 40)) < 0.8, truth, generator.integers(n_classes, size=(60, 40)))
+    engine = LocalEngine(everybody(np.repeat(truth, 40, axis=1) if copied else label, n_classes))
+    constants = default_constants()
+    pool = make_pool(engine, fit_tables(engine, constants, ordered=False), constants, ordered=False)
+    assert pool.growth == pytest.approx(share * constants.growth, abs=0.05 * constants.growth)
 
 
 def test_item_effects_are_believed_where_items_mislead():

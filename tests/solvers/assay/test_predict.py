@@ -5,7 +5,7 @@ import pytest
 
 from crowdassay.labels.join import take_items
 from crowdassay.models.assay.dependence import worth
-from crowdassay.solvers.assay.pool import ItemMember, choose, move_mean, parts, predict_proba
+from crowdassay.solvers.assay.pool import ItemMember, move_mean, parts, predict_proba
 from crowdassay.statistics import softmax
 from support.pools import a_pool
 from support.problems import random_labels
@@ -26,7 +26,8 @@ def test_logits_by_hand():
         label_weight = pool.label_weight[who]
         share = np.array([label_weight[what == c].sum() for c in range(3)])
         tempered = worth(label_weight.sum(), 0.5) * (pool.tables[who, :, what].sum(axis=0) + pool.offset)
-        logits = tempered + 0.3 * np.log((share + 1 / 3) / (share.sum() + 1)) + pool.bias
+        factor = max(label_weight.sum() / 2.0, 1.0) ** 0.5
+        logits = factor * (tempered + 0.3 * np.log((share + 1 / 3) / (share.sum() + 1))) + pool.bias
         np.testing.assert_allclose(predict_proba(labels, pool)[j], softmax(logits[None])[0])
 
 
@@ -72,6 +73,17 @@ def test_tempering_one_member_keeps_the_order_of_the_classes():
     np.testing.assert_array_equal(np.argsort(sharp, axis=1), np.argsort(soft, axis=1))
     many = np.diff(labels.starts) > 2
     assert (soft.max(axis=1)[many] < sharp.max(axis=1)[many]).all()
+
+
+def test_growth_keeps_labels_and_makes_items_with_many_labels_surer():
+    labels = random_labels(7, n_items=30)
+    pool = replace(a_pool(labels), bias=np.zeros(3), few=1.5)
+    plain, grown = (predict_proba(labels, replace(pool, growth=growth)) for growth in (0.0, 0.5))
+    many = np.bincount(labels.label_item, pool.label_weight[labels.worker], 30) > 1.5
+    assert 0 < many.sum() < 30
+    np.testing.assert_array_equal(plain.argmax(axis=1), grown.argmax(axis=1))
+    assert (grown.max(axis=1)[many] > plain.max(axis=1)[many]).all()
+    np.testing.assert_array_equal(grown[~many], plain[~many])
 
 
 def test_labels_are_never_worth_more_than_one_over_the_correlation():
@@ -133,11 +145,3 @@ def test_the_mean_moves_and_the_rest_stays_as_near_as_can_be():
     tilt = np.diff(np.log(moved / q), axis=1)  # lambda, the same between all neighbours
     np.testing.assert_allclose(tilt, np.repeat(tilt[:, :1], 3, axis=1), atol=1e-8)
     np.testing.assert_allclose(move_mean(q, q @ np.arange(4)), q, atol=1e-9)
-
-
-def test_on_a_scale_the_label_is_nearest_to_the_mean():
-    labels = random_labels(1)
-    pool = a_pool(labels, precision=np.ones(labels.n_workers), scale=0.5)
-    posterior = np.array([[0.45, 0.1, 0.45], [0.9, 0.05, 0.05]])
-    np.testing.assert_array_equal(choose(posterior, pool).argmax(axis=1), [1, 0])
-    np.testing.assert_array_equal(choose(posterior, replace(pool, precision=None))[0], [True, False, True])

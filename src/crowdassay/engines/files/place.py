@@ -11,17 +11,17 @@ from functools import reduce
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.engines.base import Announce, Engine
-from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
+from crowdassay.engines.base import Announce, Engine, Place
+from crowdassay.engines.blocks import Block, J, T
 from crowdassay.engines.sweeps import PlaceEngine
-from crowdassay.labels.facts import Facts
+from crowdassay.labels.labels import Facts
 from crowdassay.labels.spool import Spool
 from crowdassay.threads import available_cores
 
 
 @dataclass(frozen=True, eq=False)
-class FilesPlace:
-    """Hold labels in a spool.
+class FilesPlace(Place):
+    """Hold labels in a spool, whose folder is removed by whoever made it.
 
     Attributes
     ----------
@@ -61,10 +61,6 @@ class FilesPlace:
         """Call a task with every block and yield what it returns, in order; as many are in memory as there are threads."""
         return self._each(lambda number: task(self._block(number)), spare=0)
 
-    def gather(self, selection: ItemSelection | None = None) -> Block:
-        """Return the labels of some items, or of all, as one block."""
-        return self.reduce(Gather(selection), names=selection is None).whole()
-
     def table(self, task: Callable[[Block], pa.Table]) -> pa.Table:
         """Return the table whose rows a task finds in every block; it has to fit into memory."""
         return pa.concat_tables(self.blocks(task))
@@ -72,9 +68,6 @@ class FilesPlace:
     def frame(self, table: pa.Table) -> pa.Table:
         """Return a table as it is."""
         return table
-
-    def close(self) -> None:
-        """Whoever made the spool's folder removes it."""
 
     def _block(self, number: int, names: bool = True) -> Block:
         labels = self.spool.block(number, ids=names)

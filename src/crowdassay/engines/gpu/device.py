@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from crowdassay.models.structures import Basis
 
@@ -42,7 +44,7 @@ def missing() -> str | None:
     return None
 
 
-def array_module() -> Any:
+def array_module() -> ModuleType:
     """Return CuPy, or NumPy where the GPU is simulated."""
     return np if simulated() else importlib.import_module("cupy")
 
@@ -60,7 +62,7 @@ def launch(kernel: Any, blocks: int, threads: int, shared: int, stream: Any, *ar
         kernel[blocks, threads, queue, shared](*arguments)
 
 
-def to_host(array: Array) -> Any:
+def to_host(array: Array) -> NDArray[Any]:
     """Bring an array into the machine's memory."""
     return np.asarray(array) if isinstance(array, np.ndarray) else array.get()
 
@@ -76,7 +78,7 @@ def free_memory() -> float:
     return float(min(free, limit - pool.used_bytes()) if limit else free)
 
 
-def pinned_memory(shape: tuple[int, ...], dtype: Any) -> Any:
+def pinned_memory(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an array in the machine's memory that the GPU reads and writes on its own, if the system grants one."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if simulated() or size == 0:
@@ -103,7 +105,7 @@ def log_odds(tables: Array) -> Array:
     return tables[:, :, 1:] - tables[:, :, :1]
 
 
-def rows_of(xp: Any, entries: Array, n_values: int) -> Array:
+def rows_of(xp: ModuleType, entries: Array, n_values: int) -> Array:
     """Write entries (n_workers, ...) in rows of so many values, each row as long as vector loads want: (n_workers, length)."""
     values = entries.reshape(-1, n_values)
     rows = xp.zeros((len(values), row_length(n_values)), np.float32)
@@ -116,16 +118,13 @@ def contrasts(basis: Basis) -> tuple[bool, np.ndarray]:
 
     Free is the nominal structure: any table of log odds, at the cost of its length. Its kernels need no contrasts.
     """
-    n_classes = basis.n_classes
-    against_first = basis.columns[:, 1:] - basis.columns[:, :1]
-    shape = np.zeros((n_classes, n_classes - 1, basis.size), np.float32)
-    for c in range(n_classes):
-        start, own = basis.offsets[c], basis.widths[c]
-        shape[c, :, start : start + own] = against_first[c, :, :own]
+    shape = np.zeros((basis.n_classes, basis.n_classes - 1, basis.size), np.float32)
+    for c, part, columns in basis.blocks():
+        shape[c, :, part] = columns[1:] - columns[:1]
     return basis.free, shape
 
 
-def unpack(xp: Any, sums: Array) -> Array:
+def unpack(xp: ModuleType, sums: Array) -> Array:
     """Take packed sums (n,) apart into two integers each, (n, 2)."""
     low = sums.view(np.int32)[0::2].astype(np.int64)  # the lower half, with its sign
     return xp.stack([low, (sums - low) >> 32], axis=-1)

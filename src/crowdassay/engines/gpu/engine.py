@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import DTypeLike
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.base import Ability, Announce, Counts, ItemEngine, Sums, Weights
+from crowdassay.engines.base import Ability, Announce, Counts, Engine, ItemEngine, Sums, Weights
 from crowdassay.engines.blocks import ItemSelection
 from crowdassay.engines.gpu.device import (
     CLAMP,
@@ -23,16 +25,18 @@ from crowdassay.engines.gpu.device import (
     for_kernels,
     launch,
     log_odds,
+    missing,
     rows_of,
     to_host,
     unpack,
 )
 from crowdassay.engines.gpu.layout import Group, Layout, Listing, gather_items, lay_out, list_items
 from crowdassay.engines.gpu.store import OnGpu, choose_store
-from crowdassay.labels.facts import Facts, Vocabularies
-from crowdassay.labels.labels import Labels
+from crowdassay.engines.memory.place import MemoryPlace
+from crowdassay.labels.labels import Facts, Labels, Vocabularies
 from crowdassay.labels.report import ImportReport
 from crowdassay.models.family import Model
+from crowdassay.statistics import log_softmax
 
 LAUNCH_BLOCKS, LAUNCH_THREADS = 4096, 128  # of a launch, and of a block in which every item has a thread of its own
 SHARED_BYTES = 46 * 1024  # bytes of a block's own memory
@@ -133,7 +137,7 @@ class GpuEngine(ItemEngine):
             return selection.take(self.labels)
         return gather_items(self.layout, self._gold, selection, self.n_classes, self.xp)
 
-    def to_host(self, array: Array) -> Any:
+    def to_host(self, array: Array) -> FloatArray:
         """Return an array in the machine's memory."""
         return to_host(array)
 
@@ -175,9 +179,12 @@ class GpuEngine(ItemEngine):
         return Counts(objective, _like(counts, log_p), _like(totals, log_p))
 
     def pool(
-        self, tables: FloatArray, voice: FloatArray, offset: FloatArray, bias: FloatArray, vote: float, correlation: float
+        self, tables: FloatArray, voice: FloatArray, offset: FloatArray, bias: FloatArray, law: tuple[float, ...]
     ) -> tuple[FloatArray, FloatArray]:
         """Judge all items by a pool; see `crowdassay.solvers.assay.pool` for what goes in.
+
+        The ``law`` of what labels are worth: the weight of the vote, the correlation, and from how many labels on logits grow
+        and how fast.
 
         Returns
         -------
@@ -191,7 +198,7 @@ class GpuEngine(ItemEngine):
         rows = xp.empty((self.n_workers, n_classes, n_classes), np.float32)
         rows[:, :, :-1] = log_odds(xp.asarray(tables).transpose(0, 2, 1))
         rows[:, :, -1] = xp.asarray(voice)[:, None]
-        told = np.concatenate([offset, bias, [vote, correlation]])
+        told = np.concatenate([offset, bias, law])
         counts = self._count(rows, told, Weights.FREE, posterior, pooled=True)[2]
         return posterior, _like(counts, tables)
 
@@ -220,19 +227,10 @@ class GpuEngine(ItemEngine):
         """Fit every item at the worker tables ``sigma`` and return the sums."""
         return self._sweep(model, sigma, log_prior, weights, self.item_steps, None, item_tol)
 
-    def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
-        """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
-        return self._with_posterior(model, sigma, log_prior, Weights.FREE, self.item_steps)
-
-    def e_step(
-        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE
-    ) -> tuple[Sums, FloatArray]:
-        """Return the same with the items' coordinates as they are: the second half of Algorithm 1."""
-        return self._with_posterior(model, sigma, log_prior, weights, 1)
-
-    def _with_posterior(
+    def sweep_items(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
     ) -> tuple[Sums, FloatArray]:
+        """Return the sums and the class probabilities (n_items, n_classes) after ``steps`` passes over an item at most."""
         module = np if isinstance(sigma, np.ndarray) else self.store.xp
         posterior = module.empty((self.n_items, self.n_classes))
         return self._sweep(model, sigma, log_prior, weights, steps, posterior), posterior
@@ -250,8 +248,7 @@ class GpuEngine(ItemEngine):
         xp, n_classes, basis = self.xp, self.n_classes, model.item
         tables = xp.asarray(sigma)
         if basis is None or basis.size == 0:
-            shifted = tables - tables.max(axis=2, keepdims=True)
-            log_p = shifted - xp.log(xp.exp(shifted).sum(axis=2, keepdims=True))
+            log_p = log_softmax(tables)
             sums = self.count(log_p, log_prior, weights, posterior).as_sums(log_p)
             return Sums(sums.objective, _like(sums.gradient, sigma), _like(sums.totals, sigma))
         from crowdassay.engines.kernels.gpu import make_solver  # noqa: PLC0415  numba loads on first use
@@ -338,7 +335,7 @@ class GpuEngine(ItemEngine):
         return list_items(self.xp, self.layout, self.layout.code_counts, self.n_classes)
 
     def _tally(self, codes: Array, counts: Array) -> None:
-        from crowdassay.engines.kernels.gpu_lists import tally  # noqa: PLC0415  numba loads on first use
+        from crowdassay.engines.kernels.gpu_item import tally  # noqa: PLC0415  numba loads on first use
 
         if len(codes):
             blocks = min(LAUNCH_BLOCKS, -(-len(codes) // LAUNCH_THREADS))
@@ -363,7 +360,7 @@ class GpuEngine(ItemEngine):
         if not near:
             posterior[:] = to_host(rows)
 
-    def _in_groups(self, values: Array, dtype: Any) -> list[Array]:
+    def _in_groups(self, values: Array, dtype: DTypeLike) -> list[Array]:
         """Take the rows of items apart into columns of groups."""
         rows, xp = self.store.bring(values), self.store.xp
         return [self.store.keep(xp.ascontiguousarray(rows[group.items].T, dtype=dtype)) for group in self.layout.groups]
@@ -373,6 +370,28 @@ class GpuEngine(ItemEngine):
         for group, part in zip(self.layout.groups, columns, strict=True):
             rows[group.items] = part.T
         return rows
+
+
+@dataclass(frozen=True, eq=False)
+class GpuPlace(MemoryPlace):
+    """Hold labels in memory and on a GPU; without a usable GPU, say so in a sentence and do without."""
+
+    @property
+    def engine_name(self) -> str:
+        """The name after ``--engine``."""
+        return "gpu"
+
+    def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
+        """Return an engine on the GPU; labels that are few are fitted as everywhere, without it."""
+        reason = missing()
+        if reason is not None:
+            if announce is not None:
+                announce(reason)
+            else:
+                warnings.warn(reason, stacklevel=2)
+        if gathered or reason is not None:
+            return super().engine(gathered=gathered, announce=announce)
+        return GpuEngine.of(self.labels, announce=announce)
 
 
 def _class_counts(layout: Layout, gold: Array | None) -> IntArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from crowdassay.engines.gpu.device import Array, for_kernels, free_memory, launc
 from crowdassay.labels.labels import Labels
 
 Keep = Callable[[Array], Array]
+Encode = Callable[[Array, Array, Array], Array]
 
 LEAST_CAP = 512  # labels up to which a worker has one place
 LAYOUT_LABELS = 1 << 24  # labels taken at a time
@@ -84,13 +85,13 @@ class Layout:
     label_counts: Array
     code_counts: Array
 
-    def by_place(self, rows: Array, xp: Any) -> Array:
+    def by_place(self, rows: Array, xp: ModuleType) -> Array:
         """Repeat the row (n_workers, ...) of each worker for its places."""
         if self.first_place is None:
             return rows
         return rows[xp.searchsorted(self.first_place, xp.arange(self.n_places), side="right") - 1]
 
-    def by_worker(self, values: Array, xp: Any) -> Array:
+    def by_worker(self, values: Array, xp: ModuleType) -> Array:
         """Add up integers (n_places, ...) of each worker's places, exactly."""
         return _by_worker(xp, values, self.first_place)
 
@@ -106,7 +107,7 @@ def item_bytes(n_classes: int) -> int:
 
 
 def lay_out(
-    xp: Any,
+    xp: ModuleType,
     tally: Callable[[Array, Array], None],
     keep: Keep,
     worker: Array,
@@ -170,7 +171,7 @@ def lay_out(
     return Layout(tuple(groups), first_place, n_places, busiest, by_worker, by_code)
 
 
-def _by_worker(xp: Any, values: Array, first_place: Array | None) -> Array:
+def _by_worker(xp: ModuleType, values: Array, first_place: Array | None) -> Array:
     if first_place is None:
         return values
     ends = xp.zeros((len(values) + 1, *values.shape[1:]), values.dtype)
@@ -194,7 +195,7 @@ def _blocks(starts: Array | int, n_labels: int, most: int) -> Iterator[tuple[int
 
 
 def _by_length(
-    xp: Any, starts: Array | int, first: int, last: int, begin: int, longest: int
+    xp: ModuleType, starts: Array | int, first: int, last: int, begin: int, longest: int
 ) -> Iterator[tuple[int, Array, Array, Array]]:
     """Sort the items of a block by length: for each pile, the items, where they begin in the block, and their lengths."""
     if isinstance(starts, int):
@@ -217,7 +218,7 @@ def _by_length(
 class _Pile:
     """Items of one length, or long ones, that wait until a group is full."""
 
-    xp: Any
+    xp: ModuleType
     length: int
     longest: int
     in_order: bool
@@ -229,7 +230,7 @@ class _Pile:
     def size(self, per_item: int) -> int:
         return sum(4 * part.size for part in self.codes) + per_item * sum(map(len, self.items))
 
-    def add(self, who: Array, what: Array, items: Array, begins: Array, lengths: Array, encode: Any) -> None:
+    def add(self, who: Array, what: Array, items: Array, begins: Array, lengths: Array, encode: Encode) -> None:
         """Take in items, by where they begin in a block and their lengths.
 
         Labels of a worker with several places go to them in turn: by items, or by labels where items are long.
@@ -297,7 +298,7 @@ class Listing:
 
     def collect(self, n_classes: int, scale: float, sums: Array) -> None:
         """Add the class weights in ``rows`` to the sums of the codes, in fixed point; see `crowdassay.engines.kernels.gpu`."""
-        from crowdassay.engines.kernels.gpu_lists import make_collector  # noqa: PLC0415  numba loads on first use
+        from crowdassay.engines.kernels.gpu_item import make_collector  # noqa: PLC0415  numba loads on first use
 
         arrays = [for_kernels(array) for array in (self.bounds, self.listed, self.rows)]
         blocks = min(LISTING_BLOCKS, -(-(len(self.bounds) - 1) * self.lanes // LISTING_THREADS))
@@ -305,9 +306,9 @@ class Listing:
         launch(make_collector(n_classes), blocks, LISTING_THREADS, 0, None, *arguments)
 
 
-def list_items(xp: Any, layout: Layout, by_code: Array, n_classes: int) -> Listing | None:
+def list_items(xp: ModuleType, layout: Layout, by_code: Array, n_classes: int) -> Listing | None:
     """List the items of every code, whose labels were counted (n_codes,); None where it does not pay or does not fit."""
-    from crowdassay.engines.kernels.gpu_lists import list_items as fill  # noqa: PLC0415  numba loads on first use
+    from crowdassay.engines.kernels.gpu_item import list_items as fill  # noqa: PLC0415  numba loads on first use
 
     firsts = np.append(0, np.cumsum([group.n_items for group in layout.groups]))
     n_labels, n_items, length = sum(group.codes.size for group in layout.groups), int(firsts[-1]), row_length(n_classes)
@@ -325,7 +326,7 @@ def list_items(xp: Any, layout: Layout, by_code: Array, n_classes: int) -> Listi
     return Listing(bounds, listed, tuple(map(int, firsts[:-1])), xp.empty(length * n_items, np.float32), lanes)
 
 
-def gather_items(layout: Layout, gold: list[Array] | None, selection: ItemSelection, n_classes: int, xp: Any) -> Labels:
+def gather_items(layout: Layout, gold: list[Array] | None, selection: ItemSelection, n_classes: int, xp: ModuleType) -> Labels:
     """Return the selected items in their order, without names of items, workers and classes.
 
     Parameters
@@ -382,7 +383,7 @@ def _places(group: Group, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, int
     return starts[rows], starts[rows + 1] - starts[rows], 1
 
 
-def _labelled_by(group: Group, marked: Array, n_classes: int, xp: Any) -> Array:
+def _labelled_by(group: Group, marked: Array, n_classes: int, xp: ModuleType) -> Array:
     """Return which items of a group a marked place has labelled, (n_items,)."""
     by_marked = marked[xp.asarray(group.codes) // np.uint32(n_classes)]
     if group.threads == 1:

@@ -110,7 +110,7 @@ def choose_store(
             "take engine='local'."
         )
     if announce is not None:
-        announce("The labels do not fit on the graphics there: they stay in memory and pass over it in every sweep.")
+        announce("The labels do not fit on the graphics card: they stay in memory and pass over it in every sweep.")
     return InMemory()
 
 

@@ -16,7 +16,7 @@ import math
 import numba as nb
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FAINT, FREE_WEIGHTS, VOTE_WEIGHTS
+from crowdassay.engines.kernels.small import FAINT, FREE_WEIGHTS, VOTE_WEIGHTS
 
 LEAST_FACTOR = 1e-100  # the product of two floored factors and of one running product stays above the smallest float
 SLIGHT = 0.01  # curvature, in penalties, that a Newton step does not notice

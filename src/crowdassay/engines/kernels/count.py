@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FREE_WEIGHTS, VOTE_WEIGHTS
 from crowdassay.engines.kernels.compiled import _inline, _jit, _weigh
+from crowdassay.engines.kernels.small import FREE_WEIGHTS, VOTE_WEIGHTS
 
 SMALLEST_PRODUCT = 1e-150  # products below this are taken in logarithms; the product of two such is still a float
 ADDED_CLASSES = 8  # classes up to which adding all is quicker than choosing

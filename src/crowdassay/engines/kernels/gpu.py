@@ -71,7 +71,8 @@ def make_counter(n_classes: int, team: bool, pooled: bool = False) -> Any:
     matter, since what nobody ever answered has no chance: weights below `LITTLE` are summed apart, in finer units.
 
     With ``pooled`` items are judged by the default's pool, `crowdassay.solvers.assay.pool`: a row ends with what the worker's
-    label counts for, and in place of the prior come o and b of all classes, the weight of the vote and the correlation.
+    label counts for, and in place of the prior come o and b of all classes, the weight of the vote, the correlation, and of the
+    growth of the logits its first label and its power.
     """
     K, M = n_classes, n_classes - 1
     ROW, EVEN = row_length(K), np.float32(1 / n_classes)
@@ -116,10 +117,11 @@ def make_counter(n_classes: int, team: bool, pooled: bool = False) -> Any:
                 log_joint[c] += log_prior[c]
                 heard += votes[c]
             if pooled:
-                share = ONE / (ONE + log_prior[2 * K + 1] * (max(heard, 1.0) - ONE))
+                factor = max(heard / log_prior[2 * K + 2], 1.0) ** log_prior[2 * K + 3]
+                share = factor / (ONE + log_prior[2 * K + 1] * (max(heard, 1.0) - ONE))
                 for c in range(K):
                     vote = math.log((votes[c] + EVEN) / (heard + ONE))
-                    log_joint[c] = share * log_joint[c] + log_prior[2 * K] * vote + log_prior[K + c]
+                    log_joint[c] = share * log_joint[c] + factor * log_prior[2 * K] * vote + log_prior[K + c]
             fixed = fix(item, mode, gold, given, codes, base, stride, length, weights)
             value = weigh(log_joint, fixed, weights)
             if len(sums) > 0:

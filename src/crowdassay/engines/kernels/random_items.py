@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FAINT, FREE_WEIGHTS, LONGEST_EFFECT_STEP, SMALL_RISE
-from crowdassay.engines.kernels.compiled import _cholesky_solve, _weigh
+from crowdassay.engines.kernels.compiled import _cholesky_solve, _jit, _weigh
+from crowdassay.engines.kernels.small import FAINT, FREE_WEIGHTS, LONGEST_EFFECT_STEP, SMALL_RISE
 
 SMALLEST_RUNNING = 1e-200  # a running product of probabilities below this is put into the logarithm
-
-_jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FAINT
-from crowdassay.engines.kernels.compiled import _weigh
+from crowdassay.engines.kernels.compiled import _jit, _weigh
+from crowdassay.engines.kernels.small import FAINT
 
 HUGE = 1e200
 KEPT = 2_000_000  # probabilities of an item's labels that are kept from its first pass to its second
 HIGHEST = 30.0  # log scales beyond this, which a line search may try, count as this much
-
-_jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit
@@ -103,8 +100,10 @@ def scale_items(starts, workers, labels, gold, first, last, tables, log_scale, l
 @_jit
 def scale_abilities(starts, workers, labels, gold, first, last, ability, log_scale, log_prior, mode, given,
                     gradient, totals, slope, posterior):  # fmt: skip
-    """Do the same where a worker has one ability, the log odds of a right answer, and wrong answers fall alike.
+    r"""Do the same where a worker has one ability, the log odds of a right answer, and wrong answers fall alike.
 
+    With :math:`z = \alpha_i \beta_j`, a right answer has the log odds z, so that item j's log joint of class c is
+    :math:`\sum_i \log \frac{1}{1 + e^{z}}`, and :math:`z + \log(K - 1)` more for each label c. No table is needed.
     ``ability`` and ``gradient`` are (n_workers, 1).
     """
     n_classes = len(log_prior)

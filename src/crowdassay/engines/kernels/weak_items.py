@@ -15,15 +15,68 @@ from __future__ import annotations
 
 import math
 
+import numba as nb
 import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
 
-from crowdassay.engines.kernels.columns import FAINT, FREE_WEIGHTS
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.kernels.compiled import _inline, _jit
 from crowdassay.engines.kernels.count import SMALLEST_PRODUCT, weigh_by_logs, weigh_by_products
-from crowdassay.engines.kernels.scratch import row_of, table_of
+from crowdassay.engines.kernels.small import FAINT, FREE_WEIGHTS
 
 SMALL = 0.03  # up to which exp(x) needs eight terms
 COUPLED = 0.1  # share of a step's promise up to which what it does to the class weights is small, and counted in
+
+# Small arrays on the stack of a compiled function. The compiler sees that nothing else writes to them, and keeps their numbers
+# in registers where it can. In arrays of the heap every number is written and read again, as another array might be the same.
+
+
+def row_of(classes: tuple[int, ...] | IntArray) -> FloatArray:
+    """Return an array, not filled, of a number for each class.
+
+    On the stack if ``classes`` is a tuple, whose length the compiler knows; see `crowdassay.engines.memory.engine`.
+
+    >>> row_of((0, 1, 2)).shape
+    (3,)
+    """
+    return np.empty(len(classes))
+
+
+def table_of(classes: tuple[int, ...] | IntArray) -> FloatArray:
+    """Return an array, not filled, of a number for each pair of classes.
+
+    >>> table_of((0, 1, 2)).shape
+    (3, 3)
+    """
+    return np.empty((len(classes), len(classes)))
+
+
+@intrinsic
+def _room(_, classes):
+    """Take room for a table from the stack of the function that this is written into."""
+
+    def generate(context, builder, _signature, _arguments):
+        return cgutils.alloca_once(builder, context.get_value_type(types.float64), size=classes.count**2)
+
+    return types.CPointer(types.float64)(classes), generate
+
+
+# Both must be written into their caller, lest the room be given back when they return.
+
+
+@overload(row_of, inline="always")
+def _row_of(classes):
+    if isinstance(classes, types.UniTuple):
+        return lambda classes: nb.carray(_room(classes), (len(classes),))
+    return lambda classes: np.empty(len(classes))
+
+
+@overload(table_of, inline="always")
+def _table_of(classes):
+    if isinstance(classes, types.UniTuple):
+        return lambda classes: nb.carray(_room(classes), (len(classes), len(classes)))
+    return lambda classes: np.empty((len(classes), len(classes)))
 
 
 @_inline

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from crowdassay.engines.kernels.columns import FREE_WEIGHTS
 from crowdassay.engines.kernels.compiled import _jit
 from crowdassay.engines.kernels.count import SMALLEST_PRODUCT, weigh_by_logs
+from crowdassay.engines.kernels.small import FREE_WEIGHTS
 
 
 @_jit

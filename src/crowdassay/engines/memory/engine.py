@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import (
     GATHERED_LABELS,
     QUICK_CELLS,
@@ -28,24 +28,21 @@ from crowdassay.engines.base import (
 from crowdassay.engines.blocks import ItemSelection, block_edges, code_cells
 from crowdassay.engines.confusion import average_worker
 from crowdassay.engines.kernels import small
-from crowdassay.engines.memory.random_items import integrate
-from crowdassay.engines.memory.scaled import pass_with_abilities, pass_with_tables
 from crowdassay.engines.memory.weak_items import ItemOutputs, WeakItemCoordinates, sweep_weak_items
 from crowdassay.errors import ParameterError
-from crowdassay.labels.facts import Facts
-from crowdassay.labels.labels import Labels
-from crowdassay.labels.votes import shares, tally
+from crowdassay.labels.labels import Facts, Labels, shares, tally
 from crowdassay.models.family import Model
 from crowdassay.statistics import log_softmax
 from crowdassay.threads import available_cores
 
 LEAST_COUNTED = 131072  # labels of a block for a thread where items are only predicted, a few nanoseconds a label
+LEAST_EFFECTS_BLOCK = 2048  # where effects are integrated out: an item costs far more there than elsewhere
+EFFECT_NEWTON_STEPS = 25
 UNROLLED_LABELS = 30_000  # labels from which compiling for the very number of classes pays
 UNROLLED_CLASSES = 8  # classes up to which it does
 SILENT_SECONDS = 0.5  # seconds after which a wait for the compiler is announced
 
 Block = Callable[[int, int, FloatArray, FloatArray], float]
-T = TypeVar("T")
 
 
 class LocalEngine(ItemEngine):
@@ -122,7 +119,7 @@ class LocalEngine(ItemEngine):
         return code_cells(self.labels)
 
     @cached_property
-    def classes(self) -> Any:
+    def classes(self) -> tuple[int, ...] | IntArray:
         """As many entries as there are classes, by which kernels know their number.
 
         A tuple makes the compiler unroll all loops over classes, twice as fast where they are few. It compiles anew for every
@@ -162,11 +159,9 @@ class LocalEngine(ItemEngine):
         out = np.empty((0, n_classes)) if posterior is None else posterior
 
         def block(first: int, last: int, counts: FloatArray, totals: FloatArray) -> float:
-            return float(
-                count.count_items(
-                    self.classes, data.starts, data.worker, data.label, self.cells, data.gold, first, last, log_p, p, log_prior,
-                    int(weights), self._given, counts.reshape(-1, n_classes), totals, out,
-                )
+            return count.count_items(
+                self.classes, data.starts, data.worker, data.label, self.cells, data.gold, first, last, log_p, p, log_prior,
+                int(weights), self._given, counts.reshape(-1, n_classes), totals, out,
             )  # fmt: skip
 
         objective, counts, totals = self._run("count", block, edges=self._counted)
@@ -206,29 +201,96 @@ class LocalEngine(ItemEngine):
             sums = sweep_weak_items(self, model, log_p, log_prior, Weights.FREE, self.item_tolerance, posterior, outputs)
             self._judged = log_p, log_prior, (average, outputs.difficulty)
             return sums, posterior
-        return self._e_step(model, sigma, log_prior, self.item_steps)
+        return super().posteriors(model, sigma, log_prior)
 
-    def e_step(
-        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE
+    def sweep_items(
+        self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
     ) -> tuple[Sums, FloatArray]:
-        """Return the same with the items' coordinates as they are: the second half of Algorithm 1."""
-        return self._e_step(model, sigma, log_prior, 1, weights)
+        """Return the sums and the class probabilities (n_items, n_classes) after ``steps`` passes over an item at most."""
+        posterior = np.empty((self.n_items, self.n_classes))
+        if model.item is None:
+            return self._without_items(sigma, log_prior, weights, posterior), posterior
+        return Sums(*self._solve(model, sigma, log_prior, weights, posterior, steps)), posterior
 
     def integrate(
         self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray
     ) -> ItemSums:
-        """Pass over items whose effects are integrated out; see `crowdassay.engines.memory.random_items.integrate`."""
-        return integrate(self, p, log_prior, anchor=anchor, precision=precision, effects=effects)
+        """Find the posterior of every item with its effects integrated out; see `crowdassay.engines.kernels.random_items`.
+
+        Parameters
+        ----------
+        p : ndarray of shape (n_workers, n_classes, n_classes)
+            Workers' probabilities of an answer (last axis) by true class.
+        log_prior : ndarray of shape (n_classes,)
+        anchor : float
+            Share of the votes in the class weights of the sums.
+        precision : float
+            Of the normal prior on every component of an effect.
+        effects : ndarray of shape (n_items, n_classes, n_classes)
+            Where each item starts; overwritten with its best effects by true class.
+        """
+        data, size = self.labels, self.n_classes
+        if self._in_numpy and small.has_few_effects(data):
+            objective, sums, totals, spread, posterior = small.integrate(
+                data, p, log_prior, anchor, precision, EFFECT_NEWTON_STEPS, effects
+            )
+        else:
+            from crowdassay.engines.kernels.random_items import integrate_items  # noqa: PLC0415  numba loads on first use
+
+            posterior, p = np.empty((self.n_items, size)), np.ascontiguousarray(p)
+
+            def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
+                return integrate_items(
+                    data.starts, data.worker, data.label, data.gold, first, last, p, log_prior, anchor, precision,
+                    EFFECT_NEWTON_STEPS, effects, sums, totals[:size], totals[size:], posterior,
+                )  # fmt: skip
+
+            edges = block_edges(data, LEAST_EFFECTS_BLOCK)
+            objective, sums, totals = self._run("integrate", block, (size, 2 * size + 1), edges, n_totals=size + 2)
+            totals, spread = totals[:size], totals[size:]
+        observed, expected, variance = sums[:, :, :size], sums[:, :, size:-1], sums[:, :, -1]
+        return ItemSums(objective, observed, expected, variance, totals, spread / self.n_items, posterior)
 
     def scaled(
-        self, tables: FloatArray, log_scale: FloatArray, weights: Weights = Weights.FREE, *, plain: bool = False
+        self,
+        parameters: FloatArray,
+        log_scale: FloatArray,
+        weights: Weights = Weights.FREE,
+        *,
+        log_prior: FloatArray | None = None,
+        plain: bool = False,
     ) -> ScaledSums:
-        """Pass over items that scale their workers' tables; see `crowdassay.engines.memory.scaled`."""
-        return pass_with_tables(self, tables, log_scale, weights, plain=plain)
+        """Pass over items that scale their workers' tables; see `crowdassay.engines.kernels.scaled`.
 
-    def abilities(self, ability: FloatArray, log_scale: FloatArray, weights: Weights = Weights.FREE) -> ScaledSums:
-        """Do so with one ability for each worker, shape (n_workers, 1), instead of a table."""
-        return pass_with_abilities(self, ability, log_scale, weights)
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_workers, n_classes, n_classes) or (n_workers, 1)
+            A table, or one ability, for each worker.
+        log_scale : ndarray of shape (n_items,)
+        weights : Weights
+        log_prior : ndarray of shape (n_classes,), optional
+            Without, all classes are equally likely.
+        plain : bool
+            Of tables, return observed minus expected counts, without the items' scales, instead of the gradient.
+        """
+        from crowdassay.engines.kernels.scaled import scale_abilities, scale_items  # noqa: PLC0415  numba loads on first use
+
+        data, slope = self.labels, np.empty(self.n_items)
+        posterior = np.empty((self.n_items, self.n_classes))
+        log_prior = np.full(self.n_classes, -np.log(self.n_classes)) if log_prior is None else log_prior
+        parameters, log_scale = np.ascontiguousarray(parameters), np.ascontiguousarray(log_scale)
+        tables = parameters.ndim == 3
+        kernel: Callable[..., float] = scale_items if tables else scale_abilities
+        options = (plain,) if tables else ()
+
+        def block(first: int, last: int, gradient: FloatArray, totals: FloatArray) -> float:
+            return kernel(
+                data.starts, data.worker, data.label, data.gold, first, last, parameters, log_scale, log_prior,
+                int(weights), self._given, *options, gradient, totals, slope, posterior,
+            )  # fmt: skip
+
+        objective, gradient, _ = self._run("tables" if tables else "abilities", block, parameters.shape[1:])
+        return ScaledSums(objective, gradient, slope, posterior)
 
     def coordinates(self, model: Model) -> FloatArray:
         """Return the items' coordinates of the last pass that kept them, (n_items, size), or weak ones to be computed."""
@@ -237,14 +299,6 @@ class LocalEngine(ItemEngine):
             coordinates = WeakItemCoordinates(self.labels, model, log_p, log_prior, self.item_tolerance, self.threads, seen)
             return cast(FloatArray, coordinates)
         return self._item_state(model).copy()
-
-    def _e_step(
-        self, model: Model, sigma: FloatArray, log_prior: FloatArray, steps: int, weights: Weights = Weights.FREE
-    ) -> tuple[Sums, FloatArray]:
-        posterior = np.empty((self.n_items, self.n_classes))
-        if model.item is None:
-            return self._without_items(sigma, log_prior, weights, posterior), posterior
-        return Sums(*self._solve(model, sigma, log_prior, weights, posterior, steps)), posterior
 
     def _without_items(
         self, sigma: FloatArray, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None = None
@@ -277,12 +331,10 @@ class LocalEngine(ItemEngine):
         exp_sigma = np.empty_like(sigma)
 
         def block(first: int, last: int, gradient: FloatArray, totals: FloatArray) -> float:
-            return float(
-                compiled.solve_items(
-                    data.starts, data.worker, data.label, data.gold, first, last, exp_sigma, log_prior,
-                    basis.columns, basis.offsets, basis.widths, model.beta, int(weights), self._given,
-                    max_steps or self.item_steps, self.item_tolerance, state, gradient, totals, out,
-                )
+            return compiled.solve_items(
+                data.starts, data.worker, data.label, data.gold, first, last, exp_sigma, log_prior,
+                basis.columns, basis.offsets, basis.widths, model.beta, int(weights), self._given,
+                max_steps or self.item_steps, self.item_tolerance, state, gradient, totals, out,
             )  # fmt: skip
 
         with self._waiting("exp"):
@@ -298,38 +350,37 @@ class LocalEngine(ItemEngine):
         return not self._kept and not (self.warm and spared) and model.has_weak_items(self.labels.longest)
 
     def _run(
-        self, kernel: str, block: Block, cells: tuple[int, ...] | None = None, edges: list[tuple[int, int]] | None = None
+        self,
+        kernel: str,
+        block: Block,
+        cells: tuple[int, ...] | None = None,
+        edges: list[tuple[int, int]] | None = None,
+        n_totals: int | None = None,
     ) -> tuple[float, FloatArray, FloatArray]:
-        """Run ``block`` over all blocks of items and add what they return, in block order."""
-        shape = (self.n_workers, *(cells or (self.n_classes, self.n_classes)))
+        """Run ``block`` over all blocks of items at once and add what they return, in block order."""
+        shape, size = (self.n_workers, *(cells or (self.n_classes, self.n_classes))), n_totals or self.n_classes
         if kernel not in self._compiled:
             with self._waiting(kernel):  # an empty range: nothing but the compilation
-                block(0, 0, np.zeros(shape), np.zeros(self.n_classes))
+                block(0, 0, np.zeros(shape), np.zeros(size))
 
         def work(edge: tuple[int, int]) -> tuple[float, FloatArray, FloatArray]:
-            sums, totals = np.zeros(shape), np.zeros(self.n_classes)
+            sums, totals = np.zeros(shape), np.zeros(size)
             return block(*edge, sums, totals), sums, totals
 
-        objective, sums, totals = 0.0, np.zeros(shape), np.zeros(self.n_classes)
-        for part in self._map(work, edges or self._blocks):
+        objective, sums, totals = 0.0, np.zeros(shape), np.zeros(size)
+        blocks = edges or self._blocks
+        for part in self._pool.map(work, blocks) if min(self.threads, len(blocks)) > 1 else map(work, blocks):
             objective += part[0]
             sums += part[1]
             totals += part[2]
         return objective, sums, totals
 
-    def _map(self, work: Callable[[tuple[int, int]], T], blocks: list[tuple[int, int]]) -> Iterator[T]:
-        """Work on all blocks at once, and hand back what they return in their order."""
-        return self._pool.map(work, blocks) if min(self.threads, len(blocks)) > 1 else map(work, blocks)
-
     @contextmanager
     def _waiting(self, kernel: str) -> Iterator[None]:
         """Announce once that kernels are being compiled if the first use of one does not return at once."""
-        if kernel in self._compiled or self.announce is None:
-            yield
-            self._compiled.add(kernel)
-            return
         timer = threading.Timer(SILENT_SECONDS, self._say)
-        timer.start()
+        if kernel not in self._compiled and self.announce is not None:
+            timer.start()
         try:
             yield
         finally:

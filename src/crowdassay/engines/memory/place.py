@@ -11,15 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from crowdassay.engines.base import Announce, Engine, Place
-from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
+from crowdassay.engines.blocks import Block, J, T
 from crowdassay.engines.memory.engine import LocalEngine
-from crowdassay.labels.facts import Facts
 from crowdassay.labels.frames import to_frame
-from crowdassay.labels.labels import Labels
+from crowdassay.labels.labels import Facts, Labels
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryPlace:
+class MemoryPlace(Place):
     """Hold labels in memory.
 
     Attributes
@@ -67,10 +66,6 @@ class MemoryPlace:
     def blocks(self, task: Callable[[Block], T]) -> Iterator[T]:
         """Call a task with the one block there is."""
         yield task(self._block)
-
-    def gather(self, selection: ItemSelection | None = None) -> Block:
-        """Return the labels of some items, or of all, as one block."""
-        return self.reduce(Gather(selection)).whole()
 
     def table(self, task: Callable[[Block], pa.Table]) -> pa.Table:
         """Return the table that a task finds."""

@@ -8,12 +8,14 @@ take more memory than the labels: `WeakItemCoordinates` computes those that some
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import ItemCoordinates, Sums, Weights
+from crowdassay.labels.join import slice_items
 from crowdassay.labels.labels import Labels
 from crowdassay.models.family import Model
 
@@ -66,12 +68,10 @@ def sweep_weak_items(
     worker, label = (codes.view(f"u{codes.itemsize}") for codes in (data.worker, data.label))
 
     def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
-        return float(
-            weak_items.solve_weak_items(
-                engine.classes, data.starts, worker, label, engine.cells, data.gold, first, last, log_p, p,
-                p_by_label, spreads, log_prior, model.beta, int(weights), engine._given, engine.item_steps, tolerance,
-                basis.columns, outputs.average, outputs.coordinates, outputs.difficulty, sums, totals, posterior,
-            )
+        return weak_items.solve_weak_items(
+            engine.classes, data.starts, worker, label, engine.cells, data.gold, first, last, log_p, p,
+            p_by_label, spreads, log_prior, model.beta, int(weights), engine._given, engine.item_steps, tolerance,
+            basis.columns, outputs.average, outputs.coordinates, outputs.difficulty, sums, totals, posterior,
         )  # fmt: skip
 
     objective, sums, totals = engine._run("weak items", block, (n_classes, n_classes + 1))
@@ -94,12 +94,10 @@ def _sweep_pairs(
     assert model.item is not None
 
     def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
-        return float(
-            weak_pairs.solve_weak_pairs(
-                data.starts, data.worker, data.label, data.gold, first, last, log_p, second, log_prior, model.beta,
-                engine._given, engine.item_steps, tolerance, outputs.average, outputs.coordinates, outputs.difficulty,
-                sums, totals, posterior,
-            )
+        return weak_pairs.solve_weak_pairs(
+            data.starts, data.worker, data.label, data.gold, first, last, log_p, second, log_prior, model.beta,
+            engine._given, engine.item_steps, tolerance, outputs.average, outputs.coordinates, outputs.difficulty,
+            sums, totals, posterior,
         )  # fmt: skip
 
     objective, sums, totals = engine._run("weak pairs", block, (2,), engine._counted)
@@ -139,12 +137,12 @@ class WeakItemCoordinates(ItemCoordinates):
     def __len__(self) -> int:
         return self.labels.n_items
 
-    def __getitem__(self, key: Any) -> FloatArray:
+    def __getitem__(self, key: int | slice | IntArray) -> FloatArray:
         if isinstance(key, slice) and key.step is None:
             return self._compute(*key.indices(len(self))[:2])
         return np.asarray(np.asarray(self)[key])
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> FloatArray:
         return self._compute(0, len(self)).astype(dtype or self.dtype, copy=False)
 
     def difficulty(self, average: FloatArray) -> FloatArray:
@@ -156,19 +154,8 @@ class WeakItemCoordinates(ItemCoordinates):
         return outputs.difficulty
 
     def _compute(self, first: int, last: int) -> FloatArray:
-        whole, starts = self.labels, self.labels.starts[first : last + 1]
-        part = slice(int(starts[0]), int(starts[-1]))
-        labels = Labels(
-            starts - starts[0],
-            whole.worker[part],
-            whole.label[part],
-            whole.items[first:last],
-            whole.workers,
-            whole.classes,
-            whole.gold[first:last],
-        )
-        outputs = ItemOutputs(np.empty((whole.n_classes,) * 2), np.zeros((last - first, self.shape[1])), np.empty(0))
-        self._sweep(labels, outputs)
+        outputs = ItemOutputs(np.empty((self.labels.n_classes,) * 2), np.zeros((last - first, self.shape[1])), np.empty(0))
+        self._sweep(slice_items(self.labels, first, last), outputs)
         return outputs.coordinates
 
     def _sweep(self, labels: Labels, outputs: ItemOutputs) -> None:

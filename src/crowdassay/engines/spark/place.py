@@ -7,20 +7,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, reduce
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.engines.base import Announce, Engine
-from crowdassay.engines.blocks import Block, Gather, ItemSelection, J, T
-from crowdassay.engines.spark.copies import FromCopies, LeaveCopies
+from crowdassay.engines.base import Announce, Engine, Place
+from crowdassay.engines.blocks import Block, ItemSelection, J, T
 from crowdassay.engines.spark.data import SparkLabels
-from crowdassay.engines.spark.session import is_connect, run
+from crowdassay.engines.spark.session import is_connect, quoted, run
 from crowdassay.engines.spark.tasks import (
     BLOCK_COLUMNS,
     FOUND,
     MISSING_COPY,
+    FromCopies,
+    LeaveCopies,
     ReadBlock,
     RunTask,
     TableRows,
@@ -29,8 +30,11 @@ from crowdassay.engines.spark.tasks import (
 )
 from crowdassay.engines.sweeps import PlaceEngine
 from crowdassay.errors import DataError
-from crowdassay.labels.facts import Facts
-from crowdassay.labels.labels import Labels
+from crowdassay.labels.labels import Facts, Labels
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+    from pyspark.sql import DataFrame, SparkSession
 
 COLUMN_TYPES = {pa.float64(): "double", pa.int64(): "bigint", pa.bool_(): "boolean", pa.string(): "string"}
 DIRECT_BYTES = 64 * 10**6  # sums of all partitions that the driver collects and adds by itself
@@ -39,7 +43,7 @@ DIRECT_PARTITIONS = 64  # partitions whose parts the driver joins by itself; as 
 MOST_MISSED = 3  # tasks that may find a copy missing before copies are no longer looked for
 
 
-class SparkPlace:
+class SparkPlace(Place):
     """Hold labels in Spark.
 
     A task travels to the executors, and every partition returns what it found, joined. Where that of all partitions together
@@ -95,14 +99,14 @@ class SparkPlace:
 
     def gather(self, selection: ItemSelection | None = None) -> Block:
         """Return the labels of some items, or of all, as one block; steps are counted within blocks."""
-        found = self.reduce(Gather(selection), names=selection is None).whole()
+        found = super().gather(selection)
         return replace(found, labels=replace(found.labels, workers=self.data.workers, report=self.data.report))
 
-    def table(self, task: Callable[[Block], pa.Table]) -> Any:
+    def table(self, task: Callable[[Block], pa.Table]) -> DataFrame:
         """Return a Spark frame whose rows a task finds in every block, on executors."""
         return self.data.blocks.mapInArrow(TableRows(self._read(), task), self._schema(task))
 
-    def frame(self, table: pa.Table) -> Any:
+    def frame(self, table: pa.Table) -> DataFrame:
         """Return a table as a Spark frame."""
         check_names(table.column_names, self.session)
         return self.session.createDataFrame(table)
@@ -112,7 +116,7 @@ class SparkPlace:
         self.data.close()
 
     @property
-    def session(self) -> Any:
+    def session(self) -> SparkSession:
         """The session that the labels belong to."""
         return self.data.blocks.sparkSession
 
@@ -149,7 +153,7 @@ class SparkPlace:
         return run(lambda: pa.Table.from_batches(self._held.mapPartitions(from_copies.run).collect()))
 
     @cached_property
-    def _held(self) -> Any:
+    def _held(self) -> RDD:
         """The numbers where the blocks are, for plain jobs: to plan a query takes Spark longer than many a sweep."""
         numbers, context = self._numbers.rdd.map(itemgetter(0)), self.session.sparkContext
         if context.master.split("[")[0] != "local":
@@ -157,7 +161,7 @@ class SparkPlace:
         parts = numbers.glom().collect()  # one executor has all copies, so tasks need not know how blocks were made
         return context.parallelize(parts, len(parts)).flatMap(list)
 
-    def _join(self, rows: Any, task: RunTask, wrapped: Callable[..., Iterator[pa.RecordBatch]]) -> pa.Table:
+    def _join(self, rows: DataFrame, task: RunTask, wrapped: Callable[..., Iterator[pa.RecordBatch]]) -> pa.Table:
         """Run a task on every partition of ``rows``, let executors join what it finds where they should, and return that."""
         found = rows.mapInArrow(wrapped, FOUND)
         if task.shards > 1:
@@ -176,10 +180,10 @@ class SparkPlace:
         if fields.names[:2] == ["item", "label"]:
             own["label"] = self.data.label_type
         types = {field.name: own.get(field.name) or COLUMN_TYPES[field.type] for field in fields}
-        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in types.items())
+        return ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
 
 
-def check_names(names: list[str], spark: Any) -> None:
+def check_names(names: list[str], spark: SparkSession) -> None:
     """Refuse columns that differ in case alone where Spark takes them for the same."""
     if len({name.casefold() for name in names}) < len(names) and spark.conf.get("spark.sql.caseSensitive") != "true":
         raise DataError(

@@ -9,10 +9,15 @@ import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from crowdassay.errors import CrowdassayError, DataError, MissingExtraError
+from crowdassay.labels.values import counted
 from crowdassay.memory import available_memory, parse_size, shown_size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 
@@ -68,18 +73,27 @@ def is_connect(spark: object) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def is_local(spark: Any) -> bool:
+def is_local(spark: SparkSession) -> bool:
     """Return whether a session does all its work on this machine."""
     return not is_connect(spark) and str(spark.sparkContext.master).startswith("local")
 
 
-def spark_path(spark: Any, name: object) -> str:
+def spark_path(spark: SparkSession, name: object) -> str:
     """Return a path as Spark takes it: whole where Spark is on this machine, otherwise as given."""
     text = URI.sub(r"\1://", str(name))
     return text if "://" in text or not is_local(spark) else os.path.abspath(text)
 
 
-def open_session() -> Any:
+def quoted(name: str) -> str:
+    """Return a column's name as Spark reads it.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def open_session() -> SparkSession:
     """Return the session there is, or one as Spark's own settings say: a local one where they say nothing."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415
@@ -114,7 +128,7 @@ def check_java() -> None:
         )
 
 
-def use_this_python(spark: Any) -> None:
+def use_this_python(spark: SparkSession) -> None:
     """In a local session, run executors by this very Python unless PYSPARK_PYTHON names another.
 
     Spark takes whatever ``python3`` is first on the path, which in a notebook is often not the one that runs.
@@ -123,7 +137,7 @@ def use_this_python(spark: Any) -> None:
         spark.sparkContext.pythonExec = sys.executable
 
 
-def name_classes(spark: Any) -> None:
+def name_classes(spark: SparkSession) -> None:
     """Import the classes of a plain job into Spark's gateway, which else looks for them in all jars at every job."""
     if not is_connect(spark):
         from py4j.java_gateway import java_import  # type: ignore[import-untyped]  # noqa: PLC0415  comes with Spark
@@ -132,7 +146,7 @@ def name_classes(spark: Any) -> None:
             java_import(spark.sparkContext._jvm, f"org.apache.spark.api.python.{name}")
 
 
-def remove_folder(spark: Any, folder: str) -> None:
+def remove_folder(spark: SparkSession, folder: str) -> None:
     """Remove a folder that Spark has written, wherever it lies; over Connect, if executors have it on a disk of theirs."""
     if is_connect(spark):
         run(lambda: spark.range(1).mapInArrow(partial(_remove, folder), "removed boolean").toArrow())
@@ -141,7 +155,7 @@ def remove_folder(spark: Any, folder: str) -> None:
     run(lambda: path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True))
 
 
-def _remove(folder: str, batches: Iterable[Any]) -> Iterator[Any]:
+def _remove(folder: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa  # noqa: PLC0415  on an executor
 
     for _ in batches:
@@ -169,10 +183,10 @@ def explain(text: str) -> CrowdassayError:
     return DataError(f"Spark gave up: {reasons[0][:300]}")
 
 
-def check_driver(n_workers: int, n_classes: int, worker_arrays: float, spark: Any) -> None:
+def check_driver(n_workers: int, n_classes: int, worker_arrays: float, spark: SparkSession) -> None:
     """Refuse before anything is fitted if the tables of the workers are too large for the driver."""
     table = 8 * n_workers * n_classes**2
-    size = f"The tables of {n_workers:,} workers and {n_classes} classes take {shown_size(table)}"
+    size = f"The tables of {counted(n_workers, 'worker')} and {counted(n_classes, 'class')} take {shown_size(table)}"
     remedy = "leave out workers of very few labels, or merge rare classes"
     free = available_memory()
     if free is not None and worker_arrays * table > free:

@@ -1,28 +1,38 @@
-"""What runs inside Spark's executors: pack labels into blocks, run tasks on blocks, join what they return. No Spark is needed.
+"""What runs inside Spark's executors, without Spark: pack labels into blocks, run tasks on blocks, join what they return.
 
-A block is one row: the codes of some items' labels as raw bytes, so that a task reads arrays and converts nothing.
+A block is one row: the codes of some items' labels as raw bytes, so that a task reads arrays and converts nothing. Copies of
+blocks lie on executors' own disks, so that a task need not bring them from Spark to Python every time. The first task leaves a
+copy of every block it reads, and with it what every sweep would work out of it again. Later ones ask Spark for the numbers of
+blocks alone and map the copies into memory, which costs nothing where the system still has them there. A copy that is not to be
+found, since Spark has moved a block or lost an executor, makes the task read all blocks as the first did: the answer is the
+same to the last bit.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import pickle  # only for what our own executors send  # nosec B403
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import DTypeLike, NDArray
 
-from crowdassay.engines.blocks import Block
+from crowdassay.engines.blocks import Block, Joined, code_cells
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.report import ImportReport
 
 BLOCK_SCHEMA = (
-    "block bigint, n_items bigint, n_labels bigint, n_gold bigint, longest bigint, "
+    "block bigint, n_items bigint, n_labels bigint, n_repeats bigint, n_gold bigint, longest bigint, "
     "starts binary, worker binary, label binary, gold binary, truth binary, items binary"
 )
 BLOCK_COLUMNS = ("block", "starts", "worker", "label", "gold", "truth", "items")  # what a task reads
@@ -78,7 +88,7 @@ class RunTask:
     shards : int
         Executors that join what partitions send, before the driver does.
     cut : bool
-        Whether each of them gets a range of workers (`crowdassay.engines.sweeps.SweepSums`), or all of some partitions.
+        Whether each of them gets a range of workers (`crowdassay.engines.base.Sums`), or all of some partitions.
     """
 
     read: ReadBlock
@@ -118,7 +128,7 @@ def load_found(batches: Batches) -> dict[int, tuple[int, Any]]:
     return found
 
 
-def found_row(shard: int, block: int, part: Any) -> pa.RecordBatch:
+def found_row(shard: int, block: int, part: Joined | None) -> pa.RecordBatch:
     """Return what was found as it travels."""
     columns = [pa.array([shard], pa.int32()), pa.array([block], pa.int64()), pa.array([pickle.dumps(part)], pa.binary())]
     return pa.RecordBatch.from_arrays(columns, ["shard", "block", "part"])
@@ -137,19 +147,14 @@ class TableRows:
             yield from self.task(self.read(row)).combine_chunks().to_batches(max_chunksize=TABLE_ROWS)
 
 
+@cache  # once a process; to ask how much is frozen takes as long as a collection
 def settle() -> None:
     """Keep what a worker process has loaded out of the garbage collections that PySpark orders after every task.
 
     With the compiler loaded each would take longer than a small sweep.
     """
     if task_context() is not None:
-        freeze()
-
-
-@cache  # once a process; to ask how much is frozen takes as long as a collection
-def freeze() -> None:
-    """Take all objects there are for lasting."""
-    gc.freeze()
+        gc.freeze()
 
 
 def task_context() -> Any:
@@ -163,14 +168,14 @@ def block_number(row: dict[str, Any]) -> int:
     return int(row["block"].as_py())
 
 
-def array(cell: pa.Scalar, kind: Any) -> Any:
+def array(cell: pa.Scalar, kind: DTypeLike) -> NDArray[Any]:
     """Read a cell of bytes as numbers, without copying where they lie on an even address."""
     return np.require(np.frombuffer(cell.as_buffer(), kind), requirements=["A"])
 
 
 @dataclass(frozen=True)
 class Pack:
-    """Pack rows (item, worker, label, gold, truth), sorted by item, into blocks of whole items."""
+    """Pack rows (item, worker, label, gold, truth), sorted by item and worker, into blocks of whole items."""
 
     least: int = BLOCK_LABELS
 
@@ -209,6 +214,8 @@ def _block(rows: pa.Table, number: int) -> pa.RecordBatch:
         "label": rows["label"].to_numpy().astype(np.int16),
         **{name: rows[name].to_numpy()[starts[:-1]].astype(np.int32) for name in ("gold", "truth")},
     }
+    same = columns["worker"][1:] == columns["worker"][:-1]
+    same[starts[1:-1] - 1] = False  # of two items
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, pa.schema([("item", items.type)])) as stream:
         stream.write_table(pa.table({"item": items}))
@@ -217,6 +224,7 @@ def _block(rows: pa.Table, number: int) -> pa.RecordBatch:
             "block": pa.array([number], pa.int64()),
             "n_items": pa.array([len(items)], pa.int64()),
             "n_labels": pa.array([len(rows)], pa.int64()),
+            "n_repeats": pa.array([int(np.count_nonzero(same))], pa.int64()),
             "n_gold": pa.array([int((columns["gold"] >= 0).sum())], pa.int64()),
             "longest": pa.array([int(np.diff(starts).max())], pa.int64()),
             **{name: pa.array([values.tobytes()], pa.binary()) for name, values in columns.items()},
@@ -261,3 +269,81 @@ def rows_of(batches: Batches) -> Iterator[dict[str, Any]]:
         cells = [partial(Bytes, column) if column.type == pa.binary() else column.__getitem__ for column in batch.columns]
         for position in range(len(batch)):
             yield {name: cell(position) for name, cell in zip(batch.schema.names, cells, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveCopies:
+    """A task for whole blocks, each of which is copied on its way."""
+
+    token: str
+    task: RunTask
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Copy the blocks of one partition and hand them on."""
+        yield from self.task(self._copied(batches))
+
+    def _copied(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for position in range(len(batch)):
+                row = self._with_cells(batch.slice(position, 1))
+                if path := copy_path(self.token, row["block"][0].as_py()):
+                    with suppress(OSError):  # no room is no reason to stop
+                        write_copy(row, path)
+                yield row
+
+    def _with_cells(self, row: pa.RecordBatch) -> pa.RecordBatch:
+        cells = code_cells(self.task.read(next(rows_of([row]))).labels)
+        return row.append_column("cells", pa.array([cells.tobytes()], pa.binary()))
+
+
+@dataclass(frozen=True, eq=False)
+class FromCopies:
+    """The same task for the numbers of blocks."""
+
+    token: str
+    task: RunTask
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Run the task on the copies of one partition's blocks; without one of them, say so."""
+        return self.run(block_number(row) for row in rows_of(batches))
+
+    def run(self, blocks: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        """Do so for blocks of these numbers."""
+        numbers = list(blocks)
+        paths = [path for number in numbers if (path := copy_path(self.token, number)) is not None and path.exists()]
+        if len(paths) == len(numbers):
+            yield from self.task(pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0) for path in paths)
+            return
+        yield found_row(MISSING_COPY, numbers[0], None)
+
+
+@dataclass(frozen=True, eq=False)
+class Forget:
+    """Remove what a place has left on the executors that hold its blocks."""
+
+    token: str
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Remove it, and hand the numbers of the blocks on."""
+        for batch in batches:
+            if path := copy_path(self.token, 0):
+                shutil.rmtree(path.parent, ignore_errors=True)
+            yield batch
+
+
+def copy_path(token: str, number: int) -> Path | None:
+    """Return where a block's copy is: with Spark's own temporary files, which an executor removes when it ends."""
+    folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    return Path(folder) / f"crowdassay-{token}" / f"{number}.arrow" if folder else None
+
+
+def write_copy(row: pa.RecordBatch, path: Path) -> None:
+    """Write a file that is whole from the moment it is there; another task may be writing the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_suffix(f".{os.getpid()}")
+    try:
+        with pa.OSFile(str(half), "wb") as file, pa.ipc.new_file(file, row.schema) as stream:
+            stream.write_batch(row)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)

@@ -8,18 +8,22 @@ import secrets
 import shutil
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crowdassay.engines.spark.session import is_connect, is_local, run, spark_path
+from crowdassay.engines.spark.session import is_connect, is_local, quoted, run, spark_path
 from crowdassay.errors import FileError
 from crowdassay.labels.folder import RESULT_FILES, SUMMARY
 from crowdassay.labels.write import FORMULA, PLAIN_NUMBER, write_json
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructField
 
-def write_tables(frames: dict[str, Any], summary: dict[str, Any], folder: str, form: str, *, raw: bool) -> None:
+
+def write_tables(frames: dict[str, DataFrame], summary: dict[str, Any], folder: str, form: str, *, raw: bool) -> None:
     """Write frames and the summary to a folder: to one beside it first, which then takes its place.
 
     Spark Connect has nothing that moves files. There, tables are written where they belong, the summary emptied first and
@@ -46,13 +50,13 @@ def write_tables(frames: dict[str, Any], summary: dict[str, Any], folder: str, f
             shutil.rmtree(fresh, ignore_errors=True)
 
 
-def write_text(spark: Any, lines: list[str], path: str) -> None:
+def write_text(spark: SparkSession, lines: list[str], path: str) -> None:
     """Write a few lines by Spark, as a folder of one part."""
     frame = spark.createDataFrame([(line,) for line in lines], "value string").coalesce(1)
     run(lambda: frame.write.mode("overwrite").text(path))
 
 
-def move(spark: Any, fresh: str, folder: str) -> None:
+def move(spark: SparkSession, fresh: str, folder: str) -> None:
     """Replace a folder by another; an old result steps aside until the new one is there."""
     if is_local(spark):
         aside = f"{fresh}.old"
@@ -71,15 +75,6 @@ def move(spark: Any, fresh: str, folder: str) -> None:
         raise FileError(f"The tables are in '{fresh}' and could not be moved to '{folder}'; move them by hand.")
 
 
-def quoted(name: str) -> str:
-    """Return a column's name as Spark reads it.
-
-    >>> quoted("a`b")
-    '`a``b`'
-    """
-    return f"`{name.replace('`', '``')}`"
-
-
 def without_formula(name: str) -> str:
     """Return a header's cell so that no spreadsheet runs it.
 
@@ -90,10 +85,10 @@ def without_formula(name: str) -> str:
     return f"'{name}" if risky and not plain else name
 
 
-def without_formulas(frame: Any) -> Any:
+def without_formulas(frame: DataFrame) -> DataFrame:
     """Write an apostrophe before names and cells that a spreadsheet would run, as `crowdassay.labels.write` does."""
 
-    def cell(field: Any) -> str:
+    def cell(field: StructField) -> str:
         name, shown = quoted(field.name), quoted(without_formula(field.name))
         if field.dataType.simpleString() != "string":
             return f"{name} as {shown}"

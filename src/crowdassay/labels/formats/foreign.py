@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from crowdassay.errors import DataError
+from crowdassay.labels.delimited import first_rows
 from crowdassay.labels.formats.marks import Mark
-from crowdassay.labels.formats.parse import is_map
+from crowdassay.labels.formats.parse import is_map, objects
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import kind_of, opened
-from crowdassay.labels.roles import ROLES
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.values import mapping, shown, shown_file
 
 PLAIN_TABLE = "a table with one row per judgement: item, worker, label"
@@ -21,12 +21,23 @@ FOR_TAGS = f"{MARKS_PARTS}. For image tags, write {PLAIN_TABLE}, from each annot
 FOR_DOCUMENTS = f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
 QUALTRICS_JSON = "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {PLAIN_TABLE}"
 SURVEY_MARKS = (Mark("ResponseId", "StartDate"), Mark("Response ID", "Start Date"))
+TAG = re.compile(r"[BIESLU]-[A-Za-z][\w-]*")  # what a token is tagged with: the beginning, the inside or the end of a name
+TOKENS_LOOKED_AT = 200  # rows
+SPAN_COLUMNS = tuple(
+    (form.format(first), form.format(last))
+    for form in ("{}offset", "{}char", "char{}", "{}index", "{}idx", "{}position", "{}pos", "span{}", "{}")
+    for first, last in (("start", "end"), ("begin", "end"))
+)
 FOREIGN_TABLES = (
     (
         SURVEY_MARKS, "a survey of Qualtrics, with a row per person and a column per question",
         "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
     ),
     ((Mark(start="#FORMAT=WebAnno"),), "a WebAnno TSV of INCEpTION or WebAnno", FOR_DOCUMENTS),
+    (
+        (Mark("rater", "target", "category", "severity"),), "a table of error spans (MQM), of which a segment may have several",
+        f"{MARKS_PARTS}. Give {PLAIN_TABLE}, such as the worst severity that each rater found in a segment",
+    ),
 )  # fmt: skip
 FOREIGN_RECORDS = (
     ((Mark("images", "annotations", "categories"),), "a COCO file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"),
@@ -45,77 +56,83 @@ def refuse_foreign(probe: Probe) -> None:
     known = FOREIGN_TABLES if probe.header else FOREIGN_RECORDS
     tool = next(((what, remedy) for marks, what, remedy in known if any(mark.fits(probe) for mark in marks)), None)
     if tool is None and not probe.header:
-        tool = QUALTRICS_JSON if _holds_responses(probe) else _unnamed(probe.first)
+        responses = objects(mapping(probe.first).get("responses"))
+        tool = QUALTRICS_JSON if responses and "responseId" in responses[0] else _unnamed(probe)
+    if tool is None and (probe.header or probe.keys):
+        tool = _parts_of_texts(probe)
     if tool is not None:
         raise DataError(f"{probe.shown} is {tool[0]}; {tool[1]}.")
 
 
-def refuse_other(path: Path) -> None:
-    """Raise `DataError` if a file's extension is one that a known tool uses and that we do not read."""
-    if tool := _other(path):
-        raise DataError(f"{shown_file(path.name)} is {tool[0]}; {tool[1]}.")
-
-
-def _unnamed(first: Any) -> tuple[str, str] | None:
-    """Return what is missing where labels are there but not whose they are."""
-    if is_map(first):
-        return "an object of objects with names and labels", (
-            "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"
-        )
-    if (named := _maps_labels(mapping(first))) is not None:
-        return f"a file whose {shown(named)} give a label for each of several names", (
-            f"say --from nested if these names are workers; otherwise give {PLAIN_TABLE}"
-        )
-    if (named := _lists_labels(mapping(first))) is not None:
-        return f"a file whose {shown(named)} list labels without saying who gave which", f"give {PLAIN_TABLE}"
+def _parts_of_texts(probe: Probe) -> tuple[str, str] | None:
+    """Return what is said of a table whose rows are tokens with tags, or spans of a text from one character to another."""
+    rows = first_rows(probe.start or probe.data or b"", probe.dialect) if probe.dialect else [mapping(probe.first)]
+    if len(roles := [best[0] for role in ITEM_WORKER_LABEL if (best := ROLES[role].best(list(probe.keys)))]) == len(
+        ITEM_WORKER_LABEL
+    ):
+        judged = [(str(row.get(roles[0])), str(row.get(roles[1]))) for row in rows]
+        if len(set(judged)) == len(judged):
+            return None  # one label by each worker on each token or part, which is an item
+    tagged = [name for name in probe.header if TAG.fullmatch(name) or name == "-DOCSTART-"]
+    tagged += [
+        cell for row in rows[:TOKENS_LOOKED_AT] for cell in row.values() if isinstance(cell, str) and TAG.fullmatch(cell)
+    ]
+    if tagged:
+        return f"a table of tokens with tags such as {shown(tagged[0])} (CoNLL)", FOR_DOCUMENTS
+    for first, last in SPAN_COLUMNS:
+        names = [next((name for name in probe.keys if plain_name(name) == one), None) for one in (first, last)]
+        spans = [[str(row.get(name, "")) for name in names if name] for row in rows if all(names)]
+        if spans and all(ends[0].isdecimal() and ends[1].isdecimal() and int(ends[0]) <= int(ends[1]) for ends in spans):
+            return f"a table of spans, each from {shown(names[0])} to {shown(names[1])} of a text", FOR_DOCUMENTS
     return None
 
 
-def _maps_labels(record: dict[str, Any]) -> str | None:
-    """Return the key of an object that may be labels by worker, or answers by question.
+def refuse_other(path: Path) -> None:
+    """Raise `DataError` if a file's extension is one that a known tool uses and that we do not read."""
+    suffix, tool = kind_of(path), None
+    if suffix in {".conll", ".conllu", ".iob", ".bio"}:
+        tool = "a file of tokens with tags (CoNLL)", FOR_DOCUMENTS
+    elif suffix == ".ann":
+        tool = "a brat annotation file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"
+    elif suffix in {".xml", ".xmi"}:
+        with opened(path) as stream:
+            start = stream.read(XML_BYTES).decode("utf-8", errors="replace")
+        tool = "an XML file", f"give {PLAIN_TABLE}, as CSV, JSON or Parquet"
+        if re.search(r"<annotations>\s*<version>", start):
+            tool = "an export of CVAT", FOR_TAGS
+        elif "http://www.omg.org/XMI" in start:
+            tool = "an export of INCEpTION (UIMA XMI)", FOR_DOCUMENTS
+    if tool is not None:
+        raise DataError(f"{shown_file(path.name)} is {tool[0]}; {tool[1]}.")
 
-    >>> _maps_labels({"id": "1", "votes": {"ann": "a", "bob": "b"}}), _maps_labels({"worker": "ann", "votes": {"q1": "a"}})
-    ('votes', None)
+
+def _unnamed(probe: Probe) -> tuple[str, str] | None:
+    """Return what is missing where labels are there but not whose they are.
+
+    >>> _unnamed(Probe(Path(), "records", first={"id": "1", "annotator_labels": ["yes", "no"]}))[0]
+    "a file whose 'annotator_labels' list labels without saying who gave which"
+    >>> _unnamed(Probe(Path(), "records", first={"worker": "ann", "votes": {"q1": "a"}}))
     """
+    if is_map(probe.first):
+        from crowdassay.labels.formats.wide import proposal_matrix  # noqa: PLC0415 - seldom needed
+
+        if proposal_matrix(probe) is None:
+            return "an object of objects, not of labels by name", f"give {PLAIN_TABLE}"
+        return "an object of objects with names and labels", (
+            "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"
+        )
+    record = mapping(probe.first)
     if any(ROLES["worker"].is_named(name) for name in record):
         return None
-    return next(
-        (name for name, value in record.items() if ROLES["label"].is_named(name.removesuffix("s")) and is_map({"": value})),
-        None,
-    )
+    for name, value in record.items():
+        if ROLES["label"].is_named(name.removesuffix("s")) and is_map({"": value}):
+            from crowdassay.labels.formats.nested import proposal_objects  # noqa: PLC0415 - seldom needed
 
-
-def _lists_labels(record: dict[str, Any]) -> str | None:
-    """Return the key of several labels whose workers are not known.
-
-    >>> _lists_labels({"id": "1", "annotator_labels": ["yes", "no"]}), _lists_labels({"user": "ann", "labels": ["a", "b"]})
-    ('annotator_labels', None)
-    """
-    if any(ROLES["worker"].is_named(name) for name in record):
-        return None
+            told = "say --from nested if these names are workers; otherwise " if proposal_objects(probe) else ""
+            return f"a file whose {shown(name)} give a label for each of several names", f"{told}give {PLAIN_TABLE}"
     plurals = tuple(f"{word}s" for word in ROLES["label"].words)
     for name, value in record.items():
         several = isinstance(value, list) and len(value) > 1 and not any(isinstance(one, list | dict) for one in value)
         if several and name.lower().endswith(plurals):
-            return name
+            return f"a file whose {shown(name)} list labels without saying who gave which", f"give {PLAIN_TABLE}"
     return None
-
-
-def _holds_responses(probe: Probe) -> bool:
-    responses = mapping(probe.first).get("responses")
-    return isinstance(responses, list) and bool(responses) and "responseId" in mapping(responses[0])
-
-
-def _other(path: Path) -> tuple[str, str] | None:
-    suffix = kind_of(path)
-    if suffix == ".ann":
-        return "a brat annotation file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"
-    if suffix not in {".xml", ".xmi"}:
-        return None
-    with opened(path) as stream:
-        start = stream.read(XML_BYTES).decode("utf-8", errors="replace")
-    if re.search(r"<annotations>\s*<version>", start):
-        return "an export of CVAT", FOR_TAGS
-    if "http://www.omg.org/XMI" in start:
-        return "an export of INCEpTION (UIMA XMI)", FOR_DOCUMENTS
-    return "an XML file", f"give {PLAIN_TABLE}, as CSV, JSON or Parquet"

@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.foreign import SURVEY_MARKS
-from crowdassay.labels.formats.matrices import ROWS_SAMPLED, Wide, as_import, cells_of, is_nothing
 from crowdassay.labels.formats.record import Import
+from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
+from crowdassay.labels.formats.wide_columns import is_nothing
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed
@@ -49,7 +50,7 @@ def recognise(probe: Probe) -> bool:
 def read(probe: Probe, wanted: ReadOptions) -> Import:
     """Read an answer from each cell of the columns that are items."""
     rows, source = cells_of(probe), probe.shown
-    header, body = [name.strip() for name in rows[0]], _responses(rows[1:])
+    header, body = [name.strip() for name in rows[0]], _responses(rows)
     if not body:
         raise DataError(f"No labels found: {source} holds a header only.")
     if wanted.worker_column is not None:
@@ -65,11 +66,12 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
             f"The columns of {source} are not all answered alike ({kinds}); name the person's with --worker-column, or "
             "those that are items with --item-column, a pattern such as 'Q*'."
         )
-    notes = [f"Each row is a person's, and the items are {len(asked)} columns: {listed([header[n] for n in asked])}."]
+    notes = [f"Each row is a person's answers, and each of these columns is an item: {listed([header[n] for n in asked])}."]
     if person is None:
         notes.append("No column names the person: workers are numbered by row, from 0.")
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
-    imported = as_import(Wide(workers, [header[n] for n in asked], [[row[n] for n in asked] for row in body]), probe, wanted)
+    table = wide_texts(workers, [header[n] for n in asked], [[row[n] for row in body] for n in asked], probe.path.name)
+    imported = table.rows(wanted, source)
     columns = {
         "item": wanted.item_column or "column",
         "worker": "row" if person is None else header[person] or "name",
@@ -93,10 +95,10 @@ def _asked(header: Sequence[str], person: int | None) -> list[int]:
 
 
 def _responses(rows: Sequence[list[str]]) -> list[list[str]]:
-    """Leave out what Qualtrics writes below the header: the questions' texts, and their ids in JSON."""
-    told = [n for n, row in enumerate(rows[:2]) if any(cell.startswith('{"ImportId"') for cell in row)]
-    width = max((len(row) for row in rows), default=0)
-    return [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 0 :]]
+    """Leave out the header and what Qualtrics writes below it: the questions' texts, and their ids in JSON."""
+    told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
+    width = max(len(row) for row in rows)
+    return [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 1 :]]
 
 
 def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects, parsed, read_table, varying
 from crowdassay.labels.formats.record import Annotations, choose_question
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import mapping, shown, shown_file
+from crowdassay.labels.values import mapping, shown
 from crowdassay.read_options import ReadOptions
 
-CHOICE_KINDS = (
-    "choices",
-    "rating",
-    "number",
-    "taxonomy",
-    "selected",
-)  # kinds of answer that can be classes; text only when asked for
+# Kinds of answer that can be classes; text only when asked for.
+CHOICE_KINDS = ("choices", "rating", "number", "taxonomy", "selected")
 REGION_KEYS = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  # an answer about a part of the item
 MIN_COLUMNS = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
 SHOWN_DATA = ("text", "image", "url", "audio", "video")  # data that people see
@@ -31,7 +26,7 @@ def recognise(probe: Probe) -> bool:
         return True
     if not isinstance(probe.first, dict) or not all(name.endswith(".json") for name in probe.names):
         return False
-    first = next(_tasks(probe.first), {})
+    first = next(tasks_in(probe.first), {})
     tasks = "data" in first and any(isinstance(first.get(name), list) for name in ("annotations", "completions"))
     return tasks or (probe.has("result", "completed_by") and isinstance(probe.first.get("task"), dict))
 
@@ -41,41 +36,54 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     if probe.has(*MIN_COLUMNS):
         return _read_small(probe, wanted)
     by_file = wanted.worker_from_filename  # everybody is number 1 where each has a Label Studio of their own
-    rows = Annotations({"item": wanted.item_column or "id", "worker": "file name" if by_file else "completed_by", "label": "*"})
-    for name, record in ((name, task) for name, outer in probe.named_records() for task in _tasks(outer)):
+    rows = no_annotations(wanted)
+    for name, record in ((name, task) for name, outer in probe.named_records() for task in tasks_in(outer)):
         task, annotations = record, record.get("annotations", record.get("completions"))
         if annotations is None and isinstance(record.get("task"), dict):  # one annotation per file, its task inside
             task, annotations = record["task"], [record]
-        item = _item(task, wanted.item_column)
-        shows = mapping(task.get("data"))
-        rows.add_text(item, next((shows[name] for name in SHOWN_DATA if name in shows), None))
-        for annotation in objects(annotations):
-            if annotation.get("was_cancelled") or annotation.get("skipped"):
-                rows.drop("skipped")
-                continue
-            answers = _answers(annotation, wanted.question)
-            times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
-            worker = annotator_of(annotation.get("completed_by", annotation.get("created_username")))
-            rows.add(item, file_stem(name) if by_file else worker, answers, **times)
-            if annotation.get("ground_truth"):
-                rows.add_gold(item, answers)
+        add_task(rows, task, objects(annotations), wanted, file_stem(name) if by_file else None)
         rows.drop("draft", len(objects(task.get("drafts"))))
         for prediction in objects(task.get("predictions")):
-            rows.add_prediction(item, prediction.get("model_version"), _answers(prediction, wanted.question))
+            answers = _answers(prediction, wanted.question)
+            rows.add_prediction(item_of(task, wanted.item_column), prediction.get("model_version"), answers)
     return rows
 
 
-def _tasks(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def no_annotations(wanted: ReadOptions) -> Annotations:
+    """Return where annotations are gathered, with the names of what tells items, workers and labels."""
+    worker = "file name" if wanted.worker_from_filename else "completed_by"
+    return Annotations({"item": wanted.item_column or "id", "worker": worker, "label": "*"})
+
+
+def add_task(
+    rows: Annotations, task: dict[str, Any], annotations: list[dict[str, Any]], wanted: ReadOptions, worker: str | None = None
+) -> None:
+    """Add what people said of a task, be it from an export or from a webhook; ``worker`` where the file tells who it was."""
+    item, shows = item_of(task, wanted.item_column), mapping(task.get("data"))
+    rows.add_text(item, next((shows[name] for name in SHOWN_DATA if name in shows), None))
+    for annotation in annotations:
+        if annotation.get("was_cancelled") or annotation.get("skipped"):
+            rows.drop("skipped")
+            continue
+        answers = _answers(annotation, wanted.question)
+        times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
+        told = annotator_of(annotation.get("completed_by", annotation.get("created_username")))
+        rows.add(item, told if worker is None else worker, answers, **times)
+        if annotation.get("ground_truth"):
+            rows.add_gold(item, answers)
+
+
+def tasks_in(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a task as it is, or the tasks of a project or of several.
 
-    >>> list(_tasks({"projects": [{"tasks": [{"id": 1}, {"id": 2}]}]}))
+    >>> list(tasks_in({"projects": [{"tasks": [{"id": 1}, {"id": 2}]}]}))
     [{'id': 1}, {'id': 2}]
     """
     inside = objects(record.get("projects")) or objects(record.get("tasks"))
     if not inside:
         yield record
     for one in inside:
-        yield from _tasks(one)
+        yield from tasks_in(one)
 
 
 def choices(value: Any) -> list[Any]:
@@ -98,13 +106,19 @@ def choices(value: Any) -> list[Any]:
 
 def _answers(annotation: dict[str, Any], question: str | None) -> dict[str, list[Any]]:
     answers: dict[str, list[Any]] = {}
+    for entry in class_entries(annotation, question):
+        answers.setdefault(str(entry.get("from_name")), []).extend(choices(entry["value"]))
+    return answers
+
+
+def class_entries(annotation: dict[str, Any], question: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a result that may be classes of the whole item: of every kind of choice, of text if asked for."""
     for entry in objects(annotation.get("result")):
-        value, name = entry.get("value"), str(entry.get("from_name"))
+        value = entry.get("value")
         if not isinstance(value, dict) or REGION_KEYS & value.keys():
             continue
-        if any(kind in value for kind in CHOICE_KINDS) or ("text" in value and name == question):
-            answers.setdefault(name, []).extend(choices(value))
-    return answers
+        if any(kind in value for kind in CHOICE_KINDS) or ("text" in value and str(entry.get("from_name")) == question):
+            yield entry
 
 
 def annotator_of(completed_by: Any) -> Any:
@@ -114,7 +128,8 @@ def annotator_of(completed_by: Any) -> Any:
     return completed_by
 
 
-def _item(task: dict[str, Any], field: str | None) -> Any:
+def item_of(task: dict[str, Any], field: str | None) -> Any:
+    """Return what names the item of a task: a field of its data or its own, else its number, else what it shows."""
     data = mapping(task.get("data"))
     if field is not None:
         name = field.removeprefix("data.")
@@ -131,18 +146,11 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
     item, source = wanted.item_column or "id", probe.path.name
     by_file = wanted.worker_from_filename
     rows = Annotations({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
-    tasks: Sequence[dict[str, Any]]
-    if probe.kind == "delimited":
-        keys = probe.header
-        if item not in keys:
-            raise ColumnError(
-                f"There is no column {shown(item)} for the item in {shown_file(source)}; name one with --item-column."
-            )
-        names = [name for name in keys if name not in OWN_COLUMNS - {"created_at", "lead_time", "id"}]
-        tasks = read_table(probe, rows, [item, "annotator"], names)
-    else:
-        tasks = list(probe.records())
-        keys = list(dict.fromkeys(key for record in tasks for key in record))
+    if probe.kind == "delimited" and item not in probe.header:
+        raise ColumnError(f"There is no column {shown(item)} for the item in {probe.shown}; name one with --item-column.")
+    names = [name for name in probe.header if name not in OWN_COLUMNS - {"created_at", "lead_time", "id"}]
+    tasks = read_table(probe, rows, [item, "annotator"], names)
+    keys = probe.header or list(dict.fromkeys(key for record in tasks for key in record))
     tags = [name for name in keys if name not in OWN_COLUMNS and name != item and not name.startswith("_data_")]
     if wanted.question is not None:
         tags = [choose_question(tags, wanted.question, source)]

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
+from crowdassay.labels.values import mapping
 
 
 def _is_list(probe: Probe) -> bool:
@@ -28,8 +29,8 @@ def _is_numbered(probe: Probe) -> bool:
 
 def _is_unnamed(probe: Probe) -> bool:
     """Return whether a table lacks a column named after items, workers or labels."""
-    named = (any(map(ROLES[role].is_named, probe.header)) for role in ITEM_WORKER_LABEL)
-    return len(probe.header) > 1 and not all(named)
+    names = probe.header or [name for name in mapping(probe.first) if isinstance(name, str)]
+    return len(names) > 1 and not all(any(map(ROLES[role].is_named, names)) for role in ITEM_WORKER_LABEL)
 
 
 SHAPES: dict[str, Callable[[Probe], bool]] = {

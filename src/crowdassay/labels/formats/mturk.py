@@ -1,18 +1,18 @@
-"""Amazon Mechanical Turk: the batch results CSV; Turkle writes the same."""
+"""Amazon Mechanical Turk: the batch results CSV, as Turkle writes it too, and the assignments of its programming interface."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.formats import mturk_api
-from crowdassay.labels.formats.parse import answers_in, is_filled, item_column, parsed, read_table
+from crowdassay.labels.formats.parse import answers_in, is_filled, item_column, objects, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import listed
+from crowdassay.labels.values import listed, mapping
 from crowdassay.read_options import ReadOptions
 
 MTURK_INPUT, MTURK_ANSWER, FORM_ANSWERS = "Input.", "Answer.", "taskAnswers"
@@ -33,19 +33,27 @@ MTURK_TIME = re.compile(r"\w{3} (\w{3}) (\d{1,2}) (\d\d:\d\d:\d\d) (\w+) (\d{4})
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\dT")
 MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TIME_ZONES = {"PST": "-08:00", "PDT": "-07:00"}  # whatever else it writes is UTC
+# The programming interface gives the answers of a worker as one XML text.
+API_HIT, API_WORKER, API_ANSWER, API_STATUS, API_TIME = "HITId", "WorkerId", "Answer", "AssignmentStatus", "SubmitTime"
+XML_MARK = "QuestionFormAnswers"
+API_LIST = "Assignments"  # which holds them in what the interface returns
+# Only these few elements matter, and no entity is ever expanded but the five that stand for characters.
+ANSWER_XML = re.compile(r"<Answer>(.*?)</Answer>", re.DOTALL)
+QUESTION_XML = re.compile(r"<QuestionIdentifier>(.*?)</QuestionIdentifier>", re.DOTALL)
+CHOICE_XML = re.compile(r"<(?:FreeText|SelectionIdentifier|OtherSelectionText)>(.*?)</", re.DOTALL)
 
 
 def recognise(probe: Probe) -> bool:
     """Return whether the header has HITs, workers and answers."""
     named = {name.lower() for name in probe.header}  # the command line tools wrote them in lower case
     batch = {"hitid", "workerid"} <= named and any(name.startswith(MTURK_ANSWER) for name in probe.header)
-    return batch or mturk_api.recognise(probe)
+    return batch or _is_of_api(probe)
 
 
 def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all questions; rejected assignments are left out."""
-    if mturk_api.recognise(probe):
-        return mturk_api.read(probe, wanted)
+    if _is_of_api(probe):
+        return _read_api(probe, wanted)
     if probe.kind == "records":
         raise DataError(f"{probe.shown} holds no assignments of Mechanical Turk with HITId, WorkerId and Answer.")
     input_names = [name for name in probe.header if name.startswith(MTURK_INPUT)]
@@ -75,7 +83,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     for row, answers in zip(rows_read, flat, strict=True):
         known = {name: row[column] for name, column in extra.items()}
         facts = {"time": _time(known.get("time")), "duration": known.get("duration")}
-        if _rejected(known):
+        if (known.get("status") or "").strip().lower() == "rejected" or is_filled(known.get("reject")):
             rows.drop("rejected")
             continue
         if not unpivoted:
@@ -168,10 +176,6 @@ def _choices(cell: str) -> list[str]:
     return parts if all(part and part == part.strip() for part in parts) else [cell]
 
 
-def _rejected(known: Mapping[str, str | None]) -> bool:
-    return (known.get("status") or "").strip().lower() == "rejected" or is_filled(known.get("reject"))
-
-
 def _time(text: str | None) -> str | None:
     """Write Mechanical Turk's times as ISO 8601.
 
@@ -226,3 +230,41 @@ def _unpivot(
         for number, name in sorted(inputs[stems[0]].items(), key=lambda pair: int(pair[0]))
     }
     return stems[0], asked
+
+
+def _is_of_api(probe: Probe) -> bool:
+    """Return whether rows or records are assignments with their answers in XML."""
+    if probe.kind == "delimited":
+        return probe.has(API_HIT, API_WORKER, API_ANSWER) and XML_MARK.encode() in (probe.start or probe.data or b"")
+    first = next(iter(objects(mapping(probe.first).get(API_LIST))), mapping(probe.first))
+    return {API_HIT, API_WORKER, API_ANSWER} <= first.keys() and XML_MARK in str(first[API_ANSWER])
+
+
+def _read_api(probe: Probe, wanted: ReadOptions) -> Annotations:
+    """Read the answers to all questions; rejected assignments are left out."""
+    item = wanted.item_column or API_HIT
+    rows = Annotations({"item": item, "worker": API_WORKER, "label": f"{API_ANSWER}.*"})
+    for row in read_table(probe, rows, [item, API_WORKER, API_ANSWER], [API_STATUS, API_TIME], inside=API_LIST):
+        if str(row.get(API_STATUS)).strip().lower() == "rejected":
+            rows.drop("rejected")
+        else:
+            answers = answers_in_xml(str(row.get(API_ANSWER) or ""))
+            rows.add(row.get(item), row.get(API_WORKER), answers, time=row.get(API_TIME))
+    return rows
+
+
+def answers_in_xml(text: str) -> dict[str, list[Any]]:
+    """Return what was answered to each question.
+
+    >>> answers_in_xml("<Answer><QuestionIdentifier>tone</QuestionIdentifier><FreeText>R&amp;B</FreeText></Answer>")
+    {'tone': ['R&B']}
+    """
+    answers: dict[str, list[Any]] = {}
+    for one in ANSWER_XML.findall(text):
+        question = QUESTION_XML.search(one)
+        given = [html.unescape(value).strip() for value in CHOICE_XML.findall(one)]
+        if question is not None and question[1] == FORM_ANSWERS and given:
+            answers.update(answers_in(parsed(given[0])))
+        elif question is not None:
+            answers[html.unescape(question[1])] = [value for value in given if value]
+    return answers

@@ -1,28 +1,34 @@
-"""JSON with an object per item that holds its judgements: a list of them, one list of workers and one of labels, or a map."""
+"""Items that hold their judgements: objects in JSON, or rows of a table with a pair of columns for each judgement.
+
+An object holds a list of judgements, one list of workers and one of labels, or a map; columns are called Worker1, Answer1,
+Worker2, Answer2.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from crowdassay.errors import ColumnError
-from crowdassay.labels.formats.matrices import NUMBERED_WORKER
-from crowdassay.labels.formats.parse import as_list, is_map, objects
+from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.formats.parse import as_list, is_filled, item_column, objects, read_table
 from crowdassay.labels.formats.record import Annotations
+from crowdassay.labels.formats.wide_columns import INDEX_NAMES, NUMBERED_WORKER, are_classes
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown
 from crowdassay.read_options import ReadOptions
 
 OUTER_KEY = "key"  # what tells items in an object of objects
+NAME_GAP = r"[\s_\-.]*"
 
 
-def recognise(probe: Probe) -> bool:
+def recognise_objects(probe: Probe) -> bool:
     """Return whether the first object, or the first of an object of objects, holds judgements with their workers."""
     return probe.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(probe.first)))
 
 
-def read(probe: Probe, wanted: ReadOptions) -> Annotations:
+def read_objects(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read every judgement of every item."""
     told = wanted.format == "nested"
     pairs = [pair for outer in probe.records() for pair in _within(outer)]
@@ -35,6 +41,17 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         for worker, answers in _judgements(record, wanted.question, told=told):
             rows.add(name, worker, answers)
     return rows
+
+
+def proposal_objects(probe: Probe) -> str | None:
+    """Return the option by which names inside every object are workers, tried on all; None if that would be a misreading."""
+    try:
+        pairs = [pair for outer in probe.records() for pair in _within(outer)]
+    except DataError:
+        return None
+    said = [[*_judgements(record, None, told=True)] for _, record in pairs]
+    cells = [str(choice) for given in said for _, answers in given for choices in answers.values() for choice in choices]
+    return "--from nested" if said and all(said) and are_classes(cells) else None
 
 
 def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
@@ -68,21 +85,37 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
     ('annotators', 'annotations')
     >>> _where({"id": 1, "votes": {"annotator1": "a", "annotator2": "b"}}), _where({"id": 1, "votes": {"tone": "a"}})
     (('votes',), None)
+    >>> _where({"annotators": "ann,bob", "annotations": {"ann": "-4", "bob": "3"}})
+    ('annotations',)
     """
     for name, value in record.items():
         inside = objects(value)
         if inside and _worker(inside[0]) and _questions(inside, None):
             return (name,)
-    for name, value in record.items():
-        if is_map({"": value}) and (_is(name, "worker", "s") or all(map(NUMBERED_WORKER.fullmatch, value))):
-            return (name,)
-        if told and is_map({"": value}) and _is(name, "label", "s"):
-            return (name,)
     workers = [name for name in record if _is(name, "worker", "s")]
     labels = [name for name in record if _is(name, "label", "s")]
+    who = {str(worker) for name in workers for worker in _parts(record[name]) if not isinstance(worker, dict | list)}
+    for name, value in record.items():
+        if not _gives_labels(value):
+            continue
+        if _is(name, "worker", "s") or all(map(NUMBERED_WORKER.fullmatch, value)) or (name in labels and who.issuperset(value)):
+            return (name,)
+        if told and name in labels:
+            return (name,)
     if len(workers) == len(labels) == 1 and (given := _parts(record[workers[0]])) and not isinstance(given[0], dict | list):
         return (workers[0], labels[0]) if len(given) == len(_parts(record[labels[0]])) else None
     return None
+
+
+def _gives_labels(value: Any) -> bool:
+    """Return whether a value is a map from names to labels: plain values, or lists of such.
+
+    >>> _gives_labels({"ann": "a", "bob": ["a", "b"]}), _gives_labels({"ann": {"tone": "a"}}), _gives_labels({})
+    (True, False, False)
+    """
+    if not isinstance(value, dict) or not value:
+        return False
+    return not any(isinstance(one, list | dict) for label in value.values() for one in as_list(label))
 
 
 def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
@@ -138,12 +171,61 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
     if pairs and pairs[0][0] is not None:
         return OUTER_KEY
     # Every object is an item of its own, so that only what is different in all of them can tell items.
-    every = [key for key in keys if len({_told(record.get(key)) for _, record in pairs} - {None}) == len(pairs)]
+    cells = {key: [record.get(key) for _, record in pairs] for key in keys}
+    single = {key: {cell for cell in column if not isinstance(cell, dict | list)} for key, column in cells.items()}
+    every = [key for key, values in single.items() if len(values - {None}) == len(pairs)]
     ids = [key for key in every if key.lower().endswith("id")]
     if named := ids[:1] or ROLES["item"].best(every):
         return named[0]
     raise ColumnError(f"Nothing among the keys {listed(keys)} of {probe.shown} tells items apart; name one with --item-column.")
 
 
-def _told(value: Any) -> Any:
-    return None if isinstance(value, dict | list) else value
+def recognise_pairs(probe: Probe) -> bool:
+    """Return whether numbered columns of workers stand beside columns of labels with the same numbers."""
+    return probe.kind == "delimited" and len(_pairs(probe.header)[0]) > 1
+
+
+def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
+    """Read a judgement from each pair of columns that is filled."""
+    workers, labels = _pairs(probe.header)
+    item = _pairs_item(probe, wanted)
+    rows = Annotations({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
+    used = [*workers.values(), *(name for columns in labels.values() for name in columns.values())]
+    for row in read_table(probe, rows, [item], used):
+        for number, column in workers.items():
+            given = {stem: columns[number] for stem, columns in labels.items()}
+            answers = {stem: [row[name]] if is_filled(row[name]) else [] for stem, name in given.items()}
+            if is_filled(row[column]) or any(answers.values()):  # an item may have fewer judgements than others
+                rows.add(row[item], row[column], answers)
+    rows.note(f"Each judgement is a pair of columns: {listed(list(workers.values()))} hold the workers.")
+    return rows
+
+
+def _pairs_item(probe: Probe, wanted: ReadOptions) -> str:
+    named = [name for name in probe.header if ROLES["item"].is_named(name)]
+    named += [name for name in probe.header if name.lower() in INDEX_NAMES]
+    if not named and wanted.item_column is None:
+        raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
+    return item_column(probe, wanted.item_column, "", named[0] if named else "")
+
+
+def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the workers' columns by number, and for each stem of labels the columns of the same numbers.
+
+    >>> _pairs(["HITID", "Worker1", "Answer1", "Worker2", "Answer2", "Answer"])
+    ({'1': 'Worker1', '2': 'Worker2'}, {'Answer': {'1': 'Answer1', '2': 'Answer2'}})
+    >>> _pairs(["text", "annotator1", "annotator2", "label"])
+    ({}, {})
+    """
+    workers: dict[str, str] = {}
+    labels: dict[str, dict[str, str]] = {}
+    words = {role: "|".join(ROLES[role].words) for role in ("worker", "label")}
+    for name in header:
+        if match := re.fullmatch(
+            rf"(?:{words['worker']}){NAME_GAP}(?:id)?{NAME_GAP}(\d+){NAME_GAP}(?:id)?", name, re.IGNORECASE
+        ):
+            workers.setdefault(match[1], name)
+        elif match := re.fullmatch(rf"({words['label']}){NAME_GAP}(\d+)", name, re.IGNORECASE):
+            labels.setdefault(match[1], {})[match[2]] = name
+    labels = {stem: columns for stem, columns in labels.items() if columns.keys() == workers.keys()}
+    return (workers, labels) if labels else ({}, {})

@@ -13,13 +13,12 @@ from crowdassay.labels.columns import check_given
 from crowdassay.labels.jsontext import EXACT_DECODER
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.source import open_columns
-from crowdassay.labels.values import text_of
+from crowdassay.labels.values import mapping, text_of
 
 if TYPE_CHECKING:
     from crowdassay.labels.formats.record import Annotations
 
 CHOICE_KEYS = ("label", "labels")  # what Amazon's form elements call the choice
-TRUE_CELLS = frozenset({"true", "1", "yes", "x"})
 
 
 def as_name(value: Any) -> str | None:
@@ -80,6 +79,15 @@ def first_of(record: Mapping[str, Any], names: Sequence[str], *, blank: bool = T
     return next((value for value in given if blank or value != ""), None)
 
 
+def field_of(record: Mapping[str, Any], field: str, inside: str) -> Any:
+    """Return a field of a record, or of the object inside it that holds what a user gave.
+
+    >>> field_of({"id": 1, "meta": {"url": "a"}}, "url", "meta"), field_of({"id": 1}, "id", "meta")
+    ('a', 1)
+    """
+    return record.get(field, mapping(record.get(inside)).get(field.removeprefix(f"{inside}.")))
+
+
 def verdict(passed: Any) -> list[str]:
     """Return what a check says as a choice: pass, fail, or none where it did not run."""
     return [] if passed is None else ["pass" if passed else "fail"]
@@ -125,8 +133,10 @@ def parsed(text: Any) -> Any:
         return text
 
 
-def read_table(probe: Probe, rows: Annotations, needed: Sequence[str], more: Sequence[str] = ()) -> list[dict[str, str | None]]:
-    """Read the rows of a table, as text by column; no other column is read.
+def read_table(
+    probe: Probe, rows: Annotations, needed: Sequence[str], more: Sequence[str] = (), inside: str = ""
+) -> list[dict[str, Any]]:
+    """Read the rows of a table, as text by column, of which no other is read; or the same in JSON, whole objects.
 
     Rows may end early, once they have reached the columns that are needed; blank lines are no rows.
 
@@ -139,7 +149,12 @@ def read_table(probe: Probe, rows: Annotations, needed: Sequence[str], more: Seq
         Columns that are there.
     more : sequence of str
         Columns to read as well where they are there.
+    inside : str
+        The key of the list that holds them, in JSON that comes in pages.
     """
+    if probe.kind != "delimited":
+        pages = ((record, record.get(inside)) for record in probe.records())
+        return [one for record, page in pages for one in (objects(page) if isinstance(page, list) else [record])]
     source = open_columns(probe, list(dict.fromkeys([*needed, *(name for name in more if name in probe.header)])), needed)
     table = source.read()
     if not table.num_rows:
@@ -180,11 +195,6 @@ def varying(rows: Sequence[Mapping[str, Any]], item: str, names: Sequence[str], 
                 found[name, as_name(row.get(item))].add(cell)
     differ = {name for (name, _), cells in found.items() if len(cells) > 1}
     return [name for name in names if name in differ]
-
-
-def is_true(cell: str | None) -> bool:
-    """Return whether a cell says yes."""
-    return (cell or "").strip().lower() in TRUE_CELLS
 
 
 def is_filled(cell: str | None) -> bool:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.cells import ArrowColumn
+from crowdassay.labels.cells import ArrowColumn, as_array
+from crowdassay.labels.choices import JOINED, choices_of
 from crowdassay.labels.formats.parse import as_name
-from crowdassay.labels.values import counted, listed, shown, shown_file
+from crowdassay.labels.report import all_left_out
+from crowdassay.labels.values import as_text, counted, listed, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
 NOT_ANSWERED = "no answer"
 SEVERAL_CHOICES = "more than one choice"
 YES, NO = "yes", "no"
-JOINED = "|"  # between the choices of a set that is one class
+BETWEEN = " / "  # an item and an option that is asked about
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,10 @@ class Import:
     time, duration, weight : pyarrow.Array or pyarrow.ChunkedArray, optional
     text : pyarrow.Array or pyarrow.ChunkedArray, optional
         What the item of each row shows: a text or an address.
+    about : pyarrow.Table, optional
+        What else is known of items: their names, and a column for each fact, such as the model judged or the question answered.
+    table : callable, optional
+        Reads all columns of a plain table, to try which of them tell items apart where these were guessed.
     """
 
     item: ArrowColumn
@@ -55,6 +64,8 @@ class Import:
     duration: ArrowColumn | None = None
     weight: ArrowColumn | None = None
     text: ArrowColumn | None = None
+    table: Callable[[], pa.Table] | None = None
+    about: pa.Table | None = None
 
 
 class Annotation(NamedTuple):
@@ -70,14 +81,23 @@ class Annotation(NamedTuple):
 class Annotations:
     """Gather annotations one by one, each with its answers to every question.
 
+    Parameters
+    ----------
+    columns : mapping
+        Where item, worker and label are found; an asterisk stands for the question.
+    one_each : bool
+        Whether an annotation answers one question alone, so that it has not left the others open.
+
+    Examples
+    --------
     >>> rows = Annotations({"item": "id", "worker": "who", "label": "answers.*"})
     >>> rows.add("t1", "ann", {"tone": ["warm"], "topic": ["cats", "dogs"]})
     >>> finish([rows], ReadOptions(question="tone"), "export.json").label.to_pylist()
     ['warm']
     """
 
-    def __init__(self, columns: Mapping[str, str]) -> None:
-        self.columns = dict(columns)
+    def __init__(self, columns: Mapping[str, str], *, one_each: bool = False) -> None:
+        self.columns, self.one_each = dict(columns), one_each
         self.annotations: list[Annotation] = []
         self.predictions: list[Annotation] = []
         self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
@@ -85,6 +105,7 @@ class Annotations:
         self.notes: list[str] = []
         self.tallies: Counter[tuple[str, str]] = Counter()
         self.texts: dict[str | None, str] = {}
+        self.facts: dict[str | None, dict[str, Any]] = {}
 
     def add(
         self, item: Any, worker: Any, answers: Mapping[str, Sequence[Any]], *, time: Any = None, duration: Any = None
@@ -105,10 +126,13 @@ class Annotations:
         if isinstance(text, str) and text.strip():
             self.texts.setdefault(as_name(item), text)
 
+    def add_facts(self, item: Any, **facts: Any) -> None:
+        """Remember what else is known of an item, by which items may be grouped."""
+        self.facts.setdefault(as_name(item), {}).update(facts)
+
     def drop(self, reason: str, count: int = 1) -> None:
         """Count annotations left out."""
-        if count:
-            self.dropped[reason] += count
+        self.dropped[reason] += count
 
     def note(self, sentence: str) -> None:
         """Add what the user should know."""
@@ -122,7 +146,7 @@ class Annotations:
     @classmethod
     def joined(cls, parts: Sequence[Annotations]) -> Annotations:
         """Return what several files hold together; what was counted in each is told once."""
-        whole = cls(parts[0].columns)
+        whole = cls(parts[0].columns, one_each=parts[0].one_each)
         for part in parts:
             whole.annotations += part.annotations
             whole.predictions += part.predictions
@@ -130,6 +154,7 @@ class Annotations:
             whole.dropped += part.dropped
             whole.tallies += part.tallies
             whole.texts |= part.texts
+            whole.facts |= part.facts
         for (sentence, what), count in whole.tallies.items():
             whole.note(sentence.format(counted(count, what)))
         for part in parts:
@@ -150,8 +175,14 @@ def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Im
     """
     export = Annotations.joined(parts)
     annotations = _with_predictions(export, wanted, source)
+    if not annotations and export.dropped:
+        raise all_left_out(export.dropped, source)
     question = _question(annotations, export.columns["label"], wanted.question, source)
+    if export.one_each:
+        annotations = [annotation for annotation in annotations if question in annotation.answers]
     chosen = [annotation.answers.get(question, ()) for annotation in annotations]
+    if wanted.options:
+        chosen = _split(chosen)
     every = list(dict.fromkeys(as_name(choice) for choices in chosen for choice in choices if choice is not None))
     if not wanted.options:
         _refuse_losses(annotations, chosen, question, source, allow=wanted.allow_drops)
@@ -164,10 +195,7 @@ def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Im
     if export.dropped[SEVERAL_CHOICES]:
         export.note(f"To keep answers with {SEVERAL_CHOICES}, say --options each, or --options set.")
     if wanted.options == "each":
-        export.note(
-            f"Each of the {counted(len(every), 'option')} of {shown(question)} became a yes/no question: an item is named "
-            "after the item and the option."
-        )
+        export.note(_each_note(every, shown(question)))
     known = (
         pair for item, answers in export.gold for pair in labels_of(item, answers.get(question, ()), wanted.options, every)
     )
@@ -184,7 +212,64 @@ def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Im
         time=_column(time, source),
         duration=_column(duration, source),
         text=_column([export.texts.get(name) for name in item] if wanted.options != "each" else [], source),
+        about=_about(export, source) if wanted.options != "each" else None,
     )
+
+
+def _split(chosen: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return the choices of every answer; several in one text are taken apart."""
+    apart = choices_of({choice for choices in chosen for choice in choices if isinstance(choice, str)})
+    one = [[apart[choice] if isinstance(choice, str) else [choice] for choice in choices] for choices in chosen]
+    return [[choice for choices in answer for choice in choices] for answer in one]
+
+
+def with_options(rows: Import, how: str) -> Import:
+    """Return rows of a table whose labels may name several choices, with what ``--options`` makes of them.
+
+    >>> rows = Import(pa.array(["i", "i"]), pa.array(["ann", "bob"]), pa.array(["[A] [B]", "[B] [A]"]), {})
+    >>> with_options(rows, "set").label.to_pylist(), with_options(rows, "each").item.to_pylist()
+    (['A|B', 'A|B'], ['i / A', 'i / B', 'i / A', 'i / B'])
+    """
+    coded = as_text(as_array(rows.label)).dictionary_encode()
+    apart = list(choices_of(coded.dictionary.to_pylist()).values())
+    every = sorted({choice for choices in apart for choice in choices})
+    codes = coded.indices.fill_null(-1).to_numpy()
+    answered = np.array([*map(bool, apart), False])[codes]
+    kept, given = np.flatnonzero(answered), codes[answered]
+    dropped = {**rows.dropped, NOT_ANSWERED: len(codes) - len(kept)} if len(kept) < len(codes) else rows.dropped
+    if how == "set":
+        sets = pa.array([JOINED.join(sorted(set(choices))) for choices in apart], pa.string())
+        return replace(rows, **_taken(rows, kept), dropped=dropped, label=sets.take(pa.array(given)))
+    says = np.array([[option in choices for option in every] for choices in apart], int).reshape(len(apart), len(every))
+    taken = _taken(rows, np.repeat(kept, len(every)))
+    options = pa.array(every, pa.string()).take(pa.array(np.tile(np.arange(len(every)), len(kept))))
+    taken |= {"item": pc.binary_join_element_wise(as_text(as_array(taken["item"])), options, BETWEEN), "text": None}
+    label = pa.array([NO, YES]).take(pa.array(says[given].ravel()))
+    return replace(rows, **taken, dropped=dropped, label=label, notes=(*rows.notes, _each_note(every, "the label")))
+
+
+def _taken(rows: Import, places: IntArray) -> dict[str, Any]:
+    columns = {name: getattr(rows, name) for name in ("item", "worker", "time", "duration", "weight", "text")}
+    return {name: None if column is None else column.take(pa.array(places)) for name, column in columns.items()}
+
+
+def _each_note(every: Sequence[str | None], question: str) -> str:
+    return (
+        f"Each of the {counted(len(every), 'option')} of {question} became a yes/no question: an item is named after the item "
+        "and the option."
+    )
+
+
+def _about(export: Annotations, source: str) -> pa.Table | None:
+    """Return what is known of each item, a column for each fact after the item's name."""
+    names = list(dict.fromkeys(name for facts in export.facts.values() for name in facts))
+    columns = [list(export.facts), *([as_name(facts.get(name)) for facts in export.facts.values()] for name in names)]
+    return facts_table(names, columns, source) if names else None
+
+
+def facts_table(names: Sequence[str], columns: Iterable[Iterable[str | None]], source: str) -> pa.Table:
+    """Make a table of what is known of items, whose own names are the first of the columns."""
+    return pa.Table.from_arrays([text_column(column, source) for column in columns], ["item", *names])
 
 
 def _with_predictions(export: Annotations, wanted: ReadOptions, source: str) -> list[Annotation]:
@@ -200,8 +285,13 @@ def _with_predictions(export: Annotations, wanted: ReadOptions, source: str) -> 
 
 
 def _question(annotations: Sequence[Annotation], column: str, asked: str | None, source: str) -> str:
-    """Return the question whose answers are the labels; it may be asked for as the export's column is named."""
-    questions = _questions(annotations)
+    """Return the question whose answers are the labels; it may be asked for as the export's column is named.
+
+    Questions that nobody answered are none, unless nobody answered any.
+    """
+    every = dict.fromkeys(question for annotation in annotations for question in annotation.answers)
+    answered = {question for annotation in annotations for question, chosen in annotation.answers.items() if chosen}
+    questions = [question for question in every if question in answered] or list(every)
     if asked is not None and asked not in questions:
         asked = asked.removeprefix(column.split("*", maxsplit=1)[0])
     return choose_question(questions, asked, source)
@@ -219,17 +309,10 @@ def labels_of(item: Any, choices: Sequence[Any], options: str | None, every: Seq
     if not names:
         return []
     if options == "each":
-        return [(None if name is None else f"{name} / {one}", YES if one in names else NO) for one in every]
+        return [(None if name is None else f"{name}{BETWEEN}{one}", YES if one in names else NO) for one in every]
     if options == "set":
         return [(name, JOINED.join(sorted({one for one in names if one is not None})) or None)]
     return [(name, names[0])] if len(names) == 1 else []
-
-
-def _questions(annotations: Sequence[Annotation]) -> list[str]:
-    """List the questions that somebody answered; all of them if nobody answered any."""
-    every = dict.fromkeys(question for annotation in annotations for question in annotation.answers)
-    answered = {question for annotation in annotations for question, chosen in annotation.answers.items() if chosen}
-    return [question for question in every if question in answered] or list(every)
 
 
 def _refuse_losses(

@@ -23,7 +23,17 @@ from crowdassay.read_options import ReadOptions
 PLAIN_FORMAT = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
-HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "pairs")  # tables that are nothing without their columns
+HEADED = (
+    "mturk",
+    "toloka",
+    "appen",
+    "zooniverse",
+    "langfuse",
+    "phoenix",
+    "langsmith",
+    "ragas",
+    "pairs",
+)  # tables that are nothing without their columns
 
 
 @dataclass(frozen=True)
@@ -36,37 +46,30 @@ class Format:
     kinds : tuple of str
         Kinds of file it comes in, as `Probe.kind` says.
     module : str
-        The module of this package that reads it.
+        The module of this package that reads it by its function ``read``, ``read_x`` if this is ``module.x``: it returns the
+        annotations with their answers to every question, or the rows themselves where there is one question.
     marks : tuple of Mark
         One of which its files have; none if only the user can tell.
-    confirm : str, optional
-        The module's function that decides where a mark fits; None where the mark decides.
-    reader : str
-        The module's function that returns the annotations with their answers to every question, or the rows themselves
-        where there is one question.
+    confirmed : bool
+        Whether the module's function ``recognise``, or ``recognise_x``, decides where a mark fits; otherwise the mark does.
     """
 
     summary: str
     kinds: tuple[str, ...]
     module: str
     marks: tuple[Mark, ...] = ()
-    confirm: str | None = "recognise"
-    reader: str = "read"
+    confirmed: bool = True
 
     def fits(self, probe: Probe) -> bool:
         """Return whether a file is of this format."""
         if probe.kind not in self.kinds or not any(mark.fits(probe) for mark in self.marks):
             return False
-        return self.confirm is None or bool(self.load(self.confirm)(probe))
-
-    def read(self, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
-        """Read a file of this format."""
-        rows: Annotations | Import = self.load(self.reader)(probe, wanted)
-        return rows
+        return not self.confirmed or bool(self.load("recognise")(probe))
 
     def load(self, function: str) -> Callable[..., Any]:
         """Return a function of the format's module, which is loaded now."""
-        found: Callable[..., Any] = getattr(import_module(f"{__package__}.{self.module}"), function)
+        module, _, own = self.module.partition(".")
+        found: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), f"{function}_{own}" if own else function)
         return found
 
 
@@ -80,23 +83,24 @@ EXPORT_FORMATS = {
          Mark("result", "completed_by")),
     ),
     "prodigy": Format(
-        "Prodigy: JSONL from db-out", JSON_FILE, "prodigy", (Mark("answer", "_task_hash"), Mark("answer", "_input_hash")), None,
+        "Prodigy: JSONL from db-out", JSON_FILE, "annotation_tools.prodigy",
+        (Mark("answer", "_task_hash"), Mark("answer", "_input_hash")), confirmed=False,
     ),
     "argilla": Format(
-        "Argilla: records as JSON, JSONL or Parquet", (*JSON_FILE, "parquet"), "argilla",
+        "Argilla: records as JSON, JSONL or Parquet", (*JSON_FILE, "parquet"), "annotation_tools.argilla",
         (Mark("responses", "fields"), Mark(end=".responses.users"), Mark(end="-suggestion")),
     ),
     "labelbox": Format(
-        "Labelbox: NDJSON (v2), JSON or CSV (v1)", EITHER_FILE, "labelbox",
+        "Labelbox: NDJSON (v2), JSON or CSV (v1)", EITHER_FILE, "annotation_tools.labelbox",
         (Mark("Labeled Data", "Created By", "Label"), Mark("data_row", "projects")),
     ),
     "sagemaker": Format(
-        "SageMaker Ground Truth: worker-response folder", JSON_FILE + ARCHIVE_FILE, "sagemaker",
+        "SageMaker Ground Truth: worker-response folder", JSON_FILE + ARCHIVE_FILE, "crowd_platforms.sagemaker",
         (Mark(member="worker-response"), Mark("workerId", "answerContent"), Mark("answers"), Mark("source"),
          Mark("source-ref")),
     ),
     "doccano": Format(
-        "doccano: zip with one file per user", JSON_FILE + ARCHIVE_FILE, "doccano",
+        "doccano: zip with one file per user", JSON_FILE + ARCHIVE_FILE, "annotation_tools.doccano",
         tuple(Mark(key, shown) for key in ("id", "doc_id") for shown in ("text", "data", "filename")),
     ),
     "mturk": Format(
@@ -104,30 +108,33 @@ EXPORT_FORMATS = {
         (Mark(start="Answer."), Mark("HITId", "WorkerId", "Answer"), Mark("Assignments")),
     ),
     "toloka": Format(
-        "Toloka: assignments TSV", TABLE_FILE, "toloka", (Mark("ASSIGNMENT:worker_id", start="OUTPUT:"),), None,
+        "Toloka: assignments TSV", TABLE_FILE, "crowd_platforms.toloka",
+        (Mark("ASSIGNMENT:worker_id", start="OUTPUT:"),), confirmed=False,
     ),
     "appen": Format(
-        "Appen or Figure Eight: full report as CSV or JSON", EITHER_FILE, "appen", (Mark("_unit_id"), Mark("results")),
+        "Appen or Figure Eight: full report as CSV or JSON", EITHER_FILE, "crowd_platforms.appen",
+        (Mark("_unit_id"), Mark("results")),
     ),
     "zooniverse": Format(
-        "Zooniverse: classifications CSV", TABLE_FILE, "zooniverse",
+        "Zooniverse: classifications CSV", TABLE_FILE, "crowd_platforms.zooniverse",
         (Mark("classification_id", "annotations", "subject_ids"), Mark("classification_id", "annotations", "subject_data")),
-        None,
+        confirmed=False,
     ),
     "kili": Format(
-        "Kili: assets with the labels of all authors, as JSON", JSON_FILE, "kili", (Mark("labels"), Mark("latestLabel")),
+        "Kili: assets with the labels of all authors, as JSON", JSON_FILE, "annotation_tools.kili",
+        (Mark("labels"), Mark("latestLabel")),
     ),
-    "promptfoo": Format("promptfoo: results JSON", JSON_FILE, "promptfoo", (Mark("results"),)),
+    "promptfoo": Format("promptfoo: results JSON", JSON_FILE, "evaluations.promptfoo", (Mark("results"),)),
     "inspect": Format(
-        "Inspect: logs as JSON or .eval", (*JSON_FILE, "zip"), "inspect_log",
+        "Inspect: logs as JSON or .eval", (*JSON_FILE, "zip"), "evaluations.inspect",
         (Mark("eval", "samples"), Mark(member="header.json"), Mark(member="start.json")),
     ),
     "lm-eval": Format(
-        "lm-evaluation-harness: samples JSONL", JSON_FILE, "evaluation_logs", (Mark("doc_id", "doc", "filtered_resps"),), None,
-        "read_lm_eval",
+        "lm-evaluation-harness: samples JSONL", JSON_FILE, "evaluations.lm_eval",
+        (Mark("doc_id", "doc", "filtered_resps"),), confirmed=False,
     ),
     "deepeval": Format(
-        "DeepEval: test run JSON", JSON_FILE, "deepeval",
+        "DeepEval: test run JSON", JSON_FILE, "evaluations.deepeval",
         tuple(
             Mark(key) for key in (
                 "testCases", "test_cases", "test_results", "testResults", "conversationalTestCases", "testRunData",
@@ -137,41 +144,61 @@ EXPORT_FORMATS = {
         ),
     ),
     "openai-evals": Format(
-        "OpenAI evals: the run's JSONL", JSON_FILE, "evaluation_logs",
-        (Mark("spec"), Mark("run_id", "event_id", "sample_id", "type", "data")), "recognise_openai_evals", "read_openai_evals",
+        "OpenAI evals: the run's JSONL", JSON_FILE, "evaluations.openai_evals",
+        (Mark("spec"), Mark("run_id", "event_id", "sample_id", "type", "data")),
     ),
     "mlflow": Format(
-        "MLflow: evaluation table or traces as JSON", JSON_FILE, "mlflow",
+        "MLflow: evaluation table or traces as JSON", JSON_FILE, "feedback.mlflow",
         (Mark(end="/score"), Mark(end="/value"), Mark("assessments"), Mark("info")),
     ),
     "langfuse": Format(
-        "Langfuse: scores as CSV, JSON or JSONL", EITHER_FILE, "langfuse", (Mark("name", "value", "source"), Mark("data")),
+        "Langfuse: scores as CSV, JSON or JSONL", EITHER_FILE, "feedback.langfuse",
+        (Mark("name", "value", "source"), Mark("data")),
+    ),
+    "phoenix": Format(
+        "Phoenix: annotations as JSON, JSONL or CSV", EITHER_FILE, "feedback.phoenix",
+        (Mark("annotator_kind"), Mark("data")),
+    ),
+    "langsmith": Format(
+        "LangSmith: feedback as JSON, JSONL or CSV", EITHER_FILE, "feedback.langsmith", (Mark("key", "feedback_source"),),
+    ),
+    "braintrust": Format(
+        "Braintrust: an experiment's spans as JSON or JSONL", JSON_FILE, "feedback.braintrust",
+        (Mark("scores"), Mark("events")),
+    ),
+    "ragas": Format(
+        "ragas: the table of scores as CSV, JSON or JSONL", EITHER_FILE, "evaluations.ragas",
+        (Mark("user_input", "response"), Mark("question", "answer", "contexts")),
+    ),
+    "mt-bench": Format(
+        "MT-Bench: single scores as JSONL", JSON_FILE, "evaluations.mt_bench",
+        (Mark("question_id", "model", "judge", "score", "turn"),), confirmed=False,
     ),
     "reward-bench": Format(
-        "RewardBench: verdicts on pairs as JSON", JSON_FILE, "evaluation_logs",
+        "RewardBench: verdicts on pairs as JSON", JSON_FILE, "evaluations.reward_bench",
         tuple(
             Mark("results", "subset", key) for key in ("scores_chosen", "scores_rejected", "text_chosen", "chosen")
-        ), None, "read_reward_bench",
+        ), confirmed=False,
     ),
     "nested": Format(
-        "JSON with an object per item that holds its judgements", JSON_FILE, "nested", (Mark(shape="nested"),),
+        "JSON with an object per item that holds its judgements", JSON_FILE, "nested.objects", (Mark(shape="nested"),),
     ),
     "pairs": Format(
-        "a table with a row per item and a pair of columns per judgement", TABLE_FILE, "pairs", (Mark(shape="numbered"),),
+        "a table with a row per item and a pair of columns per judgement", TABLE_FILE, "nested.pairs",
+        (Mark(shape="numbered"),),
     ),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it", (*EITHER_FILE, "array"),
-        "matrices", (Mark(shape="unnamed"),), "recognise_wide", "read_matrix",
+        "wide.matrix", (Mark(shape="unnamed"),),
     ),
     "forms": Format(
         "a table with a row per person and a column per item", EITHER_FILE, "forms", (Mark(shape="unnamed"),),
     ),
     "snorkel": Format(
-        "Snorkel: label matrix as CSV or .npy", (*TABLE_FILE, "array"), "matrices", reader="read_matrix",
+        "Snorkel: label matrix as CSV or .npy", (*TABLE_FILE, "array"), "wide.matrix",
     ),
     "nltk": Format(
-        "nltk: triples of coder, item, label", EITHER_FILE, "matrices", (Mark(shape="list"),), "recognise_triples",
-        "read_triples",
+        "nltk: triples of coder, item, label", EITHER_FILE, "wide.triples", (Mark(shape="list"),),
     ),
 }  # fmt: skip
 ALIASES = {"cleanlab": "wide", "mace": "wide"}
@@ -195,7 +222,7 @@ def read(name: str, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
         raise ParameterError(f"What {name} exports holds no model predictions; leave out --predictions.")
     if name in HEADED and probe.kind == "delimited" and not form.fits(probe):
         raise DataError(f"{probe.shown} lacks the columns of {name}; what can be read is {form.summary}.")
-    rows = form.read(probe, wanted)
+    rows: Annotations | Import = form.load("read")(probe, wanted)
     if wanted.worker_from_filename:
         _take_file_names(name, probe, rows)
     if wanted.item_column is not None and wanted.item_column not in rows.columns["item"]:

@@ -26,6 +26,8 @@ class Constants:
         Weights of the members in the pool.
     correlation : float
         The r of :math:`t(n) = 1 / (1 + r (n - 1))`: n labels of an item count for n t(n) independent ones.
+    few, growth : float
+        With more than two classes: labels of an item beyond which the logits grow, as :math:`(n / n_0)^g`.
     slip : float
         Share of labels that are taken to have nothing to do with the class when items are predicted.
     anchor : float
@@ -51,6 +53,8 @@ class Constants:
     vote: float
     items: float
     correlation: float
+    few: float
+    growth: float
     slip: float
     anchor: float
     hold: float

@@ -19,6 +19,18 @@ def worth(n_labels: FloatArray, correlation: float) -> FloatArray:
     return np.asarray(1.0 / (1.0 + correlation * (np.maximum(n_labels, 1.0) - 1.0)))
 
 
+def sharpening(n_labels: FloatArray, few: float, growth: float) -> FloatArray:
+    r"""Return the factor :math:`\max(1, n / n_0)^g` by which the logits of items with many labels grow.
+
+    As :math:`n\, t(n)` is bounded, many labels would be worth no more than a few. With two classes the member with item effects
+    speaks there, and this factor is 1; with more classes there is no such member, and real crowds have been more often right.
+
+    >>> sharpening(np.array([2.0, 10.0, 40.0]), 10.0, 0.5).tolist()
+    [1.0, 1.0, 2.0]
+    """
+    return np.asarray(np.maximum(n_labels / few, 1.0) ** growth)
+
+
 @dataclass(frozen=True)
 class Dependence:
     r"""The law by which n labels on one item count for S(n) independent ones.

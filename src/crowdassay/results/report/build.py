@@ -2,106 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from crowdassay.arrays import FloatArray
+import pyarrow as pa
+
 from crowdassay.findings.insight import Insight
-from crowdassay.findings.money import count_money
+from crowdassay.findings.money import Money, count_money
 from crowdassay.findings.scores import Against, calibration_error
 from crowdassay.labels.values import counted
-from crowdassay.labels.write import write_bytes
 from crowdassay.results.report import overview, sections
 from crowdassay.results.report.gallery import Gallery
-from crowdassay.results.report.page import asset, check_report, render
-
-
-def write_report(
-    insight: Insight,
-    path: str | Path,
-    *,
-    truth: Any = None,
-    title: str | None = None,
-    notes: Sequence[str] = (),
-    cost: float | FloatArray | None = None,
-    contents: Mapping[Any, Any] | None = None,
-) -> None:
-    """Write the report as one HTML file that opens offline.
-
-    Parameters
-    ----------
-    insight : Insight
-    path : str or Path
-    truth : path, frame, mapping, ndarray of int of shape (n_items,), or Against, optional
-        Known classes to compare with, codes being -1 where unknown; or what a comparison of all items has found.
-    title : str, optional
-    notes : sequence of str
-        What else the reader should know.
-    cost : float, optional
-        The price of a label, or what each worker has been paid.
-    contents : mapping, optional
-        What items are, by item: a text, or the path of a picture beside the report.
-    """
-    path = Path(path)
-    check_report(path)
-    page = build_report(insight, truth=truth, title=title, notes=notes, cost=cost, contents=contents, folder=path.parent)
-    write_bytes(page.encode(), path)
+from crowdassay.results.report.page import Findings
 
 
 def build_report(
     insight: Insight,
     *,
-    truth: Any = None,
+    truth: object = None,
     title: str | None = None,
-    notes: Sequence[str] = (),
-    cost: float | FloatArray | None = None,
+    money: Money | None = None,
     contents: Mapping[Any, Any] | None = None,
     folder: Path | None = None,
-) -> str:
-    """Return the report as HTML, as `write_report` writes it; pictures are looked for in ``folder``."""
+    expert: pa.Table | None = None,
+) -> Findings:
+    """Return the report.
+
+    Parameters
+    ----------
+    insight : Insight
+    truth : path, frame, mapping, ndarray of int of shape (n_items,), or Against, optional
+        Known classes to compare with, codes being -1 where unknown; or what a comparison of all items has found.
+    title : str, optional
+    money : Money, optional
+        What labels and an expert cost; without, no prices are known.
+    contents : mapping, optional
+        What items are, by item: a text, or the path of a picture in ``folder``.
+    folder : Path, optional
+        Where the report will be.
+    expert : pa.Table, optional
+        The sheet for an expert that the page offers: `crowdassay.results.expert.expert_table`.
+    """
     if not isinstance(truth, Against | None):
         codes = Gallery(insight).match(truth)
         assert codes is not None
         truth = Against.of(insight.record, codes)
     against = truth if truth is not None and truth.known else None
-    if truth is not None and truth.gold and against is None:
-        notes = [*notes, "Every item of the truth was given as gold, so that there is nothing left to score."]
+    only_gold = truth is not None and truth.gold and against is None
     labels, totals = insight.record.labels, insight.totals
-    money = None if cost is None else count_money(insight, cost)
-    held = sections.shown_contents(insight, contents or {}, folder)
+    money = money or count_money(insight)
+    held = sections.shown_contents(insight, money, contents or {}, folder)
     flagged, flagged_note = sections.flagged_workers(insight)
     workers, workers_note = sections.all_workers(insight)
-    worth, worth_note = sections.worth_items(insight, held)
-    return render(
-        asset("report.html"),
-        Gallery(insight).page(against),
-        title=title or f"Report on {labels.report.source}",
-        subtitle=f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
+    notes = [*labels.report.notes, *insight.record.notes]
+    if only_gold:
+        notes.append("Every item of the truth was given as gold, so that there is nothing left to score.")
+    return Findings(
+        title or f"Report on {labels.report.source}",
+        f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
+        notes=overview.worth_knowing([*notes, *insight.notes]),
         cards=overview.cards(insight, against, money),
-        steps=overview.next_steps(insight, money),
-        notes=overview.worth_knowing([*labels.report.notes, *insight.record.notes, *notes, *insight.notes]),
-        settled=f"A label counts as settled when it is at least {insight.record.settled:.0%} sure.",
-        agreement=overview.agreement_note(insight),
-        truth=None if against is None else {"text": _beside(against)},
-        flagged=flagged,
-        flagged_note=flagged_note,
-        workers=workers,
-        workers_note=workers_note,
-        timed=any(row["seconds"] for row in workers),
-        copies=sections.copied_workers(insight),
-        worth=worth,
-        worth_note=worth_note,
-        hardest=sections.hardest_items(insight, held),
-        model=sections.model_facts(insight),
-        files=sections.downloads(insight),
+        charts=Gallery(insight).page(against),
+        template="report.html",
+        more={
+            "steps": overview.next_steps(insight, money),
+            "settled": f"A label counts as settled when it is at least {100 * insight.record.settled:g}% sure.",
+            "bands": sections.sure_bands(insight),
+            "agreement": overview.agreement_note(insight),
+            "truth": None if against is None else _beside(against),
+            "flagged": flagged,
+            "flagged_note": flagged_note,
+            "workers": workers,
+            "workers_note": workers_note,
+            "timed": any(row["seconds"] for row in workers),
+            "copies": sections.copied_workers(insight),
+            "worth": sections.worth_items(insight, money, held),
+            "hardest": sections.hardest_items(insight, held),
+            "model": sections.model_facts(insight),
+            "cost": overview.costs(money),
+            "files": sections.downloads(insight, money, expert),
+        },
     )
 
 
 def _beside(against: Against) -> str:
     return (
-        f"Of the {against.known:,} items whose class is known{overview.told(against)}, {against.mean('error_rate'):.2%} are "
-        f"labelled wrong; {1 - against.mean('mean_probability'):.2%} were expected to be. How sure and how right differ by "
-        f"{calibration_error(against.records):.3f} on average."
+        f"Of {counted(against.known, 'item')} whose class is known{overview.told(against)}, "
+        f"{against.mean('error_rate'):.2%} are "
+        f"labelled wrong; {1 - against.mean('mean_probability'):.2%} were expected to be. On average, how sure labels are "
+        f"and how often they are right differ by {100 * calibration_error(against.records):.1f} points."
     )

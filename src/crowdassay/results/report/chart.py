@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from crowdassay.errors import FileError, MissingExtraError
-from crowdassay.labels.folder import check_writable
+from crowdassay.labels.folder import check_writable, output_path
+from crowdassay.labels.values import counted
 from crowdassay.labels.write import write_bytes, write_json
 
 VEGA_LITE = "5.20"  # version
@@ -20,7 +21,10 @@ ADDRESS_SPACE = 72 * 10**9  # bytes that the JavaScript engine in vl-convert res
 VEGA_MIME = "application/vnd.vegalite.v5+json"
 BLUE, GREEN, AMBER, ORANGE, RED, GREY = "#3f7fbf", "#3a9d6e", "#d39a1f", "#e0682f", "#c9344f", "#8a919c"
 ACTION_COLOURS = {"keep": BLUE, "retrain": AMBER, "talk to": ORANGE, "remove": RED, "cannot tell": GREY}
-CLASS_COLOURS = [BLUE, ORANGE, GREEN, "#8b6fc0", AMBER, "#4aa8b5", RED, "#a3743f", "#d277a8", "#6f8f3a"]
+CLASS_COLOURS = [
+    BLUE, ORANGE, GREEN, "#8b6fc0", AMBER, "#4aa8b5", RED, "#a3743f", "#d277a8", "#6f8f3a",
+    "#24507e", "#f2a07b", "#1d5c40", "#c3b1e1", "#7d1f31", "#9fd3c7", "#5b3a8c", "#e8d174", "#2f6f79", "#f0a8bd",
+]  # fmt: skip
 INK = "currentColor"
 PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -83,7 +87,7 @@ class Chart:
 
     def save(self, path: str | Path) -> None:
         """Write the chart as .svg, .png, .html (one file that opens offline) or .json (the specification)."""
-        path = Path(path)
+        path = output_path(path)
         if path.suffix not in CHART_FILES:
             raise FileError(f"'{path}' must end in {', '.join(CHART_FILES[:-1])} or {CHART_FILES[-1]}.")
         if path.suffix == ".json":
@@ -103,7 +107,7 @@ class Chart:
 
     def __repr__(self) -> str:
         title = self.spec.get("title", "")
-        return f"Chart({title if isinstance(title, str) else title.get('text', '')!r}, {len(self.records)} records)"
+        return f"Chart({title if isinstance(title, str) else title.get('text', '')!r}, {counted(len(self.records), 'record')})"
 
 
 def render_svg(spec: dict[str, Any]) -> str:

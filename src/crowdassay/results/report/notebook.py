@@ -9,37 +9,33 @@ import numpy as np
 
 from crowdassay.errors import CrowdassayError
 from crowdassay.findings.insight import Insight
+from crowdassay.findings.items import ItemStanding
+from crowdassay.findings.tables import ITEMS
 from crowdassay.findings.verdicts import ACTION_ORDER
+from crowdassay.labels.record import LIKELIEST
 from crowdassay.labels.values import counted
 from crowdassay.results.report.chart import ACTION_COLOURS, Chart, render_svg
 from crowdassay.results.report.gallery import Gallery
 from crowdassay.results.report.overview import cards, worth_knowing
-from crowdassay.tables import Column, TableOf
+from crowdassay.tables import Column
 from crowdassay.text import short
 
 ROWS_IN_NOTEBOOK = 8
 CHART_WIDTH = 300
 BOX = "border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:.6rem .8rem;flex:1 1 11rem;min-width:11rem"
 SMALLER = "font-size:.85em;opacity:.85"
-LEAST_SURE = TableOf(
-    "items",
-    (
-        Column("item", format="name"),
-        Column("probability", format="precise share"),
-        Column("standing"),
-        Column("label", format="name"),
-    ),
-)
+LEAST_SURE = ("item", ITEMS.column("probability", format="precise share"), "standing", Column("label", format="name"))
 
 
 def result_html(insight: Insight) -> str:
-    """Return what was found as a card: what is finished, how wrong it is, who needs attention, what it will cost."""
+    """Return what was found as a card: what is known, how wrong it is, who needs attention, what it will cost."""
     labels, totals, method = insight.record.labels, insight.totals, insight.record.method
+    method += "" if insight.record.decide == LIKELIEST else f", labels by the {insight.record.decide}"
     head = (
         f"<div><b>{escape(method)}</b>: {counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}</div>"
     )
-    boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None, None))
+    boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None))
     told = worth_knowing((*insight.record.notes, *insight.notes))
     notes = "".join(f"<div style='{SMALLER}'>{escape(note)}</div>" for note in told)
     charts = "".join(f"<div style='overflow-x:auto'>{drawing}</div>" for drawing in _drawings(insight))
@@ -86,9 +82,9 @@ def _least_sure(insight: Insight) -> str:
         {
             "item": record.labels.items[int(j)].as_py(),
             "probability": record.probability[j],
-            "standing": insight.standings[j],
+            "standing": "cannot be told" if insight.standing[j] == ItemStanding.UNIDENTIFIABLE else insight.standings[j],
             "label": record.labels.class_names[int(record.code[j])],
         }
         for j in np.argsort(record.probability, kind="stable")[:ROWS_IN_NOTEBOOK]
     ]
-    return LEAST_SURE.html(rows)
+    return ITEMS.html(rows, LEAST_SURE)

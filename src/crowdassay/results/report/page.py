@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdassay.errors import FileError, MissingExtraError
-from crowdassay.labels.datasets.fetch import user_folder
+from crowdassay.labels.datasets.load import user_folder
 from crowdassay.labels.folder import check_writable
 from crowdassay.labels.write import write_bytes
 from crowdassay.results.report.chart import VEGA_LITE, Chart, converter
@@ -50,33 +50,27 @@ def check_report(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a page says."""
+    """What a page says; a template of its own may show ``more`` than sections."""
 
     title: str
     subtitle: str
-    sections: Sequence[Section]
+    sections: Sequence[Section] = ()
     notes: Sequence[str] = ()
     cards: Sequence[dict[str, str]] = ()
-    charts: dict[str, Chart] = field(default_factory=dict)
+    charts: Mapping[str, Chart | None] = field(default_factory=dict)
+    template: str = "findings.html"
+    more: Mapping[str, object] = field(default_factory=dict)
+
+    def html(self) -> str:
+        """Return the page."""
+        values = {name: getattr(self, name) for name in ("subtitle", "sections", "notes", "cards")}
+        return render(asset(self.template), on_page(self.charts), self.title, **values, **self.more)
 
 
 def write_findings(findings: Findings, path: Path) -> None:
     """Write the page as one HTML file that opens offline."""
     check_report(path)
-    write_bytes(findings_page(findings).encode(), path)
-
-
-def findings_page(findings: Findings) -> str:
-    """Return the page as HTML."""
-    return render(
-        asset("findings.html"),
-        on_page(findings.charts),
-        title=findings.title,
-        subtitle=findings.subtitle,
-        cards=list(findings.cards),
-        notes=list(findings.notes),
-        sections=list(findings.sections),
-    )
+    write_bytes(findings.html().encode(), path)
 
 
 def on_page(charts: Mapping[str, Chart | None]) -> dict[str, Chart]:
@@ -89,7 +83,7 @@ def on_page(charts: Mapping[str, Chart | None]) -> dict[str, Chart]:
     return done
 
 
-def render(template: str, charts: dict[str, Chart], *, title: str, **values: Any) -> str:
+def render(template: str, charts: dict[str, Chart], title: str, /, **values: object) -> str:
     """Fill a template; everything is escaped but our own style and scripts, and charts go in as JSON."""
     jinja2 = templates()
     safe = jinja2.utils.markupsafe.Markup
@@ -126,7 +120,7 @@ def templates() -> Any:
 
 def chart_page(chart: Chart) -> str:
     """Return a page with one chart."""
-    return render(CHART_PAGE, {"one": chart}, title=chart.spec["title"], note=chart.note)
+    return render(CHART_PAGE, {"one": chart}, chart.spec["title"], note=chart.note)
 
 
 def compiled(chart: Chart) -> dict[str, Any]:
@@ -135,7 +129,7 @@ def compiled(chart: Chart) -> dict[str, Any]:
     return {name: value for name, value in spec.items() if name != "$schema"}
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     r"""Return JSON that can stand in a script element.
 
     >>> as_json("</script>")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from crowdassay.findings.disputes import said
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import hardest, hardness
-from crowdassay.findings.reasons import shown_seconds
-from crowdassay.findings.verdicts import ACTION_ORDER, UNKNOWN
+from crowdassay.findings.money import Ask, Money, in_order
+from crowdassay.findings.verdicts import ACTION_ORDER, NOT_ESTIMABLE, UNKNOWN, shown_seconds
+from crowdassay.labels.record import LIKELIEST
 from crowdassay.labels.values import counted
 from crowdassay.labels.write import csv_lines
+from crowdassay.planning.bands import percent
 from crowdassay.results.show import Section, table_section
 from crowdassay.tables import Column, TableOf
 from crowdassay.text import short
@@ -24,6 +29,7 @@ from crowdassay.text import short
 ROWS_ON_PAGE = 12  # in each table of a report but that of all workers
 WORKERS_ON_PAGE = 400  # in the table of all workers
 NAMED_FOR_ANSWER = 6  # workers named for one answer
+ANSWERS_SHOWN = 8  # answers to one item
 PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".webp": "webp"}
 LONGEST_TEXT = 280  # characters of a text
 LARGEST_PICTURE = 300_000  # bytes of a picture that goes into the page
@@ -32,16 +38,35 @@ MOST_ROWS_SAVED = LARGEST_DOWNLOAD // 20
 SAVED_OF_WORKERS = (
     "worker", "n_labels", "accuracy", "accuracy_low", "accuracy_high", "action", "verdict", "evidence", "looks_like",
 )  # fmt: skip
+LISTS = {  # of open items, by what to ask for: a title and a sentence
+    Ask.LABELS: (
+        "Ask for labels on these",
+        "About so many further labels would settle each; those that remove most errors for each label come first.",
+    ),
+    Ask.EXPERT: ("Show these to an expert", "More labels like these will not settle them; the least sure come first."),
+    Ask.SECOND_WORKER: ("Let a second worker label some of these", "Nothing shows yet who is right about them."),
+}
 COPIES = TableOf(
     "copies",
     (
         Column("worker", format="name"),
         Column("other", "and", "name"),
-        Column("items", "common items", "count"),
+        Column("left", "left the others", "count"),
         Column("agreed", "same answer", "count"),
         Column("expected", format="tenths"),
     ),
 )
+
+BANDS = TableOf(
+    "bands",
+    (
+        Column("items", "labels", "count"),
+        Column("sure", "how sure", "text"),
+        Column("error", "expected to be wrong", "text"),
+        Column("between", "nine times in ten", "text"),
+    ),
+)
+UNKNOWN_WORDS = {NOT_ESTIMABLE: "nothing to judge by"}  # where the name of a verdict is no plain word
 
 Rows = list[dict[str, Any]]
 
@@ -59,11 +84,9 @@ Contents = Mapping[Any, Content]
 
 def flagged_workers(insight: Insight) -> tuple[Rows, str]:
     """Return the workers that need attention, the most urgent first, and a note on how many are left out."""
-    chosen = insight.attention
-    rows = [_worker(insight, i) for i in chosen[:ROWS_ON_PAGE]]
-    return rows, "" if len(
-        chosen
-    ) <= ROWS_ON_PAGE else f"{len(chosen) - ROWS_ON_PAGE:,} more are marked in the table of workers."
+    more = len(insight.attention) - ROWS_ON_PAGE
+    rows = [_worker(insight, i) for i in insight.attention[:ROWS_ON_PAGE]]
+    return rows, f"{counted(more, 'more is', 'more are')} marked in the table of workers." if more > 0 else ""
 
 
 def all_workers(insight: Insight) -> tuple[Rows, str]:
@@ -72,17 +95,14 @@ def all_workers(insight: Insight) -> tuple[Rows, str]:
     shown = np.where(insight.estimable, insight.accuracy, 2.0)
     order = np.lexsort((-insight.n_labels, shown, rank))
     order = order[insight.n_labels[order] > 0]
-    note = (
-        ""
-        if len(order) <= WORKERS_ON_PAGE
-        else f"The first {WORKERS_ON_PAGE:,} of {len(order):,} workers; the file has all of them."
-    )
+    some = f"The first {WORKERS_ON_PAGE:,} of {len(order):,} workers; the file has all of them."
+    note = some if len(order) > WORKERS_ON_PAGE else ""
     return [_worker(insight, int(i)) for i in order[:WORKERS_ON_PAGE]], note
 
 
 def _worker(insight: Insight, i: int) -> dict[str, Any]:
     seconds = insight.seconds
-    known = bool(insight.estimable[i])
+    known, reasons = bool(insight.estimable[i]), [reason.words for reason in insight.reasons[i]]
     pace = None if seconds is None or not np.isfinite(seconds[i]) else float(seconds[i])
     return {
         "worker": short(insight.record.labels.workers[i].as_py()),
@@ -96,14 +116,26 @@ def _worker(insight: Insight, i: int) -> dict[str, Any]:
         "action": insight.actions[i],
         "rank": ACTION_ORDER.index(insight.actions[i]),
         "verdict": insight.verdicts[i],
-        "reasons": [reason.words for reason in insight.advice.reasons[i]],
-        "text": _standing(insight, i),
+        "reasons": reasons,
+        "text": UNKNOWN_WORDS.get(insight.verdicts[i], insight.verdicts[i])
+        if insight.actions[i] == UNKNOWN and not reasons
+        else "",
     }
 
 
-def _standing(insight: Insight, i: int) -> str:
-    """Return how a worker stands against whom nothing was found."""
-    return "" if insight.advice.reasons[i] or insight.actions[i] != UNKNOWN else insight.verdicts[i]
+def sure_bands(insight: Insight) -> Section:
+    """Return bands of labels, the surest first, with what is expected to be wrong in each; nothing where there is one band."""
+    bands = insight.bands if len(insight.bands) > 1 else []
+    rows = [
+        {
+            "items": band.items,
+            "sure": f"{'over ' if band.least else 'up to '}{band.least or band.most:.1%}",
+            "error": percent(band.error),
+            "between": f"{percent(band.low)} to {percent(band.high)}",
+        }
+        for band in bands
+    ]
+    return table_section("bands", "", BANDS, rows)
 
 
 def copied_workers(insight: Insight) -> Section:
@@ -113,65 +145,75 @@ def copied_workers(insight: Insight) -> Section:
         {
             "worker": workers[pair.worker].as_py(),
             "other": workers[pair.other].as_py(),
-            "items": pair.items,
+            "left": pair.left[0],
             "agreed": pair.agreed,
-            "expected": pair.expected,
+            "expected": pair.expected[0],
         }
         for pair in insight.copies[0][:ROWS_ON_PAGE]
     ]
     return table_section("copies", "", COPIES, rows)
 
 
-def worth_items(insight: Insight, contents: Contents) -> tuple[Rows, str]:
-    """Return the items most worth another label, and a note on how many are left out."""
-    if not insight.connection.identified.any() or insight.chance:
-        return [], ""
-    worth, labels = insight.next_items, insight.record.labels
-    rows = [
-        {
-            "item": short(labels.items[one.item].as_py()),
-            "content": contents.get(labels.items[one.item].as_py()),
-            "label": short(labels.class_names[int(insight.record.code[one.item])]),
-            "probability": f"{insight.record.probability[one.item]:.0%}",
-            "labels": "ask an expert" if one.labels is None else f"{one.labels}",
-        }
-        for one in worth[:ROWS_ON_PAGE]
-    ]
-    return rows, "" if len(worth) <= ROWS_ON_PAGE else "The file of items to label next has more."
+def worth_items(insight: Insight, money: Money, contents: Contents) -> Rows:
+    """Return the open items by what to ask for, each list in the order in which to begin, with a note on those left out."""
+    lists = []
+    rows = in_order(insight, money)
+    for ask in dict.fromkeys(ask for _, ask, _ in rows):
+        chosen = [(worth, cost) for worth, one, cost in rows if one == ask]
+        shown = [
+            _item(insight, worth.item, contents)
+            | {
+                "labels": "" if worth.labels is None else f"{worth.labels:,}",
+                "cost": "" if cost is None else money.amount(cost),
+            }
+            for worth, cost in chosen[:ROWS_ON_PAGE]
+        ]
+        more = "" if len(chosen) <= ROWS_ON_PAGE else "The file of items to label next has more."
+        title, text = LISTS[ask]
+        flags = {"priced": any(row["cost"] for row in shown), "counted": ask == Ask.LABELS}
+        lists.append({"title": title, "text": text, "rows": shown, "note": more, **flags})
+    return lists
 
 
 def hardest_items(insight: Insight, contents: Contents) -> Rows:
     """Return the items that workers get wrong most, or are least sure, and who said what about them."""
-    labels = insight.record.labels
-    chosen = [int(j) for j in hardest(insight.record, ROWS_ON_PAGE) if labels.starts[j + 1] > labels.starts[j]]
-    return [
-        {
-            "item": short(labels.items[j].as_py()),
-            "content": contents.get(labels.items[j].as_py()),
-            "label": short(labels.class_names[int(insight.record.code[j])]),
-            "probability": f"{insight.record.probability[j]:.0%}",
-            "said": said(insight, j),
-        }
-        for j in chosen
-    ]
+    starts = insight.record.labels.starts
+    chosen = [int(j) for j in hardest(insight.record, ROWS_ON_PAGE) if starts[j + 1] > starts[j]]
+    return [_item(insight, j, contents) | {"said": answers(insight, j)} for j in chosen]
 
 
-def said(insight: Insight, item: int) -> Rows:
+def _item(insight: Insight, j: int, contents: Contents) -> dict[str, Any]:
+    """Return an item, what it holds, its label so far and how sure that is."""
+    labels, item = insight.record.labels, insight.record.labels.items[j].as_py()
+    return {
+        "item": short(item),
+        "content": contents.get(item),
+        "label": short(labels.class_names[int(insight.record.code[j])]),
+        "probability": how_sure(float(insight.record.probability[j]), insight.record.settled),
+    }
+
+
+def how_sure(probability: float, settled: float) -> str:
+    """Return a probability in percent; with a tenth where it would else look settled and is not.
+
+    >>> how_sure(0.956, 0.96), how_sure(0.95994, 0.96), how_sure(0.94, 0.96), how_sure(0.97, 0.96)
+    ('95.6%', '95.9%', '94%', '97%')
+    """
+    looks = round(probability, 2) >= round(settled, 2) > 0 and probability < settled
+    return f"{math.floor(1000 * probability) / 1000:.1%}" if looks else f"{probability:.0%}"
+
+
+def answers(insight: Insight, item: int) -> Rows:
     """Return who gave an item which label, the most common label first."""
-    labels = insight.record.labels
-    part = slice(int(labels.starts[item]), int(labels.starts[item + 1]))
-    label, worker = labels.label[part], labels.worker[part]
-    counts = np.bincount(label, minlength=labels.n_classes)
     return [
         {
-            "label": short(labels.class_names[int(k)], 24),
-            "count": f"{counts[k]:,}",
-            "workers": [short(labels.workers[int(i)].as_py(), 24) for i in worker[label == k][:NAMED_FOR_ANSWER]],
-            "more": max(0, int(counts[k]) - NAMED_FOR_ANSWER),
+            "label": short(label, 24),
+            "count": f"{len(workers):,}",
+            "workers": [short(worker, 24) for worker in workers[:NAMED_FOR_ANSWER]],
+            "more": max(0, len(workers) - NAMED_FOR_ANSWER),
         }
-        for k in np.argsort(-counts, kind="stable")
-        if counts[k]
-    ][:8]
+        for label, workers in said(insight.record.labels, item)[:ANSWERS_SHOWN]
+    ]
 
 
 def model_facts(insight: Insight) -> dict[str, str]:
@@ -179,16 +221,20 @@ def model_facts(insight: Insight) -> dict[str, str]:
     text = f"The labels were found by the method {insight.record.method}"
     if insight.record.n_iter:
         text += f", in {counted(insight.record.n_iter, 'pass')} over the data"
+    if insight.record.decide != LIKELIEST:
+        text += f"; each is the {insight.record.decide} class of its item, not the likeliest"
     if not insight.record.converged:
         text += "; it was stopped before it had finished, so the figures are not final"
     chosen = insight.record.selection
     return {"text": text + ".", "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}."}
 
 
-def shown_items(insight: Insight) -> list[int]:
+def shown_items(insight: Insight, money: Money) -> list[int]:
     """Return the codes of the items that a report shows."""
     hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:ROWS_ON_PAGE]]
-    return list(dict.fromkeys([*(one.item for one in insight.next_items[:ROWS_ON_PAGE]), *hard]))
+    rows = in_order(insight, money)
+    lists = [[worth.item for worth, one, _ in rows if one == ask][:ROWS_ON_PAGE] for ask in LISTS]
+    return list(dict.fromkeys([*chain(*lists), *hard]))
 
 
 def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Contents:
@@ -199,16 +245,16 @@ def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Conten
     return {item: _content(value, folder) for item, value in values.items() if value is not None and str(value).strip()}
 
 
-def shown_contents(insight: Insight, contents: Mapping[Any, Any], folder: Path | None = None) -> Contents:
+def shown_contents(insight: Insight, money: Money, contents: Mapping[Any, Any], folder: Path | None = None) -> Contents:
     """Return what is known of the items that a report shows: what was handed over, and else what the labels came with."""
     labels, texts = insight.record.labels, insight.record.labels.item_text
     known: dict[Any, Any] = {}
     if texts is not None:
-        known = {labels.items[j].as_py(): texts[j].as_py() for j in shown_items(insight)}
+        known = {labels.items[j].as_py(): texts[j].as_py() for j in shown_items(insight, money)}
     return as_contents({**known, **contents}, folder)
 
 
-def _content(value: Any, folder: Path | None) -> Content:
+def _content(value: object, folder: Path | None) -> Content:
     text = str(value).strip()
     kind = PICTURES.get(Path(text.split("?")[0]).suffix.lower())
     if kind is not None and folder is not None and "://" not in text and "\0" not in text and len(text) < 1000:
@@ -218,14 +264,20 @@ def _content(value: Any, folder: Path | None) -> Content:
     return Content(text=short(" ".join(text.split()), LONGEST_TEXT))
 
 
-def downloads(insight: Insight) -> list[dict[str, str]]:
-    """Return the name, a description and the address of each file that is small enough to go into the page."""
+def downloads(insight: Insight, money: Money, expert: pa.Table | None = None) -> list[dict[str, str]]:
+    """Return the name, a description and the address of each file that is small enough to go into the page.
+
+    ``expert`` is the sheet for an expert, see `crowdassay.results.expert`, where there is one.
+    """
     tables = []
+    if expert is not None:
+        text = f"a sheet for an expert ({counted(expert.num_rows, 'item')} drawn at random)"
+        tables.append(("expert.csv", text, expert))
     if not insight.partial and insight.record.labels.n_items < MOST_ROWS_SAVED:
         table = insight.record.labels_table().append_column("standing", pa.array(insight.standings))
         tables.append(("labels.csv", "the label of every item", table))
     tables.append(("workers.csv", "all workers", insight.workers_table().select(SAVED_OF_WORKERS)))
-    worth = insight.next_table()
+    worth = insight.next_table(money)
     if worth.num_rows:
         tables.append(("next.csv", "items to label next", worth))
     small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < MOST_ROWS_SAVED]

@@ -7,28 +7,30 @@ Everything is checked before it is used, as a checksum says only that nobody sli
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.native import ANY_FRAME
 from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.models.family import LARGEST_PENALTY
+from crowdassay.planning.stop import DOUBTS
 from crowdassay.solvers.assay.pool import ItemMember, Pool
 
 # What JSON holds of a pool and of its member with item effects: names in the file, and those of the attributes.
 POOL_SETTINGS = {name: name for name in ("stranger", "offset", "bias", "vote", "correlation", "many")}
-POOL_SETTINGS |= {"quiet": "stranger_weight", "scale": "scale"}
+POOL_SETTINGS |= {"quiet": "stranger_weight", "scale": "scale", "few": "few", "growth": "growth"}
+NO_GROWTH = {"few": 1.0, "growth": 0.0}  # what models that older versions saved have
 EFFECT_SETTINGS = {"log_prior": "log_prior", "precision": "precision", "gate": "item_effect_weight", "weight": "weight"}
 LARGEST_CODE = 2**31 - 1
 SUM_TOLERANCE = 1e-6  # how far from one the probabilities of an item may add up to
-FRAME_KINDS = ("pyarrow", "pandas", "polars")
+FRAME_KINDS = ("pyarrow", "pandas", "polars", ANY_FRAME)
 HEAD_TEXTS = {"method", "doubt", "frame", "estimator", "version"}
 HEAD_COUNTS = {"n_iter"}
-HEAD_NUMBERS = {"settled", "seconds"}  # and these may be None:
-HEAD_OPTIONAL = {"spread", "objective"}
+HEAD_NUMBERS = {"settled", "seconds"}
 
 
 def pool_settings(pool: Pool | None) -> dict[str, Any] | None:
@@ -50,9 +52,9 @@ def pool_columns(pool: Pool | None, n_workers: int) -> dict[str, FloatArray | No
 
 def read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None) -> Pool | None:
     """Return the pool that a head and the columns of the workers hold."""
-    plain = head["pool"]
-    if plain is None or sigma is None:
+    if head["pool"] is None or sigma is None:
         return None
+    plain = NO_GROWTH | head["pool"]
     square = sigma.shape[1:]
     values: dict[str, Any] = {ours: np.array(plain[name], float)[()] for name, ours in POOL_SETTINGS.items()}
     if values["stranger"].shape != square or values["offset"].shape != square[:1] or values["bias"].shape != square[:1]:
@@ -70,6 +72,26 @@ def read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None)
     pool = Pool(tables=sigma, label_weight=label_weight, items=items, precision=precision, trust=believed, **values)
     check_pool(pool)
     return pool
+
+
+def checked_rows(checked: IntArray | None) -> list[list[int]] | None:
+    """Return what JSON holds of known items that were checked: level, right and wrong of the levels that have any."""
+    if checked is None:
+        return None
+    return [[int(level), *map(int, checked[level])] for level in np.flatnonzero(checked.any(axis=1))]
+
+
+def read_checked(rows: object) -> IntArray | None:
+    """Return the counts of known items that were checked; None where a model has none, as older ones have."""
+    if rows is None:
+        return None
+    check(isinstance(rows, list))
+    assert isinstance(rows, list)
+    checked = np.zeros((len(DOUBTS), 2), np.int64)
+    for row in rows:
+        check(isinstance(row, list) and len(row) == 3 and all(map(is_count, row)) and row[0] < len(DOUBTS))
+        checked[row[0]] = row[1:]
+    return checked
 
 
 def to_column(values: FloatArray | None, rows: int) -> pa.Array:
@@ -109,8 +131,10 @@ def check_head(head: dict[str, Any]) -> None:
     check(all(isinstance(head[name], str) for name in HEAD_TEXTS) and head["frame"] in FRAME_KINDS)
     check(all(is_count(head[name]) for name in HEAD_COUNTS))
     check(all(is_number(head[name]) for name in HEAD_NUMBERS) and 0 <= head["settled"] <= 1 and head["seconds"] >= 0)
-    check(all(head[name] is None or is_number(head[name]) for name in HEAD_OPTIONAL))
-    check(isinstance(head["converged"], bool) and isinstance(head["history"], list) and all(map(is_number, head["history"])))
+    check(head["spread"] is None or is_number(head["spread"]))
+    # A fit may end where its objective overflows; a model of that is as good as the fit.
+    check(head["objective"] is None or is_float(head["objective"]))
+    check(isinstance(head["converged"], bool) and isinstance(head["history"], list) and all(map(is_float, head["history"])))
     check(isinstance(head["parameters"], dict) and isinstance(head["selection"], dict | None))
     check(is_count(head["parameters"].get("labels_since_fit", 0)))
     check(is_texts(head["notes"]))
@@ -168,8 +192,9 @@ def check_pool(pool: Pool) -> None:
     size = pool.stranger.shape[:1]
     check(pool.offset.shape == pool.bias.shape == size)
     check(all(map(is_finite, (pool.tables, pool.stranger, pool.offset, pool.bias))) and is_share(pool.label_weight))
-    for value in (pool.vote, pool.correlation, pool.many, pool.stranger_weight, pool.scale):
+    for value in (pool.vote, pool.correlation, pool.many, pool.stranger_weight, pool.scale, pool.growth):
         check(np.ndim(value) == 0 and 0 <= value <= LARGEST_PENALTY)
+    check(np.ndim(pool.few) == 0 and 0 < pool.few <= LARGEST_PENALTY)
     check(pool.trust is None or not np.isinf(pool.trust).any())
     check(pool.precision is None or (np.isfinite(pool.precision).all() and np.all(pool.precision >= 0)))
     if pool.items is not None:
@@ -193,16 +218,21 @@ def is_share(values: FloatArray) -> bool:
     return bool(np.all((values >= -SUM_TOLERANCE) & (values <= 1 + SUM_TOLERANCE)))
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether a value is a finite number, which True is not."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_float(value) and math.isfinite(value)
 
 
-def is_count(value: Any) -> bool:
+def is_float(value: object) -> TypeGuard[float]:
+    """Return whether a value is a number, finite or not, which True is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_count(value: object) -> bool:
     """Return whether a value is a whole number that can count something."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
-def is_texts(value: Any) -> bool:
+def is_texts(value: object) -> bool:
     """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)

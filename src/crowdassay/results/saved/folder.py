@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.labels.folder import MODEL_HEAD, replacing_folder
+from crowdassay.labels.folder import MODEL_HEAD, output_path, replacing_folder
 from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.raw import refuse_odd_path
-from crowdassay.labels.record import find_winners
+from crowdassay.labels.record import DECISIONS, LIKELIEST, class_values, decide_classes
 from crowdassay.labels.report import MAX_CLASSES, ImportReport
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.labels.write import write_json
@@ -29,9 +31,11 @@ from crowdassay.results.saved.contents import (
     check_head,
     check_labels,
     check_result,
+    checked_rows,
     is_share,
     pool_columns,
     pool_settings,
+    read_checked,
     read_codes,
     read_names,
     read_pool,
@@ -39,48 +43,45 @@ from crowdassay.results.saved.contents import (
     to_column,
 )
 from crowdassay.results.saved.pseudonyms import kinds_to_save, saved_notes
-from crowdassay.solvers.assay.pool import choose
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 MODEL_PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
 STUDY_PARTS = ("data.parquet", "fit.parquet")
-RESULT_SETTINGS = (
-    "settled",
-    "spread",
-    "objective",
-    "history",
-    "n_iter",
-    "converged",
-    "seconds",
-    "notes",
-    "selection",
-)  # what JSON holds of a result
+RESULT_SETTINGS = (  # what JSON holds of a result
+    "settled", "spread", "objective", "history", "n_iter", "converged", "seconds", "notes", "selection",
+)  # fmt: skip
 UNREADABLE = (  # what goes wrong with the parts of a model that another hand has made
     LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, OSError, RecursionError,
     pa.ArrowException,
 )  # fmt: skip
+SPELT = "float"  # the key under which a number stands that JSON does not know
 PICKLE_STARTS = (b"\x80", b"(", b"c")  # how pickles begin
+
+
+class HasSettings(Protocol):
+    """A model that knows its settings by name."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
 
 def save_model(estimator: Any, folder: str | Path) -> None:
     """Write a fitted estimator to a folder, which is either the old one or the new one, never half of it."""
-    result = estimator._fitted()
+    target, result = output_path(folder), estimator._fitted()
     check_savable(estimator)
     labels, pool = result.labels, vars(estimator).get("pool_")
     head = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "version": version("crowdassay"),
-        "estimator": type(estimator).__name__,
-        "settings": estimator.get_params(),
         "method": result.method,
         "parameters": result.parameters,
         "frame": labels.frame,
         "report": labels.report.as_dict(),
         "pool": pool_settings(pool),
         "doubt": result.gold_warning,
+        "decide": result.decide,
+        "checked": checked_rows(result.checked),
         **{name: getattr(result, name) for name in RESULT_SETTINGS},
     }
+    if result.fallback is not None:
+        head["fallback"] = named_settings(result.fallback)
     if kinds := kinds_to_save(labels.report.notes):
         head["note_kinds"] = kinds
     tables = {
@@ -103,18 +104,30 @@ def save_model(estimator: Any, folder: str | Path) -> None:
         },
         "labels.parquet": {"worker": pa.array(labels.worker), "label": pa.array(labels.label)},
     }
-    write_model(Path(folder), head, {name: pa.table(columns) for name, columns in tables.items()})
+    write_model(target, estimator, head, {name: pa.table(columns) for name, columns in tables.items()})
 
 
-def write_model(folder: Path, head: dict[str, Any], tables: Mapping[str, pa.Table]) -> None:
-    """Write the parts of a model, and a head that knows their digests; the old folder is replaced as a whole."""
+def write_model(folder: Path, model: HasSettings, head: dict[str, Any], tables: Mapping[str, pa.Table]) -> None:
+    """Write the parts of a model, and a head with its settings and their digests; the old folder is replaced as a whole."""
+    head = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "version": version("crowdassay"),
+        **named_settings(model),
+        **head,
+    }
     with replacing_folder(folder, {MODEL_HEAD, *MODEL_PARTS, *STUDY_PARTS}, MODEL_HEAD) as fresh:
         for name, table in tables.items():
             with (fresh / name).open("xb") as stream:
                 pq.write_table(table, stream, compression="zstd")
         head["files"] = {name: _digest((fresh / name).read_bytes()) for name in tables}
-        head = json.loads(json.dumps(head, default=_plain))
+        head = spell_out(head)
         write_json({**head, "checksum": _digest(_canonical(head))}, fresh / MODEL_HEAD)
+
+
+def named_settings(model: HasSettings) -> dict[str, Any]:
+    """Return by which name and settings `rebuild` makes a model again."""
+    return {"estimator": type(model).__name__, "settings": model.get_params()}
 
 
 def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
@@ -141,11 +154,18 @@ def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
     refuse_odd_path(folder)
     folder = Path(folder)
     head = read_head(folder)
-    try:
+    with assembling(folder):
         return _assemble(head, kinds, [read_part(folder, name, head["files"]) for name in MODEL_PARTS], folder)
-    except CrowdassayError as error:
-        if isinstance(error, ParameterError):
-            raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
+
+
+@contextmanager
+def assembling(folder: Path) -> Iterator[None]:
+    """Turn errors of a model whose settings make no sense, or whose parts do not fit together, into one sentence."""
+    try:
+        yield
+    except ParameterError as error:
+        raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
+    except CrowdassayError:
         raise
     except UNREADABLE:
         # The sums are right, so it was written like this, by another hand.
@@ -156,6 +176,10 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     check_head(head)
     estimator = rebuild(head, kinds, folder)
     check_types(estimator)
+    instead = head.get("fallback")
+    fallback = None if instead is None else rebuild(instead, kinds, folder)
+    if fallback is not None:
+        check_types(fallback)
     classes, workers, items, codes = tables
     report = dict(head["report"])
     rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
@@ -183,7 +207,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     posterior = to_array(items["posterior"], (labels.n_classes,))
     confusion = to_array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in RESULT_SETTINGS}
-    plain["gold_warning"] = head["doubt"]
+    plain |= {"gold_warning": head["doubt"], "checked": read_checked(head.get("checked"))}
     sigma = to_array(workers["sigma"], square)
     arrays: dict[str, Any] = {
         "log_prior": to_array(classes["log_prior"], ()),
@@ -195,6 +219,8 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     accuracy = to_array(workers["accuracy"], ())
     check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
     assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
+    decide = head.get("decide", LIKELIEST)
+    check(decide in DECISIONS)
     pool = read_pool(head, workers, sigma)
     if pool is not None:
         estimator.__dict__["pool_"] = pool
@@ -203,10 +229,12 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         head["method"],
         {**head["parameters"]},
         posterior,
-        find_winners(posterior) if pool is None else choose(posterior, pool),
+        decide_classes(posterior, decide, class_values(labels)),
         confusion,
         accuracy,
-        expand=estimator._expander(labels),
+        expand=(fallback or estimator)._expander(labels),
+        fallback=fallback,
+        decide=decide,
         **arrays,
         **plain,
     )
@@ -216,10 +244,10 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
 
 def _try(estimator: Any) -> None:
     """Judge one item: what a method needs and does not find, such as a table or a parameter, shows now and not later."""
-    posterior = estimator._solve_items(take_items(estimator.result_.labels, np.array([0])))[0]
+    posterior = estimator.solve_items(take_items(estimator.result_.labels, np.array([0])))[0]
     check(is_share(posterior))
     if estimator.result_.sigma is not None:
-        check(not np.isnan(estimator._stranger()).any())
+        check(not np.isnan(estimator._used()._stranger()).any())
 
 
 def check_savable(estimator: Any) -> None:
@@ -260,7 +288,8 @@ def read_head(folder: Path) -> dict[str, Any]:
         raise DataError(f"{shown_file(path)} has been changed since it was written; save the model again.")
     if not isinstance(head.get("estimator"), str):  # signed, and made by another hand
         raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.")
-    return head
+    with assembling(folder):
+        return cast(dict[str, Any], read_out(head))
 
 
 def read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
@@ -282,16 +311,40 @@ def rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> An
     return kinds[head["estimator"]](**settings)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return isinstance(value, str | int | float | bool | None) or (
         isinstance(value, tuple | list) and all(map(_is_plain, value))
     )  # fmt: skip
 
 
-def _plain(value: Any) -> Any:
+def spell_out(value: Any) -> Any:
+    """Return plain values as JSON has them, in which numbers that JSON does not know are spelt; `read_out` reads them.
+
+    The checksum is made of what is written, so that nothing may be lost on the way.
+
+    >>> spell_out({"objective": float("-inf"), "history": (1.0, np.float64("nan"))})
+    {'objective': {'float': '-inf'}, 'history': [1.0, {'float': 'nan'}]}
+    """
     if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} does not go into JSON")
+        value = value.tolist()  # NumPy arrays and scalars
+    if isinstance(value, dict):
+        return {str(key): spell_out(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [spell_out(entry) for entry in value]
+    return {SPELT: str(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_out(value: Any) -> Any:
+    """Return what `spell_out` was given, tuples as lists; ValueError where a number is spelt in another way.
+
+    >>> read_out({"objective": {"float": "-inf"}, "history": [1.0, {"float": "nan"}]})
+    {'objective': -inf, 'history': [1.0, nan]}
+    """
+    if isinstance(value, list):
+        return [read_out(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return float(value[SPELT]) if value.keys() == {SPELT} else {key: read_out(entry) for key, entry in value.items()}
 
 
 def _canonical(head: dict[str, Any]) -> bytes:

@@ -12,7 +12,7 @@ from crowdassay.arrays import BoolArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.report import ImportReport
-from crowdassay.labels.values import as_text, shown
+from crowdassay.labels.values import as_text, counted, shown
 from crowdassay.read_options import REPEAT_POLICIES
 
 
@@ -59,7 +59,7 @@ def sift(old: Labels, new: Labels, repeats: str = "keep") -> Sifted:
         worker, item = new.workers[int(new.worker[row])].as_py(), new.items[int(new.label_item[row])].as_py()
         raise DataError(
             f"A worker may judge an item once, but the model has another label by worker {shown(worker)} on item {shown(item)} "
-            f"({int(met.sum())} such labels in all); choose --repeats keep, first or last."
+            f"({counted(int(met.sum()), 'such label')} in all); choose --repeats keep, first or last."
         )
     if repeats == "first":
         keep &= ~met

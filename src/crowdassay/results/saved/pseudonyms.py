@@ -69,6 +69,6 @@ def check_pseudonyms(old: Labels, new: Labels) -> str | None:
     if known:
         return None
     return (
-        f"None of these {new.n_workers:,} workers is known to the model, whose workers have pseudonyms; "
+        f"None of the workers of these labels ({new.n_workers:,}) is known to the model, whose workers have pseudonyms; "
         "if some should be, the salt is another one."
     )

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.errors import CrowdassayError, DataError, ParameterError
-from crowdassay.labels.values import shown_file
+from crowdassay.labels.folder import output_path
 from crowdassay.results.parameters import check_types
-from crowdassay.results.saved.folder import FORMAT, FORMAT_VERSION, STUDY_PARTS, UNREADABLE, read_part, rebuild, write_model
+from crowdassay.results.saved.folder import STUDY_PARTS, HasSettings, assembling, read_part, rebuild, write_model
 
 DTYPES = {"float": np.float64, "FloatArray": np.float64, "IntArray": np.int64, "BoolArray": np.bool_}
 NAME_KINDS = ("pa.Array", "[pa.Array, ...]")  # annotations of names, and of several lists of names
 PLAIN_KINDS = {"int": int, "bool": bool, "str": str, "None": type(None)}
 
 
-class SavableStudy(Protocol):
+class SavableStudy(HasSettings, Protocol):
     """A model of a study: what it was fitted to and what the fit found are two dataclasses of arrays."""
 
     saved_as: ClassVar[tuple[type, type]]
     """The dataclasses of the data and of the fit."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
     def _saved(self) -> tuple[Any, Any]:
         """Return the data and the fit."""
@@ -39,21 +35,15 @@ class SavableStudy(Protocol):
 
 def save_study(model: SavableStudy, folder: str | Path) -> None:
     """Write a fitted study to a folder, which is either the old one or the new one, never half of it."""
+    target = output_path(folder)
     packed = [pack(record) for record in model._saved()]
-    head = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "version": version("crowdassay"),
-        "estimator": type(model).__name__,
-        "settings": model.get_params(),
-        "records": [plain for plain, _ in packed],
-    }
-    write_model(Path(folder), head, {name: table for name, (_, table) in zip(STUDY_PARTS, packed, strict=True)})
+    tables = {name: table for name, (_, table) in zip(STUDY_PARTS, packed, strict=True)}
+    write_model(target, model, {"records": [plain for plain, _ in packed]}, tables)
 
 
 def read_study(folder: Path, head: dict[str, Any], kind: type[Any]) -> Any:
     """Read a fitted study of a kind from a folder that `save_study` wrote, whose head was read; anything else is refused."""
-    try:
+    with assembling(folder):
         parts = [read_part(folder, name, head["files"]) for name in STUDY_PARTS]
         model = rebuild(head, {kind.__name__: kind}, folder)
         check_types(model)
@@ -62,12 +52,6 @@ def read_study(folder: Path, head: dict[str, Any], kind: type[Any]) -> Any:
         model._restore(data, fit)
         model._repr_html_()  # what the model needs and does not find shows now and not later
         return model
-    except ParameterError as error:
-        raise DataError(f"The settings of the model in {shown_file(folder)} make no sense: {error.message}") from None
-    except CrowdassayError:
-        raise
-    except UNREADABLE:
-        raise DataError(f"The parts of the model in {shown_file(folder)} do not fit together; save the model again.") from None
 
 
 def pack(record: Any) -> tuple[dict[str, Any], pa.Table]:
@@ -121,7 +105,7 @@ def _values(column: pa.ChunkedArray) -> pa.Array:
     return values
 
 
-def _is(value: Any, kind: str) -> bool:
+def _is(value: object, kind: str) -> bool:
     """Return whether a plain value is what the annotation of its field says."""
     if kind.startswith("dict[str, "):
         numbers = int if kind.endswith("int]") else int | float if kind.endswith("float]") else str
@@ -131,7 +115,7 @@ def _is(value: Any, kind: str) -> bool:
     return kind in PLAIN_KINDS and type(value) is PLAIN_KINDS[kind]
 
 
-def check_shapes(record: Any, **shapes: tuple[int, ...]) -> None:
+def check_shapes(record: object, **shapes: tuple[int, ...]) -> None:
     """Raise ValueError unless the arrays of a record have these shapes.
 
     >>> check_shapes(type("Point", (), {"place": np.zeros(3)}), place=(3,))

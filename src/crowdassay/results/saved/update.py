@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdassay.arrays import IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.engines.memory.weak_items import WeakItemCoordinates
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.record import find_winners
+from crowdassay.labels.record import class_values, decide_classes
 from crowdassay.results.parameters import match_classes
 from crowdassay.results.result import Result
 from crowdassay.results.saved.folder import check_savable
@@ -22,6 +23,7 @@ from crowdassay.results.saved.pseudonyms import check_pseudonyms
 from crowdassay.statistics import log_softmax
 
 SINCE = "labels_since_fit"
+ItemCoordinates = FloatArray | WeakItemCoordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Update:
     changed: int
 
 
-def update(estimator: Any, data: Any, *, repeats: str = "keep") -> Update:
+def update(estimator: Any, data: object, *, repeats: str = "keep") -> Update:
     """Add labels of old or new items, by old or new workers, to a fitted estimator's result, which is replaced.
 
     Labels that the fit has already (same item, worker and class) are not counted again; other labels by a worker on an item
@@ -67,17 +69,23 @@ def update(estimator: Any, data: Any, *, repeats: str = "keep") -> Update:
     old, new = sifted.old, sifted.new
     labels, touched = merge(old, new)
     few = take_items(labels, touched)
-    posterior, phi, difficulty = estimator._solve_items(few)
+    posterior, phi, difficulty = estimator.solve_items(few)
     strangers = labels.n_workers - old.n_workers
     confusion, accuracy = confusion_tables(few, posterior)
     was = fitted.code[touched[touched < old.n_items]]
-    sigma = None if fitted.sigma is None else np.concatenate([fitted.sigma, np.tile(estimator._stranger(), (strangers, 1, 1))])
+    sigma = (
+        None
+        if fitted.sigma is None
+        else np.concatenate([fitted.sigma, np.tile(estimator._used()._stranger(), (strangers, 1, 1))])
+    )
     result = replace(
         fitted,
         labels=labels,
         parameters={**fitted.parameters, SINCE: fitted.parameters.get(SINCE, 0) + new.n_labels},
         posterior=_patched(fitted.posterior, touched, posterior, labels.n_items),
-        winners=_patched(fitted.winners, touched, find_winners(posterior), labels.n_items),
+        winners=_patched(
+            fitted.winners, touched, decide_classes(posterior, fitted.decide, class_values(labels)), labels.n_items
+        ),
         # A stranger is described by these few items; of the others the fit knows more.
         confusion=np.concatenate([fitted.confusion, confusion[old.n_workers :]]),
         accuracy=np.concatenate([fitted.accuracy, accuracy[old.n_workers :]]),
@@ -107,13 +115,15 @@ def sound(result: Result) -> bool:
     return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
 
 
-def _coordinates(old: Any, labels: Labels, sigma: Any, touched: IntArray, new: Any) -> Any:
-    if isinstance(old, WeakItemCoordinates):  # computed when somebody looks
+def _coordinates(
+    old: ItemCoordinates | None, labels: Labels, sigma: FloatArray | None, touched: IntArray, new: ItemCoordinates | None
+) -> ItemCoordinates | None:
+    if isinstance(old, WeakItemCoordinates) and sigma is not None:  # computed when somebody looks
         return replace(old, labels=labels, log_p=log_softmax(sigma))
-    return None if old is None or new is None else _patched(old, touched, np.asarray(new), labels.n_items)
+    return None if old is None or new is None else _patched(np.asarray(old), touched, np.asarray(new), labels.n_items)
 
 
-def _patched(values: Any, touched: IntArray, new: Any, n_items: int) -> Any:
+def _patched(values: NDArray[Any], touched: IntArray, new: NDArray[Any], n_items: int) -> NDArray[Any]:
     whole = np.empty((n_items, *values.shape[1:]), values.dtype)
     whole[: len(values)] = values
     whole[touched] = new

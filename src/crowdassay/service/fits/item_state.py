@@ -1,21 +1,24 @@
-"""How an item stands at this moment: its label, how probable it is, and where it comes from."""
+"""How items stand at this moment: labels, how probable they are, where they come from, and what changed since the last fit.
+
+Nothing here takes a lock: `Job` holds one around every call.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from crowdassay.findings.items import STANDINGS, standing_of
-from crowdassay.labels.record import find_winners
-from crowdassay.models.assay.constants import default_constants
+from crowdassay.findings.items import STANDINGS, ItemStanding, standing_of
+from crowdassay.labels.record import class_values, decide_classes
+from crowdassay.planning.stop import DOUBTS, count_doubts, doubt_level, estimate_error
 from crowdassay.service.fits.snapshot import Snapshot, predict_proba
 from crowdassay.service.store.records import ItemRow
 
-SURE = default_constants().settled  # probability from which an item counts as settled, as in the fits
+BEFORE_THE_FIRST_FIT = "No estimate of the error before the first fit."
 Answers = Sequence[tuple[str, str]]  # the labels of an item as (worker, label)
 
 
@@ -65,7 +68,7 @@ def from_votes(answers: Answers) -> ItemState:
     0.5
     """
     if not answers:
-        return ItemState(None, 0.0, {}, "open", 0, "nothing")
+        return UNLABELLED
     votes = Counter(label for _, label in answers)
     ordered = sorted(votes, key=lambda name: (-votes[name], name))
     total = len(answers) + len(ordered) + 1  # somebody may still say something else
@@ -87,11 +90,13 @@ def from_labels(snapshot: Snapshot | None, items: Sequence[Answers]) -> list[Ite
 
 def _updated(snapshot: Snapshot, items: Sequence[Answers]) -> list[ItemState]:
     posterior = predict_proba(snapshot, items)
-    winners = find_winners(posterior)
-    best, tied, code = posterior.max(axis=1), winners.sum(axis=1) > 1, winners.argmax(axis=1)
+    result = snapshot.estimator.result_
+    winners = decide_classes(posterior, result.decide, class_values(result.labels))
+    tied, code = winners.sum(axis=1) > 1, winners.argmax(axis=1)
+    best = posterior[np.arange(len(code)), code]
     # One worker's labels settle an item only where the fit knows that worker well.
-    unidentifiable = np.array([_by_one_worker(answers) for answers in items]) & ~tied & (best < SURE)
-    standing = standing_of(best, SURE, tied=tied, unidentifiable=unidentifiable)
+    unidentifiable = np.array([_by_one_worker(answers) for answers in items]) & ~tied & (best < snapshot.settled)
+    standing = standing_of(best, snapshot.settled, tied=tied, unidentifiable=unidentifiable)
     return [
         ItemState(
             snapshot.classes[code[place]],
@@ -113,3 +118,191 @@ def as_known(state: ItemState, label: str, basis: str) -> ItemState:
     """Return an item whose class a person knows."""
     posterior = {**dict.fromkeys(state.posterior, 0.0), label: 1.0}
     return ItemState(label, 1.0, posterior, "known", state.n_labels, basis)
+
+
+UNLABELLED = ItemState(None, 0.0, {}, "open", 0, "nothing")
+
+
+class RunningTotals:
+    """Items by standing, and by how unsure their labels are; they change item by item.
+
+    `crowdassay.findings.items.Totals` counts the same over all items at once.
+
+    >>> totals = RunningTotals(None)
+    >>> totals.put("a", from_votes([("ann", "yes"), ("bob", "yes")]))
+    >>> totals.as_dict()["standings"]["open"]
+    1
+    """
+
+    def __init__(self, snapshot: Snapshot | None) -> None:
+        self._snapshot = snapshot
+        # From item to standing and probability, which is None where nothing is estimated; no pair for an item that is gone.
+        self._own: dict[str, tuple[int, float | None] | None] = {}
+        self._counts = [0] * len(STANDINGS)
+        self._wrong, self._doubts = 0.0, np.zeros(len(DOUBTS), np.int64)
+        if snapshot is not None:
+            self._counts = np.bincount(snapshot.standing, minlength=len(STANDINGS)).tolist()
+            doubt = 1 - snapshot.probability[snapshot.standing != ItemStanding.KNOWN]
+            self._wrong, self._doubts = float(doubt.sum()), count_doubts(doubt)
+
+    def put(self, item: str, state: ItemState) -> None:
+        """Count an item as it stands now, instead of as before."""
+        code = STANDINGS.index(state.standing)
+        new = (code, state.probability if state.n_labels and code != ItemStanding.KNOWN else None)
+        self.drop(item)
+        self._add(new, 1)
+        self._own[item] = new
+
+    def drop(self, item: str) -> None:
+        """Count an item no more."""
+        old = self._own[item] if item in self._own else self._fitted(item)
+        if old is not None:
+            self._add(old, -1)
+        self._own[item] = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return items by standing, and the expected number of errors with its interval: None where there is no estimate."""
+        return {
+            "standings": dict(zip(STANDINGS, self._counts, strict=True)),
+            "items": sum(self._counts),
+            "expected_errors": self._expected_errors(),
+        }
+
+    def _expected_errors(self) -> dict[str, float | str | None]:
+        """Return the number of wrong labels by the law that `aggregate` and `plan` go by, or why it is not estimated."""
+        n_items = sum(self._counts)
+        why = BEFORE_THE_FIRST_FIT if self._snapshot is None else self._snapshot.facts.get("why_no_error", "")
+        if why:
+            return {"value": None, "low": None, "high": None, "why": why}
+        checked = None if self._snapshot is None else self._snapshot.estimator.result_.checked
+        found = estimate_error(max(n_items, 1), self._wrong, self._doubts, checked)
+        value, low, high = (round(share * n_items, 3) for share in (found.error, found.low, found.high))
+        return {"value": value, "low": low, "high": high, "why": ""}
+
+    def _fitted(self, item: str) -> tuple[int, float | None] | None:
+        snapshot = self._snapshot
+        if snapshot is None or (place := snapshot.index.get(item)) is None:
+            return None
+        code = int(snapshot.standing[place])
+        return code, None if code == ItemStanding.KNOWN else float(snapshot.probability[place])
+
+    def _add(self, one: tuple[int, float | None], sign: int) -> None:
+        code, p = one
+        self._counts[code] += sign
+        if p is not None:
+            self._wrong += sign * (1 - p)
+            self._doubts[int(doubt_level(np.array(1 - p)))] += sign
+
+
+class Changes:
+    """Items that are not as the last fit left them.
+
+    Attributes
+    ----------
+    touched : dict
+        From item to the version of the job at which it changed last.
+    pending : dict
+        Of these, items that were not estimated since; its values say nothing.
+    states : dict
+        How a changed item stood when it was estimated last.
+    open : dict
+        From changed item that is not settled to (probability, item, its state).
+    known : dict
+        From item to the class that people know, and from where.
+    declared : dict
+        Items that were added by themselves.
+    undeclared : set
+        Items that were removed.
+    totals : RunningTotals
+    """
+
+    def __init__(
+        self, snapshot: Snapshot | None, known: Mapping[str, tuple[str, str]], declared: Iterable[str], touched: Iterable[str]
+    ) -> None:
+        self.snapshot, self.totals = snapshot, RunningTotals(snapshot)
+        self.known, self.declared = dict(known), dict.fromkeys(declared)
+        self.undeclared: set[str] = set()
+        self.touched: dict[str, int] = {}
+        self.pending: dict[str, None] = {}
+        self.states: dict[str, ItemState] = {}
+        self.open: dict[str, tuple[float, str, ItemState]] = {}
+        for item in touched:
+            self.touch(item, 0)
+        for item in self.known:
+            self._put(item)
+        for item in self.declared:
+            self._put_if_new(item)
+
+    def touch(self, item: str, version: int) -> None:
+        """Mark an item as changed; it counts as it was until it is estimated."""
+        if item not in self.touched:
+            self._put(item)
+        self.touched[item] = version
+        self.pending[item] = None
+
+    def settle(self, items: Sequence[str], versions: Sequence[int | None], states: Sequence[ItemState]) -> None:
+        """Keep the estimated states of items; those that have changed meanwhile stay pending."""
+        for item, version, state in zip(items, versions, states, strict=True):
+            if version is not None:
+                self.states[item] = state
+                self._put(item)
+                if self.touched[item] == version:
+                    self.pending.pop(item, None)
+
+    def know(self, item: str, known: tuple[str, str] | None, version: int) -> None:
+        """Take note of what people know of an item; None where they know nothing any more."""
+        if known is None:
+            self.known.pop(item, None)
+            self.touch(item, version)  # the fit took it for known
+        else:
+            self.known[item] = known
+        self._put(item)
+
+    def declare(self, item: str) -> None:
+        """Take note of an item that was added by itself."""
+        self.declared[item] = None
+        self._put_if_new(item)
+
+    def undeclare(self, item: str, version: int) -> None:
+        """Take note of an item that was removed; with its last label it is gone."""
+        self.undeclared.add(item)
+        self.declared.pop(item, None)
+        self.known.pop(item, None)
+        self.touch(item, version)
+
+    def current(self, item: str) -> ItemState | None:
+        """Return how an item stands by all its labels; None where it must be estimated first, or nobody knows of it."""
+        if item in self.pending:
+            return None
+        state = self._by_labels(item)
+        return None if state is UNLABELLED else state
+
+    def with_known(self, item: str, state: ItemState) -> ItemState:
+        """Return an item as estimated, or as people know it to be."""
+        known = self.known.get(item)
+        return state if known is None else as_known(state, *known)
+
+    def _by_labels(self, item: str) -> ItemState:
+        state, snapshot = self.states.get(item), self.snapshot
+        if state is not None:
+            return state
+        if snapshot is not None and (place := snapshot.index.get(item)) is not None:
+            return from_fit(snapshot, place)
+        return UNLABELLED
+
+    def _put_if_new(self, item: str) -> None:
+        if item not in self.touched and (self.snapshot is None or item not in self.snapshot.index):
+            self._put(item)
+
+    def _put(self, item: str) -> None:
+        """Count an item as it stands as far as is known without estimating it anew."""
+        if self.states.get(item) is UNLABELLED and item not in self.declared and item not in self.known:
+            self.totals.drop(item)  # its last label was taken back
+            self.open.pop(item, None)
+            return
+        state = self.with_known(item, self._by_labels(item))
+        self.totals.put(item, state)
+        if state.open:
+            self.open[item] = (state.probability, item, state)
+        else:
+            self.open.pop(item, None)

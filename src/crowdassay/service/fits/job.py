@@ -8,19 +8,20 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from crowdassay.labels.databases.home import Session
-from crowdassay.service.fits.changes import UNLABELLED, Changes
-from crowdassay.service.fits.item_state import ItemState, from_fit, from_labels
+from crowdassay.service.fits.item_state import UNLABELLED, Changes, ItemState, from_fit, from_labels
 from crowdassay.service.fits.snapshot import Snapshot
-from crowdassay.service.store.labels import count_by_worker, count_labels, labels_of, labels_since, last_seq
+from crowdassay.service.store.classes import fixed_classes
+from crowdassay.service.store.corrections import ERASED, corrections_since, erased_since, last_correction
+from crowdassay.service.store.labels import BatchOutcome, count_by_worker, count_labels, labels_of, labels_since, last_seq
 from crowdassay.service.store.open import Store
-from crowdassay.service.store.repeats import BatchOutcome
+from crowdassay.service.store.records import Correction
 from crowdassay.service.store.truths import item_names, known_classes
 
 LABELS_IN_THE_FEED = 40  # labels that the page shows running by
@@ -56,9 +57,15 @@ class Job:
         self._late: tuple[int, list[OpenRow]] = (-1, [])
         self._rest_until = 0.0
         with store.home.read() as session:
-            self.n_labels, self.seq = count_labels(session)
-            self.workers = count_by_worker(session)
-            self._changes = Changes(None, known_classes(session), item_names(session), ())
+            self._load(session, ())
+
+    def _load(self, session: Session, touched: Iterable[str]) -> None:
+        """Begin with what is stored, without a fit."""
+        self.n_labels, self.seq = count_labels(session)
+        self.corrected = last_correction(session)
+        self.workers = count_by_worker(session)
+        self.classes = fixed_classes(session)
+        self._changes = Changes(None, known_classes(session), item_names(session), touched)
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -70,45 +77,83 @@ class Job:
         """What people know: item to class, and from where."""
         return self._changes.known
 
-    def labels_added(self, outcomes: Iterable[BatchOutcome], before: int, after: int) -> None:
+    @property
+    def n_unfitted(self) -> int:
+        """How many labels came, were replaced or removed since the last fit began, about."""
+        snapshot = self.snapshot
+        fitted, corrected = (0, self.corrected) if snapshot is None else (int(snapshot.n_labels.sum()), snapshot.corrected)
+        return max(self.n_labels - fitted, 0) + self.corrected - corrected
+
+    def labels_added(self, outcomes: Sequence[BatchOutcome], before: int, after: int) -> None:
         """Take note of labels that this server stored: the last label had the number ``before``, and has ``after`` now."""
         with self._following:
             alone = before == self.seq
             with self._lock:
                 self.version += 1
-                for outcome in outcomes:
-                    for one, _ in outcome.change:
-                        self._changes.touch(one.item, self.version)
-                    for one in outcome.insert if alone else ():
-                        self._note(one.item, one.worker, one.label)
+                for one in (one for outcome in outcomes for one in outcome.insert if alone):
+                    self._note(one.seq, one.item, one.worker, one.label)
                 self.seq = after if alone else self.seq
-            if not alone:  # others write to this store too
+            if not alone or any(outcome.change for outcome in outcomes):  # others write to this store too
                 self._absorb()
         self._changed()
 
     def catch_up(self) -> None:
-        """Take note of labels that others stored; cheap where there are none."""
+        """Take note of labels that others stored, and of corrections; cheap where there are none."""
         with self._following:
             if self._absorb():
                 self._changed()
 
     def _absorb(self) -> bool:
         with self.store.home.read() as session:
-            if last_seq(session) == self.seq:
+            last, corrections = last_seq(session), corrections_since(session, self.corrected)
+            if last == self.seq and not corrections:
                 return False
+            if any(one.kind == ERASED for one in corrections):  # the fit knows who was erased, and so may all the rest
+                items = {row[1] for block in labels_since(session, 0) for row in block}
+                with self._lock:
+                    self.version += 1
+                    self.feed.clear()
+                    self._load(session, items)
+                return True
+            with self._lock:
+                self.version += 1
+                for one in corrections:
+                    self._correct(one)
             for block in labels_since(session, self.seq):
                 with self._lock:
                     self.version += 1
-                    for seq, item, worker, label in block:
-                        self._note(item, worker, label)
-                        self.seq = seq
+                    for seq, item, worker, label, *_ in block:
+                        self._note(seq, item, worker, label)
+            self.seq = last  # perhaps of a label that is gone already
+            if not self.n_labels and self.snapshot is not None:  # nothing is left of what the fit speaks of
+                with self._lock:
+                    self._load(session, ())
         return True
 
-    def _note(self, item: str, worker: str, label: str) -> None:
+    def _note(self, seq: int, item: str, worker: str, label: str) -> None:
         self.n_labels += 1
         self.workers[worker] = self.workers.get(worker, 0) + 1
         self._changes.touch(item, self.version)
-        self.feed.appendleft({"item": item, "worker": worker, "label": label})
+        self.feed.appendleft({"seq": seq, "item": item, "worker": worker, "label": label})
+
+    def _correct(self, one: Correction) -> None:
+        """Forget a label as it was; one that was added and removed since the last look was never counted."""
+        if one.kind == "removed" and one.label <= self.seq and one.worker is not None:
+            self.n_labels -= 1
+            self.workers[one.worker] -= 1
+            if not self.workers[one.worker]:
+                del self.workers[one.worker]
+        self.corrected = one.id
+        self._changes.touch(one.item, self.version)
+        for row in [row for row in self.feed if row["seq"] == one.label]:
+            self.feed.remove(row)
+
+    def item_removed(self, item: str) -> None:
+        """Take note of an item that nobody is to know of any more; `catch_up` takes note of its labels."""
+        with self._lock:
+            self.version += 1
+            self._changes.undeclare(item, self.version)
+        self._changed()
 
     def known_changed(self, known: dict[str, tuple[str, str] | None]) -> None:
         """Take note of what people know of items; None where they know nothing any more."""
@@ -116,6 +161,13 @@ class Job:
             self.version += 1
             for item, truth in known.items():
                 self._changes.know(item, truth, self.version)
+        self._changed()
+
+    def classes_fixed(self, classes: Sequence[str]) -> None:
+        """Take note of the classes that the owner has fixed."""
+        with self._lock:
+            self.version += 1
+        self.classes = tuple(classes)
         self._changed()
 
     def items_added(self, items: Iterable[str]) -> None:
@@ -128,14 +180,16 @@ class Job:
 
     def replace_fit(self, snapshot: Snapshot) -> None:
         """Go over to a new fit; items with labels that it has not seen are estimated again, by it."""
-        late, seen = self._items_after(snapshot.upto)
+        late, seen, corrected = self._items_after(snapshot.upto, snapshot.corrected)
         with self._lock:
             known, declared = dict(self.known), list(self._changes.declared)
         undone = {item for item in snapshot.facts["known"] if item not in known}
         fresh = Changes(snapshot, known, declared, late | undone)  # outside the locks: it takes a while
         rows = ordered(list(fresh.open.values()))
         with self._following:  # nobody takes note of labels meanwhile, so that none is missed
-            more, _ = self._items_after(seen)
+            more, _, last = self._items_after(seen, corrected)
+            if last > snapshot.corrected and self._erased_after(snapshot.corrected):
+                return
             with self._lock:
                 self.version += 1
                 for item in more:
@@ -143,7 +197,10 @@ class Job:
                 for item in self.known.keys() | known.keys():  # a person may have been at work meanwhile
                     if self.known.get(item) != known.get(item):
                         fresh.know(item, self.known.get(item), self.version)
-                for item in islice(self._changes.declared, len(declared), None):
+                later = islice(self._changes.declared, len(declared), None)
+                for item in self._changes.undeclared and list(fresh.declared.keys() - self._changes.declared.keys()):
+                    fresh.undeclare(item, self.version)
+                for item in self._changes.declared if self._changes.undeclared else later:
                     fresh.declare(item)
                 self._changes, self._late, self._rest_until = fresh, (-1, rows), 0.0
         # A snapshot goes when nobody refers to it any more. The search for garbage passes it by from now on: to look at all of
@@ -153,21 +210,29 @@ class Job:
 
     def touch_all(self) -> None:
         """Mark all items with labels as changed: there is no fit yet."""
-        late, _ = self._items_after(0)
+        late, *_ = self._items_after(0, self.corrected)
         with self._lock:
             self.version += 1
             for item in late:
                 self._changes.touch(item, self.version)
         self._late = (-1, self._order_open())
 
-    def _items_after(self, seq: int) -> tuple[set[str], int]:
-        """Return the items of labels after a number, and the number of the last of them."""
+    def _items_after(self, seq: int, corrected: int) -> tuple[set[str], int, int]:
+        """Return the items of labels and corrections after two numbers, and the numbers of the last of them."""
         items: set[str] = set()
         with self.store.home.read() as session:
             for block in labels_since(session, seq):
                 items.update(row[1] for row in block)
                 seq = block[-1][0]
-        return items, seq
+            for one in corrections_since(session, corrected):
+                corrected = one.id
+                if one.kind != ERASED:
+                    items.add(one.item)
+        return items, seq, corrected
+
+    def _erased_after(self, corrected: int) -> bool:
+        with self.store.home.read() as session:
+            return erased_since(session, corrected)
 
     def current(self, item: str, session: Session | None = None) -> ItemState | None:
         """Return how an item stands, None if nobody knows of it."""
@@ -176,7 +241,7 @@ class Job:
             state, pending = changes.current(item), item in changes.pending
         if pending:
             state = self._estimate([item], session)[0]
-        if state is None:
+        if state is None or state is UNLABELLED:
             if item not in changes.declared and item not in changes.known:
                 return None
             state = UNLABELLED

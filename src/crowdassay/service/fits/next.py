@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.values import counted
 from crowdassay.service.fits.item_state import ItemState
 from crowdassay.service.fits.snapshot import Snapshot
 
@@ -27,6 +28,10 @@ class Leases:
         """Return whether an item is not in somebody else's hands."""
         held = self._held.get(item)
         return held is None or held[0] == worker or held[1] < self._clock()
+
+    def forget(self, worker: str) -> None:
+        """Take back whatever a worker has in hand."""
+        self._held = {item: held for item, held in self._held.items() if held[0] != worker}
 
     def hand_out(self, item: str, worker: str) -> None:
         """Give an item to a worker for a while."""
@@ -86,4 +91,4 @@ def reason(state: ItemState) -> str:
         return f"Its {state.n_labels} labels are split evenly."
     if state.n_labels == 1:
         return "Only one worker has labelled it."
-    return f"After {state.n_labels} labels its label has a probability of {state.probability:.2f}."
+    return f"After {counted(state.n_labels, 'label')} its label has a probability of {state.probability:.2f}."

@@ -1,7 +1,8 @@
-"""One fit of a store, in a process of its own: `python -m crowdassay.service.fits.process UPTO FOLDER PARENT`, store on stdin.
+"""One fit of a store, in a process of its own: `python -m crowdassay.service.fits.process UPTO FOLDER PARENT DECIDE`.
 
-It reads what is stored, writes the fitted model and what is said of workers into FOLDER, and ends; it writes nothing to the
-store. A process can be cancelled at any moment, and the server answers while it computes.
+The place of the store comes on standard input. The process reads what is stored, writes the fitted model and what is said of
+workers into FOLDER, and ends; it writes nothing to the store. It can be cancelled at any moment, and the server answers while
+it computes. A fifth argument is the probability from which a label counts as settled.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crowdassay.errors import CrowdassayError, DataError
+from crowdassay.labels.record import LIKELIEST
 from crowdassay.service.fits.snapshot import FACTS_FILE, PLANNING_FILE, STANDINGS_FILE
 from crowdassay.service.store.records import WorkerRow
 
@@ -29,45 +32,56 @@ NICENESS = 5  # requests go first, but a fit on a busy machine must end, too
 MOST_PLANNING_CELLS = 4_000_000  # of the tables of all workers
 
 
-def read_store(place: str, upto: int) -> tuple[Labels, dict[str, str]]:
-    """Return the labels of a store up to a number, with the classes that people know, and these by item."""
+def read_store(place: str, upto: int | None = None) -> tuple[Labels, dict[str, str], int]:
+    """Return the labels of a store up to a number, with the classes that people know; these by item; and the last correction.
+
+    Without a number all labels are read, and items that nobody has labelled yet are among the items, after the others.
+    """
     import pyarrow as pa  # noqa: PLC0415
 
     from crowdassay.labels.frames import take_labels  # noqa: PLC0415
     from crowdassay.read_options import ReadOptions  # noqa: PLC0415
+    from crowdassay.service.store.classes import fixed_classes  # noqa: PLC0415
+    from crowdassay.service.store.corrections import last_correction  # noqa: PLC0415
     from crowdassay.service.store.labels import labels_since  # noqa: PLC0415
     from crowdassay.service.store.open import find_home  # noqa: PLC0415
-    from crowdassay.service.store.truths import known_classes  # noqa: PLC0415
+    from crowdassay.service.store.truths import item_names, known_classes  # noqa: PLC0415
 
-    blocks: tuple[list[pa.Array], ...] = ([], [], [])
+    schema = pa.schema([*((name, pa.string()) for name in ("item", "worker", "label", "time")), ("duration", pa.float64())])
+    blocks = []
     with find_home(place).read() as session:
         for block in labels_since(session, 0, upto):
             _, *columns = zip(*block, strict=True)
-            for column, values in zip(blocks, columns, strict=True):
-                column.append(pa.array(values, pa.string()))
+            blocks.append(pa.table(list(map(list, columns)), schema))
+        classes = fixed_classes(session)
         known = {item: label for item, (label, _) in known_classes(session).items()}
-    if not blocks[0]:
+        declared = item_names(session) if upto is None else []
+        corrected = last_correction(session) if upto is not None else 0
+    if not blocks:
         raise DataError("There are no labels yet.")
-    labels = take_labels(tuple(map(pa.concat_arrays, blocks)), ReadOptions())
-    places = {name: place for place, name in enumerate(map(str, labels.items.to_pylist()))}
+    table = pa.concat_tables(blocks)
+    unknown = [name for name in ("time", "duration") if table[name].null_count == len(table)]
+    labels = take_labels(table.drop_columns(unknown), ReadOptions(classes=classes or None))
+    names = dict.fromkeys([*map(str, labels.items.to_pylist()), *declared])
+    if len(names) > labels.n_items:
+        starts = np.append(labels.starts, np.full(len(names) - labels.n_items, labels.starts[-1]))
+        gold = np.full(len(names), -1, labels.gold.dtype)
+        labels = replace(labels, starts=starts, items=pa.array(names, pa.string()), gold=gold)
     codes = {name: code for code, name in enumerate(labels.class_names)}
-    gold = np.full(labels.n_items, -1, np.int64)
-    for name, given in known.items():
-        if name in places and given in codes:
-            gold[places[name]] = codes[given]
-    return labels.with_gold(gold) if (gold >= 0).any() else labels, known
+    gold = np.array([codes.get(known.get(name, ""), -1) for name in names], np.int64)
+    return labels.with_gold(gold) if (gold >= 0).any() else labels, known, corrected
 
 
-def fit_store(place: str, upto: int, folder: Path) -> None:
-    """Fit all labels up to a number and write what was found."""
+def fit_store(place: str, upto: int, folder: Path, settled: float | None = None, decide: str = LIKELIEST) -> None:
+    """Fit all labels up to a number and write what was found; the last two are parameters of the estimator."""
     from crowdassay.estimators.assay import Assay  # noqa: PLC0415
     from crowdassay.threads import available_cores  # noqa: PLC0415
 
-    labels, known = read_store(place, upto)
-    estimator = Assay(threads=max(1, available_cores() // 2)).fit(labels)
+    labels, known, corrected = read_store(place, upto)
+    estimator = Assay(decide=decide, settled=settled, threads=max(1, available_cores() // 2)).fit(labels)
     estimator.save(folder)
     facts, standings = describe(estimator.result_)
-    facts["known"] = known
+    facts["known"], facts["corrected"] = known, corrected
     if unused := sorted(set(known.values()) - set(labels.class_names)):
         facts["notes"].append(f"Known classes that no worker ever gave were left out: {', '.join(unused[:5])}.")
     (folder / STANDINGS_FILE).write_bytes(standings.tobytes())
@@ -78,6 +92,8 @@ def fit_store(place: str, upto: int, folder: Path) -> None:
 def describe(result: Result) -> tuple[dict[str, Any], np.ndarray]:
     """Return what the page says of workers and the whole job, and the standing of every item as a code."""
     from crowdassay.findings.items import STANDINGS  # noqa: PLC0415
+    from crowdassay.findings.money import wants_known_items  # noqa: PLC0415
+    from crowdassay.results.report.overview import next_steps  # noqa: PLC0415
 
     insight, labels = result.insight, result.labels
     names = [str(name) for name in labels.workers.to_pylist()]
@@ -97,12 +113,16 @@ def describe(result: Result) -> tuple[dict[str, Any], np.ndarray]:
     ]
     codes = {name: code for code, name in enumerate(STANDINGS)}
     standings = np.array([codes.get(name, 0) for name in insight.standings], np.uint8)
-    needed = [worth.labels for worth in insight.next_items]
+    # Where nothing says how far these labels can be trusted, known items are asked for, and no further labels.
+    needed = [] if wants_known_items(insight) else [worth.labels for worth in insight.next_items]
     reachable = [count for count in needed if count is not None]
     facts = {
         "workers": workers,
-        "notes": [*result.notes, *insight.notes],
+        "notes": list(dict.fromkeys([*result.notes, *insight.notes])),
+        "advice": next_steps(insight, None),
+        "why_no_error": insight.why_no_error,
         "method": result.method,
+        "decide": result.decide,
         "seconds": round(float(result.seconds), 2),
         "converged": bool(result.converged),
         "n_labels": int(labels.n_labels),
@@ -138,13 +158,13 @@ def die_with_parent(parent: int) -> None:
 
 def main(arguments: list[str]) -> int:
     """Fit, and say on standard error what went wrong; the exit code is 0 when the folder is complete."""
-    upto, folder, parent = arguments
+    upto, folder, parent, decide, *settled = arguments
     die_with_parent(int(parent))
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     place = sys.stdin.readline().rstrip("\n")  # not an argument: a URL may hold a password, and arguments are public
     try:
-        fit_store(place, int(upto), Path(folder))
+        fit_store(place, int(upto), Path(folder), float(settled[0]) if settled else None, decide)
     except CrowdassayError as error:
         sys.stderr.write(f"{error}\n")
         return 1

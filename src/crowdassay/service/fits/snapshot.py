@@ -14,6 +14,7 @@ import numpy as np
 
 from crowdassay.findings.items import ItemStanding
 from crowdassay.labels.labels import Labels
+from crowdassay.models.assay.constants import default_constants
 from crowdassay.service.store.records import WorkerRow
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Snapshot:
 
     Attributes
     ----------
-    fit, upto : int
+    fit, upto, corrected : int
+        The number of the fit, and of the last label and the last correction that it knows.
     estimator : Estimator
         Fitted; it predicts items from labels that came later.
     names : list of str
@@ -54,6 +56,7 @@ class Snapshot:
 
     fit: int
     upto: int
+    corrected: int
     estimator: Estimator
     names: list[str]
     index: dict[str, int]
@@ -69,16 +72,21 @@ class Snapshot:
     facts: dict[str, Any]
     about: dict[str, WorkerRow]
 
+    @property
+    def settled(self) -> float:
+        """Probability from which a label counts as settled."""
+        return float(self.estimator.result_.settled)
 
-def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
-    """Make a snapshot from the files of a fit."""
+
+def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes], settled: float | None = None) -> Snapshot:
+    """Make a snapshot from the files of a fit, which may have been made with another probability for what is settled."""
     from crowdassay.estimators.load import load_estimator  # noqa: PLC0415 - slow to load, and a server is up before its first fit
 
     with tempfile.TemporaryDirectory(prefix="crowdassay-fit-") as folder:
         for name, data in parts.items():
             if name not in {FACTS_FILE, STANDINGS_FILE, PLANNING_FILE}:
                 (Path(folder) / name).write_bytes(data)
-        estimator = load_estimator(folder)
+        estimator = load_estimator(folder).set_params(settled=settled or default_constants().settled)
     result = estimator.result_
     labels: Labels = result.labels
     names: list[str] = []
@@ -88,12 +96,16 @@ def read_snapshot(fit: int, upto: int, parts: Mapping[str, bytes]) -> Snapshot:
         index.update(zip(some, range(first, first + len(some)), strict=True))
         names += some
     facts = json.loads(parts[FACTS_FILE])
-    standing = np.frombuffer(parts[STANDINGS_FILE], np.uint8)
+    standing = np.frombuffer(parts[STANDINGS_FILE], np.uint8).copy()
+    sure = np.where(result.probability >= result.settled, ItemStanding.SETTLED, ItemStanding.OPEN)
+    by_probability = np.isin(standing, [ItemStanding.OPEN, ItemStanding.SETTLED])
+    standing[by_probability] = sure[by_probability]
     unsure = np.round(1 - result.probability, 9)
     order = np.argsort(-unsure, kind="stable")
     return Snapshot(
         fit=fit,
         upto=upto,
+        corrected=int(facts.get("corrected", 0)),  # none could be made before fits wrote this down
         estimator=estimator,
         names=names,
         index=index,

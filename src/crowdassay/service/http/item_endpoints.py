@@ -1,4 +1,4 @@
-"""GET /items, /items/{id}, /workers and /next, and POST /items."""
+"""GET /items, /items/{id}, /workers, /expert and /next, and POST /items."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdassay.labels.databases.home import Session
+from crowdassay.labels.values import counted
 from crowdassay.service.fits.item_state import ItemState
 from crowdassay.service.fits.job import Job
 from crowdassay.service.fits.next import OPEN_ITEMS_RANKED, next_items
-from crowdassay.service.http.requests import RefusalError, as_json, as_received, body_type, flag_of, number_of, records_of
-from crowdassay.service.http.service import service_of
+from crowdassay.service.http.requests import RefusalError, as_received
+from crowdassay.service.http.service import Call
 from crowdassay.service.store.labels import labelled_by, labels_of
-from crowdassay.service.store.records import NewItem, StoredLabel, WorkerRow, read_all, read_item
+from crowdassay.service.store.records import ITEM_STANDINGS, NewItem, StoredLabel, WorkerRow, read_item
 from crowdassay.service.store.truths import add_items, find_item
 
 MOST_ITEMS_LISTED = 1000
@@ -30,14 +30,14 @@ ADVICE_ON = {  # by the actions of `crowdassay.findings.verdicts`, which is slow
 }
 
 
-async def get_items(request: Request) -> Response:
-    """Return a page of items: the open ones, the least sure first, or all in the order in which they came."""
-    service = service_of(request)
-    job, query = service.job, request.query_params
-    limit, first = number_of(request, "limit", 100, 1, MOST_ITEMS_LISTED), number_of(request, "after", 0, 0, 1 << 40)
-    wanted = query.get("q", "").casefold()
-    label, standing = query.get("label"), query.get("standing")
-    disputed, only_open = flag_of(request, "disputed"), flag_of(request, "open")
+async def get_items(call: Call) -> Response:
+    """List items: the open ones, the least sure first, or all in the order in which they came."""
+    job = call.service.job
+    limit, first = call.number("limit", 100, 1, MOST_ITEMS_LISTED), call.number("after", 0, 0, 1 << 40)
+    wanted, label, standing = call.query("q").casefold(), call.query("label"), call.query("standing")
+    disputed, only_open = call.flag("disputed"), call.flag("open")
+    if standing and standing not in ITEM_STANDINGS:
+        raise RefusalError(422, f"There is no such standing; items are {', '.join(ITEM_STANDINGS)}.")
 
     def matches(item: str, state: ItemState) -> bool:
         return (
@@ -58,13 +58,12 @@ async def get_items(request: Request) -> Response:
         more = first + limit if len(chosen) > limit else None
         return {"items": [state.as_dict(item) for item, state in chosen[:limit]], "next": more}
 
-    return await service.answer(find)
+    return await call.service.answer(find)
 
 
-async def get_item(request: Request) -> Response:
-    """Return what an item's label is, how probable, who said what, and why."""
-    service = service_of(request)
-    name, job = request.path_params["item"], service.job
+async def get_item(call: Call) -> dict[str, Any]:
+    """Return an item's label, its probability, who said what, and why."""
+    name, job = call.request.path_params["item"], call.service.job
 
     def find(session: Session) -> dict[str, Any] | None:
         state = job.current(name, session)
@@ -81,10 +80,10 @@ async def get_item(request: Request) -> Response:
             "why": why(state, said, workers),
         }
 
-    found = await service.read(find)
+    found = await call.service.read(find)
     if found is None:
         raise RefusalError(404, "There is no such item.")
-    return as_json(found)
+    return found
 
 
 def why(state: ItemState, said: Sequence[StoredLabel], workers: Mapping[str, WorkerRow]) -> list[str]:
@@ -94,7 +93,7 @@ def why(state: ItemState, said: Sequence[StoredLabel], workers: Mapping[str, Wor
     if not said:
         return ["Nobody has labelled it yet."]
     votes = sum(one.label == state.label for one in said)
-    reasons = [f"{votes} of {len(said)} labels say '{state.label}'."]
+    reasons = [f"{votes} of {counted(len(said), 'label says', 'labels say')} '{state.label}'."]
     if state.basis == "votes":
         reasons.append("No fit has seen these labels yet, so that all workers count alike.")
     elif state.basis in {"fit", "update"}:
@@ -123,30 +122,29 @@ def accuracy_of(one: StoredLabel, workers: Mapping[str, WorkerRow]) -> float | N
     return workers[one.worker].accuracy if one.worker in workers else None
 
 
-async def get_workers(request: Request) -> Response:
+async def get_workers(call: Call) -> Response:
     """List the workers: how many labels, how reliable, and what to do about each."""
-    service = service_of(request)
-    limit, first = number_of(request, "limit", 10_000, 1, 100_000), number_of(request, "after", 0, 0, 1 << 40)
+    job = call.service.job
+    limit, first = call.number("limit", 10_000, 1, 100_000), call.number("after", 0, 0, 1 << 40)
 
     def find() -> dict[str, Any]:
-        facts, names = worker_facts(service.job), list(service.job.workers)
-        verdict = "too few labels" if service.job.snapshot is not None else "no fit yet"
+        facts, names = worker_facts(job), list(job.workers)
+        verdict = "too few labels" if job.snapshot is not None else "no fit yet"
         rows = []
         for name in names[first : first + limit]:
             row = facts.get(name) or WorkerRow(name, 0, verdict)
-            rows.append(row._replace(labels=service.job.workers[name], advice=ADVICE_ON[row.action])._asdict())
+            rows.append(row._replace(labels=job.workers[name], advice=ADVICE_ON[row.action])._asdict())
         return {"workers": rows, "next": first + limit if len(names) > first + limit else None}
 
-    return await service.answer(find)
+    return await call.service.answer(find)
 
 
-async def get_next(request: Request) -> Response:
+async def get_next(call: Call) -> dict[str, Any]:
     """Return what a worker should label next."""
-    service = service_of(request)
-    worker, n = request.query_params.get("worker", ""), number_of(request, "n", 1, 1, 100)
+    service, worker, n = call.service, call.query("worker"), call.number("n", 1, 1, 100)
     if not worker.strip() or "\0" in worker:
         raise RefusalError(422, "Say for whom: /next?worker=NAME.")
-    if request.state.identity.worker not in {None, worker}:
+    if call.identity.worker not in {None, worker}:
         raise RefusalError(403, "This token is for another worker.")
 
     def find(session: Session) -> list[dict[str, Any]]:
@@ -166,14 +164,32 @@ async def get_next(request: Request) -> Response:
         return [{**row, "text": one.text, "link": one.link} for row, one in zip(rows, about, strict=True)]
 
     rows = await service.read(find)
-    return as_json({"worker": worker, "item": rows[0]["item"] if rows else None, "items": rows})
+    return {"worker": worker, "item": rows[0]["item"] if rows else None, "items": rows}
 
 
-async def post_items(request: Request) -> Response:
-    """Add items: {item, text?, link?}."""
-    service = service_of(request)
-    data, kind = await request.body(), body_type(request)
-    good, bad = await service.run(lambda: read_all(records_of(data, kind), read_item))
-    done = await service.write(lambda session: add_items(session, good))
-    service.job.items_added(done.changed)
+async def get_expert(call: Call) -> Response:
+    """List items drawn at random whose class an expert should give, as POST /truth takes it, in the order to ask for them."""
+    from crowdassay.planning.expert import KNOWN_ITEMS, draw_items  # noqa: PLC0415 - slow to load
+
+    job, limit = call.service.job, call.number("limit", KNOWN_ITEMS, 1, MOST_ITEMS_LISTED)
+
+    def find() -> dict[str, Any]:
+        states = {item: state for item in job.names() if (state := job.current(item)) is not None}
+        names = list(states)
+        first = [names[place] for place in draw_items(names, KNOWN_ITEMS)] if names else []
+        asked = [item for item in first if states[item].standing != "known"]
+        return {
+            "items": [states[item].as_dict(item) for item in asked[:limit]],
+            "answered": len(first) - len(asked),
+            "wanted": len(first),
+        }
+
+    return await call.service.answer(find)
+
+
+async def post_items(call: Call) -> Response:
+    """Add items with text or a link."""
+    good, bad = await call.records(read_item)
+    done = await call.service.write(lambda session: add_items(session, good))
+    call.service.job.items_added(done.changed)
     return as_received(done.refuse(bad))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from crowdassay.errors import CrowdassayError
 from crowdassay.service.http.guard import TIME_EDGES
 from crowdassay.service.http.item_endpoints import worker_facts
-from crowdassay.service.http.requests import RefusalError, as_json, number_of
-from crowdassay.service.http.service import Service, service_of
+from crowdassay.service.http.label_endpoints import label_pages
+from crowdassay.service.http.requests import RefusalError, as_json
+from crowdassay.service.http.service import Call, Service
 from crowdassay.service.store.history import log
-from crowdassay.service.store.labels import list_labels
 from crowdassay.service.store.records import FitRun, ItemRow, StoredLabel, fields_of
 from crowdassay.version import VERSION
 
@@ -24,6 +25,8 @@ MOST_LISTENERS = 200
 EVENT_PAUSE = 0.5  # seconds between two events to one page
 EVENT_BEAT = 15.0  # seconds after which a silent stream shows that it is alive
 CSV_ROWS_AT_A_TIME = 1000
+FITS_LOOKED_AT = 20  # for the last that ended well, and one that failed since
+DATABASE_PATIENCE = 5.0  # seconds after which a database that does not answer is taken to be away
 CSV_COLUMNS = {
     "items": tuple(fields_of(ItemRow)),
     "workers": ("worker", "labels", "accuracy", "low", "high", "verdict", "action", "evidence"),
@@ -36,15 +39,16 @@ def summarise(service: Service) -> dict[str, Any]:
     job, price = service.job, service.price
     totals, snapshot = job.totals(), job.snapshot
     standings = totals["standings"]
-    open_items = sum(standings[name] for name in ("open", "tied", "unidentifiable"))
+    open_items = _open_items(standings)
     by_labels, to_come = _labels_to_come(service, open_items)
     return {
         "title": service.title,
         "labels": job.n_labels,
         "items": totals["items"],
         "workers": len(job.workers),
-        "classes": list(snapshot.classes) if snapshot is not None else [],
+        "classes": list(job.classes or (snapshot.classes if snapshot is not None else ())),
         "settled": standings["settled"] + standings["known"],
+        "settled_from": None if snapshot is None else snapshot.settled,
         "open": open_items,
         "standings": standings,
         "expected_errors": totals["expected_errors"],
@@ -57,6 +61,7 @@ def summarise(service: Service) -> dict[str, Any]:
             "to_come": None if price is None or to_come is None else round(price * to_come, 2),
         },
         "fit": _summarise_fits(service),
+        "advice": [] if snapshot is None else snapshot.facts.get("advice", []),
         "notes": [] if snapshot is None else snapshot.facts.get("notes", []),
         "repeats": service.store.repeats,
         "version": job.version,
@@ -89,8 +94,9 @@ def _summarise_fits(service: Service) -> dict[str, Any]:
     return {
         "id": None if snapshot is None else snapshot.fit,
         "labels": fitted,
-        "labels_since": service.job.n_labels - fitted,
+        "labels_since": service.job.n_unfitted,
         "method": facts.get("method"),
+        "decide": facts.get("decide"),
         "seconds": facts.get("seconds"),
         "running": shown(fits.running),
         "waiting": shown(fits.waiting),
@@ -98,15 +104,14 @@ def _summarise_fits(service: Service) -> dict[str, Any]:
     }
 
 
-async def get_summary(request: Request) -> Response:
+async def get_summary(call: Call) -> Response:
     """Return how the job stands."""
-    service = service_of(request)
-    return await service.answer(lambda: summarise(service))
+    return await call.service.answer(lambda: summarise(call.service))
 
 
-async def get_events(request: Request) -> Response:
+async def get_events(call: Call) -> Response:
     """Stream how the job stands, and the latest labels, whenever something has changed (server-sent events)."""
-    service = service_of(request)
+    service = call.service
     if service.listeners >= MOST_LISTENERS:
         raise RefusalError(429, "Too many pages are open; close one.", {"retry-after": "60"})
 
@@ -115,7 +120,7 @@ async def get_events(request: Request) -> Response:
         seen, quiet = None, 0.0
         try:
             yield b"retry: 2000\n\n"
-            while not service.ending():
+            while not service.ending() and await call.still_valid():
                 mark = (service.job.version, service.fits.running, service.fits.last)
                 if mark != seen:
                     seen, quiet = mark, 0.0
@@ -134,12 +139,12 @@ async def get_events(request: Request) -> Response:
     return StreamingResponse(stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-async def get_download(request: Request) -> Response:
+async def get_download(call: Call) -> Response:
     """Stream a table as CSV."""
-    name = request.path_params["table"]
+    name = call.request.path_params["table"]
     if name not in CSV_COLUMNS:
         raise RefusalError(404, f"There is no such table; there are {', '.join(CSV_COLUMNS)}.")
-    lines = _csv(service_of(request), name)
+    lines = _csv(call.service, name)
     headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -171,73 +176,91 @@ def _worker_rows(service: Service) -> Iterator[dict[str, Any]]:
 
 
 def _label_rows(service: Service) -> Iterator[dict[str, Any]]:
-    seq = 0
-    while True:
-        with service.store.home.read() as session:
-            page = list_labels(session, seq, CSV_ROWS_AT_A_TIME)
-        yield from (one.as_dict() for one in page)
-        if len(page) < CSV_ROWS_AT_A_TIME:
-            return
-        seq = page[-1].seq
+    return (one.as_dict() for page in label_pages(service) for one in page)
 
 
 CSV_ROWS = {"items": _item_rows, "workers": _worker_rows, "labels": _label_rows}
 
 
-async def post_fit(request: Request) -> Response:
-    """Ask for a fit; one runs at a time and one may wait."""
-    service, who = service_of(request), request.state.identity.name
+async def post_fit(call: Call) -> Response:
+    """Ask for a fit; one runs at a time and one may wait, 429 if one does already."""
+    service, who = call.service, call.identity.name
     if not service.job.n_labels:
-        raise RefusalError(409, "There are no labels yet.")
+        raise RefusalError(409, "There are no labels yet; the first fit begins when some have come.")
     fit = await service.run(service.fits.ask)
     await service.write(lambda session: log(session, who, "fit asked for", fit=fit.id))
-    return as_json(fit._asdict(), 202, location=f"/fits/{fit.id}")
+    return as_json(fit._asdict(), 202, location=f"{service.root_path}/fits/{fit.id}")
 
 
-async def get_fits(request: Request) -> Response:
+async def get_fits(call: Call) -> dict[str, Any]:
     """List fits, the last first."""
-    limit = number_of(request, "limit", 20, 1, 1000)
-    service = service_of(request)
-    fits = await service.run(lambda: service.fits.listed(limit))
-    return as_json({"fits": [fit._asdict() for fit in fits]})
+    limit = call.number("limit", 20, 1, 1000)
+    fits = await call.service.run(lambda: call.service.fits.listed(limit))
+    return {"fits": [fit._asdict() for fit in fits]}
 
 
-async def get_fit(request: Request) -> Response:
+async def get_fit(call: Call) -> dict[str, Any]:
     """Return how a fit stands."""
-    service = service_of(request)
-    fit = await service.run(lambda: service.fits.find(request.path_params["id"]))
+    fit = await call.service.run(lambda: call.service.fits.find(call.id))
     if fit is None:
         raise RefusalError(404, "There is no such fit.")
-    return as_json(fit._asdict())
+    return fit._asdict()
 
 
-async def delete_fit(request: Request) -> Response:
+async def delete_fit(call: Call) -> dict[str, Any]:
     """Cancel a fit that runs or waits."""
-    service, number, who = service_of(request), request.path_params["id"], request.state.identity.name
-    if await service.run(lambda: service.fits.find(number)) is None:
-        raise RefusalError(404, "There is no such fit.")
-    if not await service.run(lambda: service.fits.cancel(number)):
+    await get_fit(call)
+    if not await call.service.run(lambda: call.service.fits.cancel(call.id)):
         raise RefusalError(409, "This fit has ended, or is about to.")
-    await service.write(lambda session: log(session, who, "fit cancelled", fit=number))
-    return as_json({"id": number, "state": "cancelled"})
+    await call.service.write(lambda session: log(session, call.identity.name, "fit cancelled", fit=call.id))
+    return {"id": call.id, "state": "cancelled"}
 
 
-async def get_health(request: Request) -> Response:
-    """Return whether the service works: the writer lives."""
-    alive = service_of(request).writer.alive
+async def get_health(call: Call) -> Response:
+    """Return whether the service is alive: its writer is. No token is needed; /ready says whether it can work."""
+    alive = call.service.writer.alive
     return as_json({"status": "ok" if alive else "failing", "version": VERSION}, 200 if alive else 503)
 
 
-async def get_metrics(request: Request) -> Response:
+async def get_ready(call: Call) -> Response:
+    """Return whether the service can work: whether the database answers, how old the last fit is, and what failed. No token."""
+    service = call.service
+    try:
+        fits = await asyncio.wait_for(service.run(lambda: service.fits.listed(FITS_LOOKED_AT)), DATABASE_PATIENCE)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the database does not answer
+        why = error.message if isinstance(error, CrowdassayError) else type(error).__name__
+        return as_json({"status": "failing", "database": f"does not answer ({why})", "writer": service.writer.alive}, 503)
+    done = next((fit for fit in fits if fit.state == "done"), None)
+    failed = next((fit for fit in fits if fit.state == "failed" and (done is None or fit.id > done.id)), None)
+    found = {
+        "status": "ready" if service.writer.alive else "failing",
+        "database": "answers",
+        "writer": service.writer.alive,
+        "fit": None if done is None else {"id": done.id, "age_seconds": _age(done)},
+        "last_failure": None if failed is None else {"fit": failed.id, "why": failed.message},
+    }
+    return as_json(found, 200 if service.writer.alive else 503)
+
+
+def _age(fit: FitRun) -> float:
+    """Return the seconds since a fit ended."""
+    return round((datetime.now(UTC) - datetime.fromisoformat(fit.ended or fit.started)).total_seconds(), 1)
+
+
+async def get_metrics(call: Call) -> Response:
     """Return counters in the form that Prometheus reads."""
-    service = service_of(request)
+    service = call.service
     meter, job, fits = service.meter, service.job, service.fits
     lines = [
         *_metric("labels", "gauge", "Labels stored.", [("", job.n_labels)]),
         *_metric("workers", "gauge", "Workers who gave labels.", [("", len(job.workers))]),
         *_metric("labels_waiting", "gauge", "Labels that wait to be stored.", [("", service.writer.waiting)]),
         *_metric("commits_total", "counter", "Transactions written.", [("", service.writer.commits)]),
+        *_metric("items_open", "gauge", "Items that are not settled.", [("", _open_items(job.totals()["standings"]))]),
+        *_metric("fits_failed_total", "counter", "Fits that failed since the start.", [("", fits.n_failed)]),
+        *_metric("fit_age_seconds", "gauge", "Seconds since the last fit ended.", _fit_age(fits.last_done)),
         *_metric("fit_running", "gauge", "Whether a fit runs.", [("", int(fits.running is not None))]),
+        *_metric("notices_waiting", "gauge", "Items of which others are to be told.", await _notices(service)),
         *_metric("pages_open", "gauge", "Pages that listen.", [("", service.listeners)]),
         *_metric(
             "http_requests_total", "counter", "Requests answered.",
@@ -253,6 +276,18 @@ async def get_metrics(request: Request) -> Response:
     return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
-def _metric(name: str, kind: str, about: str, rows: list[tuple[str, int]]) -> list[str]:
+async def _notices(service: Service) -> list[tuple[str, float]]:
+    return [] if service.notifier is None else [("", await service.run(service.notifier.waiting))]
+
+
+def _open_items(standings: Mapping[str, int]) -> int:
+    return sum(standings[name] for name in ("open", "tied", "unidentifiable"))
+
+
+def _fit_age(fit: FitRun | None) -> list[tuple[str, float]]:
+    return [] if fit is None else [("", _age(fit))]
+
+
+def _metric(name: str, kind: str, about: str, rows: Sequence[tuple[str, float]]) -> list[str]:
     name = f"crowdassay_{name}"
     return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", *(f"{name}{marks} {value}" for marks, value in rows)]

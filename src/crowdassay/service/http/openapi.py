@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple, get_args
 
-from starlette.requests import Request
-from starlette.responses import Response
-
-from crowdassay.service.store.records import (
-    FitRun,
-    HandedOutToken,
-    ItemDecision,
-    ItemRow,
-    NewItem,
-    NewToken,
-    Refused,
-    SentLabel,
-    StoredLabel,
-    Truth,
-    WorkerRow,
-    fields_of,
-)
+from crowdassay.service.http.guard import FILE_TYPE
+from crowdassay.service.http.service import Call
+from crowdassay.service.http.token_check import WITHOUT_TOKEN
+from crowdassay.service.store.records import ANSWERED, SENT, fields_of
 from crowdassay.version import VERSION
 
 Schema = dict[str, Any]  # JSON of any depth
 Short = str | Mapping[str, str]  # see `schema`
 
 TYPE_NAMES = {str: "string", int: "integer", float: "number"}
-# What is None is left out of these, instead of being null.
-SENT = {"Label": SentLabel, "NewItem": NewItem, "Truth": Truth, "NewToken": NewToken, "Refused": Refused}
-ANSWERED = {
-    "StoredLabel": StoredLabel, "Item": ItemRow, "Worker": WorkerRow, "Fit": FitRun, "Decision": ItemDecision,
-    "Token": HandedOutToken,
-}  # fmt: skip
+TAKEN = {"added": "integer", "known": "integer", "refused": "[Refused]"}
+FILE = "file"  # the body is a file, as it is
 ITEM_DETAIL = {
     "posterior": "{number}", "labels": "[StoredLabel]", "text": "string?", "link": "string?", "why": "[string]",
 }  # fmt: skip
+
+# What Label Studio sends and is answered, as far as it is read: the fields, and those that are always there.
+ANNOTATIONS_TAKEN = {"added": "integer", "known": "integer", "removed": "integer", "refused": "[Refused]"}
+PREDICTION = {"result": "[object]", "score": "number", "model_version": "string"}
+LABEL_STUDIO_SCHEMAS: dict[str, tuple[Mapping[str, str], Sequence[str]]] = {
+    "LabelStudioEvent": (
+        {"action": "string", "annotation": "object", "annotations": "[object]", "task": "object", "project": "object"},
+        ["action"],
+    ),
+    "LabelStudioExport": ({"id": "integer", "data": "object", "annotations": "[object]"}, ["data"]),
+    "AnnotationsTaken": (ANNOTATIONS_TAKEN, list(ANNOTATIONS_TAKEN)),
+    "LabelStudioSetup": ({"project": "string", "schema": "string"}, ["schema"]),
+    "LabelStudioTasks": ({"tasks": "[object]", "label_config": "string", "project": "string"}, ["tasks", "label_config"]),
+    "LabelStudioPrediction": (PREDICTION, list(PREDICTION)),
+}
 
 
 class Parameter(NamedTuple):
@@ -48,6 +46,7 @@ class Parameter(NamedTuple):
     kind: str
     about: str = ""
     needed: bool = False
+    low: int | None = None
 
 
 class Endpoint(NamedTuple):
@@ -58,8 +57,7 @@ class Endpoint(NamedTuple):
     method, path : str
         The path as Starlette writes it.
     function : callable
-    about : str
-        One sentence.
+        Answers it; the first line of its docstring describes it.
     answer : str or dict
         What the answer holds, in the short form of `schema`.
     roles : tuple of str
@@ -77,8 +75,7 @@ class Endpoint(NamedTuple):
 
     method: str
     path: str
-    function: Callable[[Request], Awaitable[Response]]
-    about: str
+    function: Callable[[Call], Awaitable[object]]
     answer: Short = "string"
     roles: tuple[str, ...] = ("read",)
     parameters: tuple[Parameter, ...] = ()
@@ -124,8 +121,8 @@ def schema_of(record: type, *, nulls: bool) -> Schema:
     return found
 
 
-def describe(endpoints: Iterable[Endpoint]) -> Schema:
-    """Return the whole description."""
+def describe(endpoints: Iterable[Endpoint], root_path: str = "") -> Schema:
+    """Return the whole description, of a service that is found at ``root_path``."""
     paths: dict[str, Schema] = {}
     for one in endpoints:
         path = re.sub(r":\w+}", "}", one.path)
@@ -134,12 +131,15 @@ def describe(endpoints: Iterable[Endpoint]) -> Schema:
         **{name: schema_of(record, nulls=False) for name, record in SENT.items()},
         **{name: schema_of(record, nulls=True) for name, record in ANSWERED.items()},
         "ItemDetail": {"allOf": [schema("Item"), schema(ITEM_DETAIL)]},
-        "Taken": schema(counts := {"added": "integer", "known": "integer", "refused": "[Refused]"}, counts),
+        "Taken": schema(TAKEN, TAKEN),
+        "Classes": schema({"classes": "[string]"}, ["classes"]),
+        **{name: schema(fields, needed) for name, (fields, needed) in LABEL_STUDIO_SCHEMAS.items()},
         "Error": schema({"error": "string"}, ["error"]),
     }
     return {
         "openapi": "3.1.0",
         "info": {"title": "crowdassay", "version": VERSION, "description": "A labelling job: labels in, truth out."},
+        "servers": [{"url": root_path or "/"}],
         "paths": paths,
         "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}],
@@ -150,14 +150,14 @@ def _operation(one: Endpoint) -> Schema:
     in_path = dict(re.findall(r"{(\w+)(:\w+)?}", one.path))
     named = {name: Parameter(name, "integer" if kind == ":int" else "string") for name, kind in in_path.items()}
     named |= {given.name: given for given in one.parameters}
-    operation = {
-        "summary": one.about,
+    operation: Schema = {
+        "summary": (one.function.__doc__ or "").splitlines()[0],
         "description": f"For tokens of the role {' or '.join(one.roles)}.",
         "parameters": [
             {
                 "name": name,
                 "in": "path" if name in in_path else "query",
-                "schema": schema(given.kind),
+                "schema": schema(given.kind) | ({} if given.low is None else {"minimum": given.low}),
                 "required": given.needed or name in in_path,
                 "description": given.about,
             }
@@ -166,9 +166,23 @@ def _operation(one: Endpoint) -> Schema:
         "responses": {
             str(one.status): {"description": "Done.", "content": {one.media: {"schema": schema(one.answer)}}},
             "4XX": {"description": "Refused.", "content": {"application/json": {"schema": schema("Error")}}},
+            "503": {
+                "description": "It cannot work now; try again.",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            },
         },
     }
-    if one.body:
+    if one.answer in ("Taken", "AnnotationsTaken"):  # what was refused, and why, if it was all
+        either = {"oneOf": [schema(one.answer), schema("Error")]}
+        operation["responses"]["422"] = {"description": "All was refused.", "content": {"application/json": {"schema": either}}}
+    if one.path in WITHOUT_TOKEN:
+        operation["security"] = []
+    if one.body == FILE:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {FILE_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+        }
+    elif one.body:
         kinds = {"application/json": {"schema": schema(one.body if one.one else f"[{one.body}]")}}
         if not one.one:
             kinds["application/x-ndjson"] = {"schema": schema(one.body)}

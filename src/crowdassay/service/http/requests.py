@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdassay.service.store.records import BadRecordError, Received
+from crowdassay.service.store.checks import BadRecordError
+from crowdassay.service.store.records import Received
 
 READING = frozenset({"GET", "HEAD"})  # methods that change nothing
 JSON_BLANKS = " \t\n\r"
@@ -30,22 +30,6 @@ class RefusalError(Exception):
         return {**self.headers, **({"connection": "close"} if self.status in {408, 413} else {})}
 
 
-def number_of(request: Request, name: str, default: int, low: int, high: int) -> int:
-    """Return a whole number from the query, within limits."""
-    given = request.query_params.get(name)
-    if given is None or given == "":
-        return default
-    value = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else -1
-    if value < low:
-        raise RefusalError(422, f"{name} must be a whole number from {low} to {high:,}.")
-    return min(value, high)
-
-
-def flag_of(request: Request, name: str) -> bool:
-    """Return whether the query sets a flag, as ``?name=1`` does."""
-    return request.query_params.get(name, "0") not in {"", "0"}
-
-
 def as_json(value: object, status: int = 200, **headers: str) -> Response:
     """Return an answer of JSON."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
@@ -56,11 +40,6 @@ def as_received(received: Received) -> Response:
     """Return an answer of what became of records; its status is 422 if all were refused."""
     refused = received.refused and not (received.added or received.known)
     return as_json(received.as_dict(), 422 if refused else 200)
-
-
-def body_type(request: Request) -> str:
-    """Return the media type of a body, without its parameters."""
-    return request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
 
 
 def _no_number(name: str) -> NoReturn:

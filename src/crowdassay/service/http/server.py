@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import socket
 from asyncio import Transport
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from crowdassay.errors import FileError
-from crowdassay.labels.databases.home import Home
-from crowdassay.labels.databases.postgres import LOCK, PostgresHome
-from crowdassay.labels.databases.sqlite import SqliteHome
-from crowdassay.labels.lock import locked
+from crowdassay.labels.databases.home import LOCK, Home, PostgresHome, SqliteHome
+from crowdassay.labels.workspace import locked
+from crowdassay.service.http.log import LOG
 
 MOST_HEAD_BYTES = 1 << 16
+MOST_CONNECTIONS = 2000
+IDLE_SECONDS = 30  # after which a connection without a request ends
 
 
 @contextmanager
@@ -65,6 +68,17 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
         taken.close()
 
 
+def server_for(app: ASGIApp, seconds: float, proxies: Sequence[str]) -> uvicorn.Server:
+    """Return a server of an application; headers on who sends a request, and by HTTPS or not, are taken from these proxies."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app, log_config=None, log_level="warning", access_log=False, server_header=False, lifespan="on", ws="none",
+            proxy_headers=bool(proxies), forwarded_allow_ips=list(proxies), timeout_graceful_shutdown=10,
+            timeout_keep_alive=IDLE_SECONDS, limit_concurrency=MOST_CONNECTIONS, http=connection_for(seconds),
+        )
+    )  # fmt: skip
+
+
 def connection_for(seconds: float) -> type[HttpToolsProtocol]:
     """Return a kind of connection on which the head of a request must be complete after so many seconds.
 
@@ -85,7 +99,13 @@ def connection_for(seconds: float) -> type[HttpToolsProtocol]:
             super().data_received(data)
             self.head = self.head + len(data) if self.between() else 0
             if self.head > MOST_HEAD_BYTES and not self.transport.is_closing():
-                self.send_400_response("The head of the request is too long.")
+                self.refuse(why := "The head of the request is too long.")
+                self.send_400_response(why)
+
+        def refuse(self, why: str) -> None:
+            """Log that a connection ends, and why."""
+            client = None if self.client is None else self.client[0]
+            LOG.warning("connection ended", extra={"fields": {"client": client, "why": why}})
 
         def between(self) -> bool:
             """Return whether no request is being answered."""
@@ -97,6 +117,8 @@ def connection_for(seconds: float) -> type[HttpToolsProtocol]:
                 return
             waiting = self.between() and self.timeout_keep_alive_task is None  # that ends those between two requests
             if waiting and self.seen is self.cycle:
+                if self.head:  # browsers open connections in advance, and send nothing
+                    self.refuse(f"The head of a request was not complete after {seconds:.0f} s.")
                 self.transport.close()
                 return
             self.seen = self.cycle

@@ -12,16 +12,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdassay.labels.databases.home import Session
+from crowdassay.labels.record import LIKELIEST
+from crowdassay.read_options import ReadOptions
 from crowdassay.service.fits.job import Follower, Job
 from crowdassay.service.fits.next import Leases
 from crowdassay.service.fits.runner import FitRunner
 from crowdassay.service.http.guard import Limits, Meter
-from crowdassay.service.http.requests import as_json
+from crowdassay.service.http.notifier import Notifier, Receiver
+from crowdassay.service.http.requests import RefusalError, as_json, records_of
+from crowdassay.service.http.token_check import Proof, TokenCheck
+from crowdassay.service.store.checks import BadRecordError, as_name
 from crowdassay.service.store.open import Store
+from crowdassay.service.store.records import Refused, read_all
+from crowdassay.service.store.tokens import Identity
 from crowdassay.service.store.writer import Writer
 
 T = TypeVar("T")
 READER_THREADS = 4
+LARGEST_ID = (1 << 63) - 1
 
 
 @dataclass
@@ -34,8 +42,20 @@ class Service:
         What a label costs, where the user said so.
     title : str
         Of the page.
+    decide : {'likeliest', 'median', 'mean'}
+        Which class a fit makes the label of an item.
     ending : callable
         Returns whether the server is about to end, so that streams must.
+    settled : float or None
+        Probability from which a label counts as settled, where the user said so.
+    receiver : Receiver or None
+        Who is told when items are settled or disputed.
+    label_studio : ReadOptions
+        How annotations of Label Studio are read: the question, what names the item, and what several choices are.
+    root_path : str
+        Where a proxy serves this job, such as ``/birds``; empty for its root.
+    tokens : TokenCheck
+        Set with the application.
     """
 
     store: Store
@@ -43,15 +63,22 @@ class Service:
     price: float | None = None
     title: str = "Labelling job"
     limits: Limits = field(default_factory=Limits)
+    settled: float | None = None
+    receiver: Receiver | None = None
+    label_studio: ReadOptions = field(default_factory=ReadOptions)
+    decide: str = LIKELIEST
+    root_path: str = ""
     meter: Meter = field(default_factory=Meter)
     leases: Leases = field(default_factory=Leases)
     ending: Callable[[], bool] = lambda: False
+    tokens: TokenCheck = field(init=False)
 
     def __post_init__(self) -> None:
         self.job = Job(self.store)
         self.writer = Writer(self.store, self.job.labels_added)
-        self.fits = FitRunner(self.job, self.writer, self.place)
+        self.fits = FitRunner(self.job, self.writer, self.place, self.settled, self.decide)
         self.follower = Follower(self.job)
+        self.notifier = None if self.receiver is None else Notifier(self.job, self.writer, self.receiver, self.title)
         self.readers = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="reader")
         self.listeners = 0
 
@@ -59,11 +86,15 @@ class Service:
         """Load the last fit and begin to fit."""
         self.fits.start()
         self.follower.start()
+        if self.notifier is not None:
+            self.notifier.start()
 
     def stop(self) -> None:
         """Store what waits, interrupt a fit that runs, and close."""
         self.fits.stop()
         self.follower.stop()
+        if self.notifier is not None:
+            self.notifier.stop()
         self.writer.close()
         self.readers.shutdown(wait=True)
         self.store.close()
@@ -90,7 +121,78 @@ class Service:
         return await asyncio.wrap_future(self.writer.call(function))
 
 
-def service_of(request: Request) -> Service:
-    """Return the service that a request is for."""
-    service: Service = request.scope["app"]
-    return service
+@dataclass(frozen=True)
+class Call:
+    """A request as endpoints see it; what they return becomes JSON, unless it is a response already."""
+
+    request: Request
+
+    @property
+    def service(self) -> Service:
+        """The service that is asked."""
+        service: Service = self.request.scope["app"]
+        return service
+
+    @property
+    def identity(self) -> Identity:
+        """Who asks."""
+        identity: Identity = self.request.state.identity
+        return identity
+
+    async def still_valid(self) -> bool:
+        """Return whether the token or session that the request came with has not ended meanwhile."""
+        proof: Proof | None = self.request.state.proof
+        return await self.service.tokens.identify(proof) is not None
+
+    @property
+    def id(self) -> int:
+        """The number that the path names; no row has one that a database could not hold."""
+        text = self.request.path_params["id"]
+        if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_ID)) and int(text) <= LARGEST_ID):
+            raise RefusalError(404, "There is no such number.")
+        return int(text)
+
+    def named(self, role: str) -> str:
+        """Return the item, worker or key that the path names; 422 for what can be none."""
+        try:
+            return as_name(self.request.path_params[role], role)
+        except BadRecordError as error:
+            raise RefusalError(422, str(error)) from None
+
+    def query(self, name: str) -> str:
+        """Return a value of the query, ``''`` where it has none."""
+        return self.request.query_params.get(name, "")
+
+    def flag(self, name: str) -> bool:
+        """Return whether the query sets a flag, as ``?name=1`` does."""
+        return self.query(name) not in {"", "0"}
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        """Return a whole number from the query, within limits."""
+        given = self.query(name)
+        if not given:
+            return default
+        value = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else -1
+        if value < low:
+            raise RefusalError(422, f"{name} must be a whole number from {low} to {high:,}.")
+        return min(value, high)
+
+    async def body(self) -> tuple[bytes, str]:
+        """Return the body, and its media type without parameters."""
+        kind = self.request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+        return await self.request.body(), kind
+
+    async def records(self, read: Callable[[object], T]) -> tuple[list[tuple[int, T]], list[Refused]]:
+        """Return the records of the body, as `read_all` checks them, in a thread of the readers."""
+        data, kind = await self.body()
+        return await self.service.run(lambda: read_all(records_of(data, kind), read))
+
+    async def record(self, read: Callable[[object], T]) -> T:
+        """Return the one record that the body must hold."""
+        values = list(records_of(await self.request.body(), "application/json"))
+        if len(values) != 1:
+            raise RefusalError(422, "Send one object at a time.")
+        try:
+            return read(values[0])
+        except BadRecordError as error:
+            raise RefusalError(422, str(error)) from None

@@ -4,92 +4,144 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
-from collections import OrderedDict
-from collections.abc import Mapping
-from http.cookies import SimpleCookie
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
+from starlette.requests import cookie_parser
 from starlette.types import Scope
 
 from crowdassay.labels.databases.home import Home
 from crowdassay.service.http.requests import READING, RefusalError
-from crowdassay.service.store.tokens import Identity, find_identity
+from crowdassay.service.store.tokens import OWNER, Identity, find_identity, find_session
 
-COOKIE = "crowdassay_token"
-WITHOUT_TOKEN = frozenset({"/health", "/page.css", "/page.js", "/openapi.json"})  # nothing of the job is in these
-REMEMBERED_SECONDS = 2.0  # a token that was taken back works so much longer
-MOST_REMEMBERED = 10_000
+COOKIE = "crowdassay_session"
+LABEL_STUDIO = "/label-studio/"  # how the paths begin that Label Studio calls
+# Nothing of the job is in these.
+WITHOUT_TOKEN = frozenset({"/health", f"{LABEL_STUDIO}health", "/ready", "/page.css", "/page.js", "/openapi.json"})
+ANYBODY = Identity("manage", None, "anybody")  # where no token is asked for
+PASSER_BY = Identity("read", None, "anybody")
 
 
 class Rights(NamedTuple):
-    """What roles may do: ``label`` these methods and paths only, ``read`` all that reads but these paths, ``manage`` all."""
+    """What roles may do: ``label`` these methods and paths only, ``read`` all that reads but these paths, ``manage`` all.
+
+    Of the paths for ``label`` only the first part is given, since a label's key may follow.
+    """
 
     labelling: frozenset[tuple[str, str]]
     not_reading: frozenset[str]
 
 
+class Proof(NamedTuple):
+    """What a request shows of who sent it: a token, or the session of a page."""
+
+    value: str
+    is_session: bool
+
+
 class TokenCheck:
-    """Finds out who sends a request by the token that comes with it; ``token`` None asks for none."""
+    """Finds out who sends a request by what comes with it.
 
-    def __init__(self, token: str | None, home: Home, rights: Rights) -> None:
-        self.token, self.home, self.rights = token, home, rights
-        self._remembered: OrderedDict[str, tuple[float, Identity | None]] = OrderedDict()
+    Nothing is remembered, so that a token that was taken back, by whatever program, ends at once. Requests that come while the
+    store is being asked share the next question.
 
-    async def check(self, scope: Scope, headers: Mapping[bytes, str]) -> Identity:
-        """Return who sends a request; refuse one without a token (401), or with one that may not do this (403)."""
+    Parameters
+    ----------
+    owner : str or None
+        The token that may do everything; empty where only tokens that were handed out count, None where none is asked for.
+    home : Home
+    rights : Rights
+    """
+
+    def __init__(self, owner: str | None, home: Home, rights: Rights) -> None:
+        self.owner, self.home, self.rights = owner, home, rights
+        self._waiting: dict[Proof, asyncio.Future[Identity | None]] = {}
+        self._asking: asyncio.Task[None] | None = None
+
+    async def check(self, scope: Scope, headers: Mapping[bytes, str]) -> tuple[Identity, Proof | None]:
+        """Return who sends a request, and what shows it; refuse one without a token (401), or that may not do this (403)."""
         method, path = scope["method"], scope["path"]
-        if self.token is None:
-            return Identity("manage", None, "anybody")
+        if self.owner is None:
+            return ANYBODY, None
         if path in WITHOUT_TOKEN and method in READING:
-            return Identity("read", None, "anybody")
-        given = _token_of(headers, scope)
-        identity = await self._identify(given, self.token) if given else None
+            return PASSER_BY, None
+        proof = _proof_of(headers, scope)
+        identity = None if proof is None else await self.identify(proof)
         if identity is None:
             raise RefusalError(
-                401, "A token is needed: open the address that the server printed, or send Authorization: Bearer TOKEN.",
-                {"www-authenticate": "Bearer"},
+                401, "A token is needed, one that is still valid: open the address with ?token=TOKEN, or send Authorization: "
+                "Bearer TOKEN.", {"www-authenticate": "Bearer"},
             )  # fmt: skip
         if not self._allowed(identity.role, method, path):
             raise RefusalError(403, f"A token of the role '{identity.role}' may not do this.")
-        return identity
+        return identity, proof
+
+    async def identify(self, proof: Proof | None) -> Identity | None:
+        """Return whose token or session this is, None if it is nobody's (any more)."""
+        if proof is None:
+            return ANYBODY if self.owner is None else None
+        if not proof.is_session and self.owner and secrets.compare_digest(proof.value.encode(), self.owner.encode()):
+            return OWNER
+        future = self._waiting.get(proof)
+        if future is None:
+            future = self._waiting[proof] = asyncio.get_running_loop().create_future()
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask())
+        return await asyncio.shield(future)  # others may wait for the same
 
     def _allowed(self, role: str, method: str, path: str) -> bool:
         return (
             role == "manage"
             or (role == "read" and method in READING and path not in self.rights.not_reading)
-            or (role == "label" and (method, path) in self.rights.labelling)
+            or (role == "label" and (method, first_part(path)) in self.rights.labelling)
         )
 
-    async def _identify(self, given: str, owner: str) -> Identity | None:
-        if secrets.compare_digest(given.encode(), owner.encode()):
-            return Identity("manage", None, "owner")
-        kept = self._remembered.get(given)
-        if kept is None or kept[0] < time.monotonic():
-            identity = await asyncio.get_running_loop().run_in_executor(None, self._look_up, given)
-            self._remembered[given] = kept = (time.monotonic() + REMEMBERED_SECONDS, identity)
-            if len(self._remembered) > MOST_REMEMBERED:
-                self._remembered.popitem(last=False)
-        return kept[1]
+    async def _ask(self) -> None:
+        """Ask the store until nobody waits."""
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            try:
+                found = await loop.run_in_executor(None, self._look_up, list(waiting))
+            except Exception as error:  # noqa: BLE001 - whoever waits is told
+                for future in waiting.values():
+                    future.set_exception(error)
+            else:
+                for proof, future in waiting.items():
+                    future.set_result(found[proof])
+        self._asking = None
 
-    def _look_up(self, token: str) -> Identity | None:
+    def _look_up(self, proofs: Iterable[Proof]) -> dict[Proof, Identity | None]:
         with self.home.read() as session:
-            return find_identity(session, token)
+            return {
+                one: find_session(session, one.value, self.owner or "") if one.is_session else find_identity(session, one.value)
+                for one in proofs
+            }
 
 
-def _token_of(headers: Mapping[bytes, str], scope: Scope) -> str | None:
+def first_part(path: str) -> str:
+    """Return the first part of a path.
+
+    >>> first_part("/labels/~photo|ann|1"), first_part("/next")
+    ('/labels', '/next')
+    """
+    return "/" + path[1:].split("/", maxsplit=1)[0]
+
+
+def _proof_of(headers: Mapping[bytes, str], scope: Scope) -> Proof | None:
     given = headers.get(b"authorization", "")
     if given.lower().startswith("bearer "):
-        return given[7:].strip()
-    if b"cookie" in headers:
-        jar: SimpleCookie = SimpleCookie()
-        try:
-            jar.load(headers[b"cookie"])
-        except Exception:  # noqa: BLE001 - a cookie of somebody else that is no cookie
-            return None
-        if COOKIE in jar:
-            return jar[COOKIE].value
+        return Proof(given[7:].strip(), is_session=False)
+    if given.lower().startswith("basic ") and scope["path"].startswith(LABEL_STUDIO):  # all that its ML backends may have
+        with suppress(ValueError):
+            password = b64decode(given[6:].strip(), validate=True).decode().partition(":")[2]
+            return Proof(password, is_session=False) if password else None
     if scope["path"] == "/" and scope["method"] in READING:  # the address that is printed at the start
-        return (parse_qs(scope["query_string"].decode("latin-1")).get("token") or [None])[0]
-    return None
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+        if tokens:
+            return Proof(tokens[0], is_session=False)
+    cookie = cookie_parser(headers.get(b"cookie", "")).get(COOKIE)
+    return None if cookie is None else Proof(cookie, is_session=True)

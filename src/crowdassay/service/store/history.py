@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -66,6 +67,14 @@ def log(session: Session, who: str, action: str, **detail: object) -> None:
     """Add a line to the audit log, in the transaction of what it is about; labels themselves say who sent them."""
     text = json.dumps(detail, ensure_ascii=False, sort_keys=True)
     session.run("INSERT INTO audit (added, who, action, detail) VALUES (?, ?, ?, ?)", (now(), who, action, text))
+
+
+def operator() -> str:
+    """Return who runs a command on this machine, as the audit log names them."""
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (KeyError, OSError):  # a user without a name, as containers have them
+        return "command line"
 
 
 def read_log(session: Session, limit: int) -> list[dict[str, Any]]:

@@ -1,76 +1,69 @@
-"""Labels in the store: add, list, count."""
+"""Labels in the store: find, list and count them, and decide what becomes of those that are sent: new, known, in conflict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from crowdassay.labels.databases.home import Row, Session, now, shortened
-from crowdassay.service.store.records import SentLabel, StoredLabel, insert_many, newest, select
-from crowdassay.service.store.repeats import BatchOutcome, EarlierLabels, decide, made_key
+from crowdassay.labels.databases.home import Row, Session, shortened
+from crowdassay.service.store.checks import FIRST_ROUND
+from crowdassay.service.store.records import Received, Refused, SentLabel, StoredLabel, newest, select
 
 VALUES_IN_A_QUERY = 500
 LABELS_READ_AT_A_TIME = 20_000
-INSERTED = ("key_short", "key", "item", "worker", "round", "label", "time", "added", "source")
-
-
-def add_labels(
-    session: Session, sent: Sequence[tuple[int, SentLabel]], *, repeats: str, source: str, earlier: EarlierLabels
-) -> BatchOutcome:
-    """Add labels in a transaction of the writer; ``earlier`` holds the stored labels they may meet, see `find_earlier`."""
-    outcome = decide(sent, earlier, repeats)
-    stamp = now()
-    rows = [
-        (shortened(one.key), one.key, one.item, one.worker, one.round, one.label, one.time, stamp, source)
-        for one in outcome.insert
-    ]
-    insert_many(session, StoredLabel, INSERTED, rows)
-    for new, _ in outcome.change:
-        session.run("UPDATE labels SET label = ?, time = ? WHERE seq = ?", (new.label, new.time, new.seq))
-    return outcome
+MADE = (
+    "~"  # how keys begin that are made; of those that are given none does, so that nobody can take the key of another's label
+)
 
 
 def find_earlier(session: Session, sent: Iterable[SentLabel]) -> EarlierLabels:
     """Return the stored labels that have a key, or an item and worker, of those sent."""
     pairs = {(one.item, one.worker) for one in sent}
-    keys = {one.key for one in sent if one.key is not None}
-    keys |= {made_key(one.item, one.worker, one.round) for one in sent if one.round is not None}
-    # A key that would be made may have been given to another label before.
-    keys |= {made_key(one.item, one.worker, 1) for one in sent if one.key is None}
-    stored = {one.seq: one for one in labels_of(session, {item for item, _ in pairs}) if (one.item, one.worker) in pairs}
-    for part in _parts(sorted(map(shortened, keys))):
-        for one in select(session, StoredLabel, f"WHERE key_short IN ({_marks(part)})", part):
-            stored.setdefault(one.seq, one)
+    keys = {shortened(one.key) for one in sent if one.key is not None}
+    stored = {one.seq: one for one in _labels_with(session, "item", {i for i, _ in pairs}) if (one.item, one.worker) in pairs}
+    stored |= {one.seq: one for one in _labels_with(session, "key_short", keys)}
     return EarlierLabels(stored[seq] for seq in sorted(stored))
 
 
 def labels_of(session: Session, items: Iterable[str]) -> list[StoredLabel]:
     """Return the labels of some items, in the order in which they came."""
-    stored: list[StoredLabel] = []
-    for part in _parts(sorted(set(items))):
-        stored += select(session, StoredLabel, f"WHERE item IN ({_marks(part)})", part)
-    return sorted(stored, key=lambda one: one.seq)
+    return sorted(_labels_with(session, "item", set(items)), key=lambda one: one.seq)
 
 
 def labelled_by(session: Session, worker: str, items: Iterable[str]) -> set[str]:
     """Return which of some items a worker has labelled."""
-    labelled: set[str] = set()
-    for part in _parts(sorted(set(items))):
-        sql = f"SELECT item FROM labels WHERE item IN ({_marks(part)}) AND worker = ?"  # noqa: S608
-        labelled.update(str(row[0]) for row in session.rows(sql, (*part, worker)))
-    return labelled
+    return {one.item for one in _labels_with(session, "item", set(items), "AND worker = ?", worker)}
+
+
+def find_label(session: Session, key: str) -> StoredLabel | None:
+    """Return the label with a key, None without any."""
+    found = select(session, StoredLabel, "WHERE key_short = ?", (shortened(key),))
+    return found[0] if found else None
 
 
 def find_place(session: Session, after: str) -> int:
-    """Return the number of the label with a key, or the number itself; 0 for ``''``. Raise `KeyError` if there is none."""
+    """Return the number of the label with a key, or of a `place`, or the number itself; 0 for ``''``.
+
+    Raise `KeyError` if there is none.
+    """
     if not after:
         return 0
-    row = session.one("SELECT seq FROM labels WHERE key_short = ?", (shortened(after),))
-    if row is not None:
-        return int(row[0])
-    if after.isascii() and after.isdigit() and len(after) < 19:  # a number in the order of arrival
-        return int(after)
+    if (label := find_label(session, after)) is not None:
+        return label.seq
+    number = after.removeprefix(MADE)
+    if number.isascii() and number.isdigit() and len(number) < 19:
+        return int(number)
     raise KeyError(after)
+
+
+def place(label: StoredLabel) -> str:
+    """Return a label's place in the order of arrival, to go on after; it holds when the label is removed, as its key does not.
+
+    >>> place(StoredLabel("k", "i1", "ann", "yes", 1, None, seq=7))  # no key looks like this
+    '~7'
+    """
+    return f"{MADE}{label.seq}"
 
 
 def list_labels(session: Session, seq: int, limit: int) -> list[StoredLabel]:
@@ -79,10 +72,10 @@ def list_labels(session: Session, seq: int, limit: int) -> list[StoredLabel]:
 
 
 def labels_since(session: Session, seq: int, upto: int | None = None) -> Iterator[list[Row]]:
-    """Yield blocks of (seq, item, worker, label) with a greater number, in order; none beyond ``upto``."""
+    """Yield blocks of (seq, item, worker, label, time, duration) with a greater number, in order; none beyond ``upto``."""
     while True:
         block = session.rows(
-            "SELECT seq, item, worker, label FROM labels WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+            "SELECT seq, item, worker, label, time, duration FROM labels WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
             (seq, (1 << 62) if upto is None else upto, LABELS_READ_AT_A_TIME),
         )
         if not block:
@@ -93,14 +86,16 @@ def labels_since(session: Session, seq: int, upto: int | None = None) -> Iterato
 
 def count_labels(session: Session) -> tuple[int, int]:
     """Return the number of labels and the number of the last one."""
-    counts = session.one("SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM labels")
+    counts = session.one("SELECT COUNT(*) FROM labels")
     assert counts is not None
-    return int(counts[0]), int(counts[1])
+    return int(counts[0]), last_seq(session)
 
 
 def last_seq(session: Session) -> int:
-    """Return the number of the last label, 0 without any."""
-    return newest(session, StoredLabel)
+    """Return the number of the last label, also of one that was removed; 0 without any. No number is given twice."""
+    removed = session.one("SELECT COALESCE(MAX(label), 0) FROM corrections")
+    assert removed is not None
+    return max(newest(session, StoredLabel), int(removed[0]))
 
 
 def count_by_worker(session: Session) -> dict[str, int]:
@@ -108,10 +103,127 @@ def count_by_worker(session: Session) -> dict[str, int]:
     return {worker: int(count) for worker, count in session.rows("SELECT worker, COUNT(*) FROM labels GROUP BY worker")}
 
 
-def _parts(values: list[Any]) -> Iterator[list[Any]]:
-    for first in range(0, len(values), VALUES_IN_A_QUERY):
-        yield values[first : first + VALUES_IN_A_QUERY]
+def _labels_with(session: Session, column: str, values: set[Any], rest: str = "", *more: str) -> Iterator[StoredLabel]:
+    """Yield the labels that have one of some values in a column, a few hundred values at a time."""
+    wanted = sorted(values)
+    for first in range(0, len(wanted), VALUES_IN_A_QUERY):
+        part = wanted[first : first + VALUES_IN_A_QUERY]
+        where = f"WHERE {column} IN ({', '.join('?' * len(part))}) {rest}"
+        yield from select(session, StoredLabel, where, (*part, *more))
 
 
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
+@dataclass
+class BatchOutcome:
+    """What to do: labels to insert, labels to change (the stored one as it will be, and what it was), and what to answer."""
+
+    insert: list[StoredLabel] = field(default_factory=list)
+    change: list[tuple[StoredLabel, str]] = field(default_factory=list)
+    received: Received = field(default_factory=Received)
+
+
+class EarlierLabels:
+    """The stored labels that a batch may meet; those of the batch are added as it is decided.
+
+    They are found by key, and by item and worker.
+    """
+
+    def __init__(self, stored: Iterable[StoredLabel]) -> None:
+        self._by_key: dict[str, StoredLabel] = {}
+        self.by_pair: dict[tuple[str, str], list[StoredLabel]] = {}
+        for one in stored:
+            self.add(one)
+
+    def add(self, one: StoredLabel) -> None:
+        """Add a label."""
+        self.by_pair.setdefault((one.item, one.worker), []).append(one)
+        self._by_key[one.key] = one
+
+    def find(self, one: SentLabel) -> StoredLabel | None:
+        """Return the label that has the key of one that was sent or, where that has none, its round; None without any."""
+        if one.key is not None:
+            return self._by_key.get(one.key)
+        return next(
+            (old for old in self.by_pair.get((one.item, one.worker), ()) if is_made(old) and old.round == one.round), None
+        )
+
+
+def decide(sent: Sequence[tuple[int, SentLabel]], earlier: EarlierLabels, repeats: str) -> BatchOutcome:
+    """Decide on labels in the order in which they were sent.
+
+    A label is known if its key is stored with the same item, worker and label; without a key, if the worker has given the
+    item this label before (in that round, where one is named). What repeats a worker and item otherwise follows ``repeats``:
+    keep both, keep the first, keep the last (by time where both have one), or refuse. A key never stands for two labels.
+    """
+    outcome = BatchOutcome()
+    for index, one in sent:
+        _decide_one(index, one, earlier, repeats, outcome)
+    return outcome
+
+
+def _decide_one(index: int, one: SentLabel, earlier: EarlierLabels, repeats: str, outcome: BatchOutcome) -> None:
+    before = earlier.by_pair.get((one.item, one.worker), [])
+    if (same := earlier.find(one)) is not None:
+        if (same.item, same.worker) != (one.item, one.worker):
+            reason = f"The key is that of another label (item '{same.item[:80]}', worker '{same.worker[:80]}')."
+            outcome.received.refused.append(Refused(index, reason, one.key))
+        elif same.label == one.label:
+            outcome.received.known += 1
+        else:
+            _conflict(index, one, same, repeats, outcome, keyed=True)
+        return
+    if one.key is None and one.round is None and any(old.label == one.label for old in before):
+        outcome.received.known += 1
+    elif before and repeats != "keep":
+        last = before[-1]
+        if last.label == one.label:
+            outcome.received.known += 1
+        else:
+            _conflict(index, one, last, repeats, outcome, keyed=False)
+    else:
+        turn = one.round or max((old.round for old in before), default=FIRST_ROUND - 1) + 1
+        made = made_key(one.item, one.worker, turn)
+        if one.key is not None and one.key.startswith(MADE) and one.key != made:
+            reason = f"Keys that begin with {MADE} are made for labels without one; give another."
+            outcome.received.refused.append(Refused(index, reason, one.key))
+            return
+        key = one.key or made
+        new = StoredLabel(key, one.item, one.worker, one.label, turn, one.time, one.duration)
+        earlier.add(new)
+        outcome.insert.append(new)
+        outcome.received.added += 1
+
+
+def made_key(item: str, worker: str, turn: int) -> str:
+    r"""Return the key of a label that came without one.
+
+    >>> made_key("a|b", "ann", 1)
+    '~a\\|b|ann|1'
+    """
+    return MADE + "|".join([*(name.replace("\\", "\\\\").replace("|", "\\|") for name in (item, worker)), str(turn)])
+
+
+def is_made(label: StoredLabel) -> bool:
+    """Return whether the key of a label was made; older stores made them without a mark."""
+    made = made_key(label.item, label.worker, label.round)
+    return label.key in {made, made.removeprefix(MADE)}
+
+
+def _conflict(index: int, one: SentLabel, old: StoredLabel, repeats: str, outcome: BatchOutcome, *, keyed: bool) -> None:
+    if repeats == "last":
+        if one.time is not None and old.time is not None and one.time < old.time:
+            reason = f"A later label by this worker, '{old.label[:80]}', is stored already."
+            outcome.received.refused.append(Refused(index, reason, one.key))
+            return
+        if old.seq:
+            new = StoredLabel(old.key, old.item, old.worker, one.label, old.round, one.time, one.duration, old.seq)
+            outcome.change.append((new, old.label))
+        old.label, old.time, old.duration = one.label, one.time, one.duration  # one of this batch is inserted as it is now
+        outcome.received.added += 1
+        return
+    what = "this key" if keyed else "this worker and item"
+    why = {
+        "keep": "send it with another key",
+        "first": "the first is kept (--repeats first)",
+        "error": "a worker labels an item once (--repeats error)",
+    }[repeats]
+    outcome.received.refused.append(Refused(index, f"Another label, '{old.label[:80]}', is stored for {what}; {why}.", one.key))

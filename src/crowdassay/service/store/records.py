@@ -8,101 +8,31 @@ derived from these declarations.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 from crowdassay.labels.databases.home import Session
-
-LONGEST_NAME = 10_000  # characters of a name, label or key
-LONGEST_ITEM_TEXT = 100_000  # characters of an item's text or link
-FIRST_ROUND, LAST_ROUND = 1, 1_000_000
-LAST_SECOND = 7_258_118_400  # of the year 2199, since 1970
+from crowdassay.service.store.checks import (
+    LONGEST_NAME,
+    ROLE_WANTED,
+    TOKEN_ROLES,
+    BadRecordError,
+    as_days,
+    as_link,
+    as_name,
+    as_role,
+    as_round,
+    as_seconds,
+    as_text,
+    as_time,
+)
 
 R = TypeVar("R")
-Check = Callable[[object, str], str | int]
-TOKEN_ROLES = ("label", "read", "manage")
-ROLE_WANTED = "Send {role, worker, note}: the role is label, read or manage, the others may be left out."
+Check = Callable[[object, str], str | int | float]
+ITEM_STANDINGS = ("open", "settled", "tied", "unidentifiable", "known")
+CORRECTIONS = ("replaced", "removed", "erased")
 FIT_STATES = ("waiting", "running", "done", "failed", "cancelled", "interrupted")
-
-
-class BadRecordError(ValueError):
-    """A record that cannot be taken; the text says why."""
-
-
-def as_name(value: object, role: str, longest: int = LONGEST_NAME) -> str:
-    """Return a text, number or truth value as the text it is stored as; refuse anything else."""
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, bool):
-        text = "true" if value else "false"
-    elif isinstance(value, int):
-        text = str(value) if abs(value) < 10**30 else ""
-    elif isinstance(value, float) and math.isfinite(value):
-        text = str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    elif value is None:
-        raise BadRecordError(f"The {role} is missing.")
-    else:
-        raise BadRecordError(f"The {role} must be text or a number.")
-    if not text.strip():
-        raise BadRecordError(f"The {role} is empty.")
-    if len(text) > longest:
-        raise BadRecordError(f"The {role} has {len(text):,} characters; at most {longest:,} are taken.")
-    if "\0" in text:
-        raise BadRecordError(f"The {role} holds a NUL character.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BadRecordError(f"The {role} is not valid text: it holds half of a surrogate pair.") from None
-    return text
-
-
-def as_text(value: object, role: str) -> str:
-    """Return the text of an item, which may be longer than a name."""
-    return as_name(value, role, LONGEST_ITEM_TEXT)
-
-
-def as_link(value: object, role: str) -> str:
-    """Return the address of a page or picture on the web."""
-    link = as_text(value, role)
-    if not link.lower().startswith(("https://", "http://")):
-        raise BadRecordError("A link begins with https:// or http://.")
-    return link
-
-
-def as_round(value: object, _role: str) -> int:
-    """Return the number of a round."""
-    if isinstance(value, bool) or not isinstance(value, int) or not FIRST_ROUND <= value <= LAST_ROUND:
-        raise BadRecordError(f"The round is a whole number from {FIRST_ROUND} to {LAST_ROUND:,}.")
-    return value
-
-
-def as_role(value: object, _role: str) -> str:
-    """Return the role of a token."""
-    if value not in TOKEN_ROLES:
-        raise BadRecordError(ROLE_WANTED)
-    return str(value)
-
-
-def as_time(value: object, _role: str = "time") -> str:
-    """Return a time as UTC text that sorts; ISO 8601 (UTC where it names no zone), or seconds since 1970.
-
-    >>> as_time("2026-03-01T12:00:00+02:00"), as_time(0)
-    ('2026-03-01T10:00:00.000000+00:00', '1970-01-01T00:00:00.000000+00:00')
-    """
-    try:
-        if isinstance(value, str):
-            moment = datetime.fromisoformat(value)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LAST_SECOND:
-            moment = datetime.fromtimestamp(value, UTC)
-        else:
-            raise ValueError
-        return moment.astimezone(UTC).isoformat(timespec="microseconds")
-    except (ValueError, OverflowError):
-        raise BadRecordError("The time must be ISO 8601 text or seconds since 1970.") from None
 
 
 class Field(NamedTuple):
@@ -141,6 +71,7 @@ class SentLabel(NamedTuple):
     ] = None
     round: Annotated[int | None, Field(as_round, "Which of several labels by this worker on this item.")] = None
     time: Annotated[str | None, Field(as_time, "ISO 8601, or seconds since 1970.")] = None
+    duration: Annotated[float | None, Field(as_seconds, "Seconds that the worker took.")] = None
 
 
 @dataclass(slots=True)
@@ -153,9 +84,10 @@ class StoredLabel:
     label: str
     round: int
     time: str | None
+    duration: float | None = None
     seq: int = 0
 
-    def as_dict(self) -> dict[str, str | int | None]:
+    def as_dict(self) -> dict[str, str | int | float | None]:
         """Return plain values for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -175,12 +107,23 @@ class Truth(NamedTuple):
     label: str
 
 
+class StoredTruth(NamedTuple):
+    """A truth in the store: by whom and when."""
+
+    id: Annotated[int, Field(column="seq")]
+    item: str
+    label: str
+    time: Annotated[str, Field(column="added")]
+    who: Annotated[str, Field(column="source")]
+
+
 class NewToken(NamedTuple):
     """A token to be handed out; one for labels may be for one worker only."""
 
     role: Annotated[str, Field(as_role, values=TOKEN_ROLES)]
     worker: str | None = None
-    note: str | None = None
+    name: Annotated[str | None, Field(about="Of the person who holds it, for the audit log.")] = None
+    days: Annotated[float | None, Field(as_days, "For how many days it is valid; without, until it is taken back.")] = None
 
 
 class HandedOutToken(NamedTuple):
@@ -189,8 +132,9 @@ class HandedOutToken(NamedTuple):
     id: Annotated[int, Field(column="seq")]
     role: Annotated[str, Field(values=TOKEN_ROLES)]
     worker: str | None
-    note: str
+    name: str
     time: Annotated[str, Field(column="added")]
+    expires: str | None
     revoked: str | None
 
 
@@ -203,6 +147,27 @@ class ItemDecision(NamedTuple):
     time: Annotated[str, Field(column="added")]
     who: Annotated[str, Field(column="source")]
     undone: str | None
+
+
+class Correction(NamedTuple):
+    """What became of a stored label that others may have read; one row stands for all labels of a worker who was erased.
+
+    Attributes
+    ----------
+    id : int
+    label : int
+        The number of the label; of one that was erased, the last number that was given until then.
+    item : str
+    worker : str or None
+        None once the worker was erased.
+    kind : {'replaced', 'removed', 'erased'}
+    """
+
+    id: Annotated[int, Field(column="seq")]
+    label: int
+    item: str
+    worker: str | None
+    kind: Annotated[str, Field(values=CORRECTIONS)]
 
 
 class FitRun(NamedTuple):
@@ -223,7 +188,7 @@ class ItemRow(NamedTuple):
     item: str
     label: str | None
     probability: float
-    standing: Annotated[str, Field(values=("open", "settled", "tied", "unidentifiable", "known"))]
+    standing: Annotated[str, Field(values=ITEM_STANDINGS)]
     n_labels: int
     basis: Annotated[str, Field(values=("fit", "update", "votes", "truth", "decision", "nothing"))]
 
@@ -285,6 +250,14 @@ class Received:
         return self
 
 
+# By the names that they have in the OpenAPI document. What is None is left out of those that are sent, instead of being null.
+SENT = {"Label": SentLabel, "NewItem": NewItem, "Truth": Truth, "NewToken": NewToken, "Refused": Refused}
+ANSWERED = {
+    "StoredLabel": StoredLabel, "Item": ItemRow, "Worker": WorkerRow, "Fit": FitRun, "Decision": ItemDecision,
+    "Token": HandedOutToken, "StoredTruth": StoredTruth,
+}  # fmt: skip
+
+
 def fields_of(record: type) -> dict[str, tuple[Any, Field, bool]]:
     """Return for every field of a record its type, what else is declared of it, and whether it is always there."""
     hints = get_type_hints(record, include_extras=True)
@@ -315,7 +288,7 @@ def reader(record: type[R], shape: str, unknown: str | None = None) -> Callable[
         if not names.issuperset(value):
             name = min(map(str, value.keys() - names))[:50]
             raise BadRecordError((unknown or shape).replace("{name}", name))
-        found: list[str | int | None] = []
+        found: list[str | int | float | None] = []
         for name, check, needed, is_name in checks:
             given = value.get(name)
             if given is None and not needed:
@@ -339,7 +312,7 @@ def reader(record: type[R], shape: str, unknown: str | None = None) -> Callable[
 read_label = reader(
     SentLabel,
     "A label is an object with item, worker and label.",
-    "There is no field '{name}'; a label has item, worker, label, and may have key, time and round.",
+    "There is no field '{name}'; a label has item, worker, label, and may have key, time, duration and round.",
 )
 read_truth = reader(Truth, "A truth is an object with item and label.")
 _read_item = reader(NewItem, "An item is an object with item, and perhaps text and link.")
@@ -357,6 +330,14 @@ def read_token(value: object) -> NewToken:
     if token.worker is not None and token.role != "label":
         raise BadRecordError("Only a token of the role label is for one worker.")
     return token
+
+
+def read_classes(value: object) -> tuple[str, ...]:
+    """Check the classes of a job: ``{"classes": [...]}``."""
+    names = value.get("classes") if isinstance(value, dict) else None
+    if not isinstance(names, list) or len(value) > 1:  # type: ignore[arg-type]
+        raise BadRecordError("Send {classes: [...]}, the names in their order.")
+    return tuple(as_name(name, "class") for name in names)
 
 
 def read_all(
@@ -382,7 +363,9 @@ TABLE_OF: dict[type, str] = {
     StoredLabel: "labels",
     NewItem: "items",
     Truth: "truths",
+    StoredTruth: "truths",
     ItemDecision: "decisions",
+    Correction: "corrections",
     FitRun: "fits",
     HandedOutToken: "tokens",
 }

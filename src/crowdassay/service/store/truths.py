@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from crowdassay.errors import ParameterError
 from crowdassay.labels.databases.home import Session, digest, now
-from crowdassay.service.store.records import ItemDecision, NewItem, Received, Refused, Truth, insert, newest, select
+from crowdassay.service.store.classes import fixed_classes, not_among
+from crowdassay.service.store.history import log
+from crowdassay.service.store.records import (
+    ItemDecision,
+    NewItem,
+    Received,
+    Refused,
+    StoredTruth,
+    Truth,
+    insert,
+    newest,
+    select,
+)
 
 
 def add_items(session: Session, sent: Sequence[tuple[int, NewItem]]) -> Received:
@@ -39,9 +52,12 @@ def item_names(session: Session) -> list[str]:
 
 def add_truths(session: Session, sent: Sequence[tuple[int, Truth]], *, source: str, replace: bool = False) -> Received:
     """Add known classes; one that contradicts a stored truth is refused, unless it may replace it."""
-    done = Received()
+    done, classes = Received(), fixed_classes(session)
     for index, (item, label) in sent:
         key, old = digest(item), find_truth(session, item)
+        if (why := not_among(classes, label)) is not None:
+            done.refused.append(Refused(index, why))
+            continue
         if old is None:
             insert(session, Truth, item_hash=key, item=item, label=label, added=now(), source=source)
         elif old.label == label:
@@ -55,7 +71,22 @@ def add_truths(session: Session, sent: Sequence[tuple[int, Truth]], *, source: s
             continue
         done.added += 1
         done.changed.append(item)
+    if done.added:
+        log(session, source, "truth added", items=done.added)
     return done
+
+
+def remove_truth(session: Session, item: str, *, source: str) -> bool:
+    """Take a truth back; return False where there is none."""
+    removed = session.run("DELETE FROM truths WHERE item_hash = ?", (digest(item),)) > 0
+    if removed:
+        log(session, source, "truth removed", item=item)
+    return removed
+
+
+def list_truths(session: Session, after: int, limit: int) -> list[StoredTruth]:
+    """Return truths with a greater number, in the order in which they came."""
+    return select(session, StoredTruth, "WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
 
 
 def find_truth(session: Session, item: str) -> Truth | None:
@@ -66,16 +97,21 @@ def find_truth(session: Session, item: str) -> Truth | None:
 
 def decide_item(session: Session, item: str, label: str, *, source: str) -> int:
     """Store what a person decided on an item; return the number of the decision."""
+    if (why := not_among(fixed_classes(session), label)) is not None:
+        raise ParameterError(why)
     insert(session, ItemDecision, item=item, label=label, added=now(), source=source)
-    return newest(session, ItemDecision)
+    number = newest(session, ItemDecision)
+    log(session, source, "item settled", item=item, label=label, decision=number)
+    return number
 
 
-def undo_decision(session: Session, number: int) -> str | None:
+def undo_decision(session: Session, number: int, *, source: str) -> str | None:
     """Take a decision back; return its item, None where there is no such decision that stands."""
     standing = select(session, ItemDecision, "WHERE seq = ? AND undone IS NULL", (number,))
     if not standing:
         return None
     session.run("UPDATE decisions SET undone = ? WHERE seq = ?", (now(), number))
+    log(session, source, "decision undone", item=standing[0].item, decision=number)
     return standing[0].item
 
 

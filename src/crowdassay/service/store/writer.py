@@ -13,10 +13,9 @@ from typing import Any
 
 from crowdassay.errors import CrowdassayError
 from crowdassay.labels.databases.home import Session
-from crowdassay.service.store.labels import last_seq
+from crowdassay.service.store.labels import BatchOutcome, last_seq
 from crowdassay.service.store.open import Batch, Store
 from crowdassay.service.store.records import Received
-from crowdassay.service.store.repeats import BatchOutcome
 
 LABELS_IN_A_TRANSACTION = 20_000  # about
 MOST_LABELS_WAITING = 200_000  # whoever sends more is asked to wait
@@ -126,12 +125,12 @@ class Writer:
             before = last_seq(session)
             labels = [(place, one.batch) for place, one in enumerate(asked) if one.batch is not None]
             outcomes = self.store.take(session, [batch for _, batch in labels]) if labels else []
+            after = last_seq(session)  # before the calls: labels that these add are not told of, but found by `Job.catch_up`
             for (place, _), outcome in zip(labels, outcomes, strict=True):
                 answers[place] = outcome.received
             for place, one in enumerate(asked):
                 if one.call is not None:
                     answers[place] = one.call(session)
-            after = last_seq(session)
         return answers, outcomes, before, after
 
     def _settle(self, asked: list[Asked]) -> None:

@@ -27,37 +27,25 @@ class Anchored:
     Attributes
     ----------
     log_p : array of shape (n_workers, n_classes, n_classes)
-        Log probabilities of the workers' answers by true class; this and the next two are where the labels are.
+        Log probabilities of the workers' answers by true class; these and the counts are where the labels are.
     counts : array of shape (n_workers, n_classes, n_classes)
         What the workers' tables rest on: expected answers, with item effects those not explained by them.
-    totals : array of shape (n_classes,)
-        Sum of the class weights over items.
     population : Population
     log_prior : ndarray of shape (n_classes,)
-    anchor : float
-        Weight of the votes in the class weights.
-    posterior : ndarray of shape (n_items, n_classes)
-        Without rows where items have no effects.
     evidence : float
         Log-likelihood of the labels in the last pass, classes and item effects summed out.
-    effects : ndarray of shape (n_items, n_classes, n_classes) or None
-        With item effects, the best effect of each item by true class.
-    precision : float or None
-        That of the effects.
+    precision : float
+        That of the items' effects, where they have some.
     n_iter : int
     converged : bool
     """
 
     log_p: FloatArray
     counts: FloatArray
-    totals: FloatArray
     population: Population
     log_prior: FloatArray
-    anchor: float
-    posterior: FloatArray
     evidence: float
-    effects: FloatArray | None
-    precision: float | None
+    precision: float
     n_iter: int
     converged: bool
 
@@ -67,7 +55,6 @@ def fit_anchored(
     *,
     anchor: float,
     items: bool = False,
-    precision: float | None = None,
     shared: bool = True,
     learn_prior: bool = True,
     average: bool = False,
@@ -94,9 +81,7 @@ def fit_anchored(
     anchor : float
         The weight a of the votes, from 0 to 1.
     items : bool
-        Whether items have random effects.
-    precision : float, optional
-        Of these; None learns it.
+        Whether items have random effects, whose precision is learned.
     shared : bool
         Whether workers shrink towards a population; otherwise each has a flat prior of its own.
     learn_prior : bool
@@ -124,7 +109,7 @@ def fit_anchored(
     counts, totals = votes.counts, votes.totals
     n_iter, converged = 0, False
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
-    beta = FIRST_PRECISION if precision is None else precision
+    precision = FIRST_PRECISION
     while True:
         population.learn(counts, engine.to_host)
         if learn_prior:
@@ -133,7 +118,7 @@ def fit_anchored(
         if effects is None:
             done = _pass_without_effects(engine, population, counts, log_prior, votes, anchor, average=average)
         else:
-            done = _pass_with_effects(cast(EffectEngine, engine), population, counts, log_prior, anchor, beta, effects)
+            done = _pass_with_effects(cast(EffectEngine, engine), population, counts, log_prior, anchor, precision, effects)
         totals, n_iter = done.totals, n_iter + 1
         if progress is not None:
             progress(n_iter, done.value)
@@ -141,23 +126,19 @@ def fit_anchored(
         if converged or n_iter >= max_iter:
             break
         counts = done.counts
-        if done.spread is not None and precision is None:
-            beta = learn_precision(beta, done.spread, n_classes)
-    return Anchored(
-        done.log_p, counts, totals, population, log_prior, anchor, done.posterior, done.value, effects,
-        None if effects is None else beta, n_iter, converged,
-    )  # fmt: skip
+        if done.spread is not None:
+            precision = learn_precision(precision, done.spread, n_classes)
+    return Anchored(done.log_p, counts, population, log_prior, done.value, precision, n_iter, converged)
 
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """One pass over the labels: the tables it used, the counts it leads to, and what it says of the items."""
+    """One pass over the labels: the tables it used, the counts it leads to, and how far the items' effects spread."""
 
     log_p: FloatArray
     counts: FloatArray
     totals: FloatArray
     value: float
-    posterior: FloatArray
     spread: FloatArray | None = None
 
 
@@ -176,7 +157,7 @@ def _pass_without_effects(
     sums = engine.count(log_p, log_prior)
     mixed = (1 - anchor) * sums.counts + anchor * votes.counts
     totals = (1 - anchor) * sums.totals + anchor * votes.totals
-    return _Pass(log_p, mixed, totals, sums.objective, np.empty((0, engine.n_classes)))
+    return _Pass(log_p, mixed, totals, sums.objective)
 
 
 def _pass_with_effects(
@@ -192,7 +173,7 @@ def _pass_with_effects(
     p = population.tables(counts)
     sums = engine.integrate(p, log_prior, anchor=anchor, precision=precision, effects=effects)
     unexplained = unexplained_counts(p, population.prior, sums)
-    return _Pass(np.log(p), unexplained, sums.totals, sums.objective, sums.posterior, sums.spread)
+    return _Pass(np.log(p), unexplained, sums.totals, sums.objective, sums.spread)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:

@@ -7,13 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.labels.join import take_items
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.record import class_values, decide_classes
+from crowdassay.labels.values import counted
 from crowdassay.models.assay.constants import Constants
-from crowdassay.solvers.assay.pool import Pool, answers, ordinary, parts
+from crowdassay.planning.stop import DOUBTS, count_doubts
+from crowdassay.solvers.assay.pool import Pool, answers, ordinary, parts, predict_proba
 from crowdassay.solvers.lbfgs import minimise
 from crowdassay.statistics import softmax
 
 SURPRISE = 3.0  # standard deviations between the errors found on known items and those expected
+FOLDS = 5  # parts of the known items, each checked by what the others teach
 APART = 0.1  # and at least this share of the known items
 
 
@@ -36,11 +41,6 @@ class GoldFit:
     weight: FloatArray
     labels: Labels
     target: FloatArray
-
-    @property
-    def posterior(self) -> FloatArray:
-        """The pool's own class probabilities, (n_known, n_classes)."""
-        return softmax(self.logits.sum(axis=2))
 
 
 def read_gold(labels: Labels, pool: Pool, target: FloatArray) -> GoldFit:
@@ -98,6 +98,45 @@ def correct(pool: Pool, gold: GoldFit, constants: Constants) -> Pool:
     )
 
 
+def check_known(labels: Labels, pool: Pool, target: FloatArray, constants: Constants, decide: str) -> IntArray:
+    """Count known items that are labelled right and wrong by a pool that was told only the others, a fifth at a time.
+
+    So known items are judged as unknown ones are: by a fit that knows some classes, but not theirs. The members are fitted
+    without any known class, so that only what known items teach has to be learned anew.
+
+    Parameters
+    ----------
+    labels : Labels
+        The known items.
+    pool : Pool
+        Before it is corrected.
+    target : ndarray of shape (n_known, n_classes)
+        Their classes, as for `GoldFit`.
+    constants : Constants
+    decide : {'likeliest', 'median', 'mean'}
+        Which class becomes the label.
+
+    Returns
+    -------
+    ndarray of int, shape (n_levels, 2)
+        Right and wrong, by how unsure the label was: see `crowdassay.planning.stop.count_doubts`.
+    """
+    dealt = np.random.default_rng(0).permutation(labels.n_items)
+    counts = np.zeros((len(DOUBTS), 2), np.int64)
+    checkable = (labels.gold >= 0) & (np.diff(labels.starts) > 0)
+    for part in (dealt[first::FOLDS] for first in range(FOLDS)):
+        told, held = np.setdiff1d(dealt, part), np.sort(part[checkable[part]])
+        if not len(held):
+            continue
+        corrected = correct(pool, read_gold(take_items(labels, told, named=False), pool, target[told]), constants)
+        some = take_items(labels, held, named=False)
+        posterior = predict_proba(some, corrected, use_gold=False)
+        code = decide_classes(posterior, decide, class_values(labels)).argmax(axis=1)
+        doubt, wrong = 1.0 - posterior[np.arange(len(held)), code], code != some.gold
+        counts += np.column_stack([count_doubts(doubt[~wrong]), count_doubts(doubt[wrong])])
+    return counts
+
+
 def score_workers(labels: Labels, truth: IntArray) -> FloatArray:
     """Return how many labels each worker has on known items (n_items,), and how many are right: (n_workers, 2)."""
     known = truth[labels.label_item] >= 0
@@ -108,7 +147,7 @@ def score_workers(labels: Labels, truth: IntArray) -> FloatArray:
 
 def contradiction(gold: GoldFit) -> str:
     """Return a sentence where the known items contradict the pool by far more than chance, else nothing."""
-    q = gold.posterior
+    q = softmax(gold.logits.sum(axis=2))
     sure, right = q.max(axis=1), gold.target[np.arange(len(q)), q.argmax(axis=1)]
     wrong, expected = float((1.0 - right).sum()), float((1.0 - sure).sum())
     spread = float(np.sqrt((sure * (1.0 - sure)).sum()))
@@ -116,6 +155,7 @@ def contradiction(gold: GoldFit) -> str:
         return ""
     return (
         f"The known items contradict the crowd: without them {wrong:,.0f} of {len(q):,} would have got a wrong label, where "
-        f"{expected:,.0f} were expected. The probabilities have been corrected by them, and workers' scores on known items "
+        f"{counted(expected, 'was', 'were')} expected. The probabilities have been corrected by them, and workers' scores "
+        "on known items "
         "say more than their accuracy."
     )

@@ -8,14 +8,14 @@ from functools import partial
 import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.engines.base import Engine
+from crowdassay.engines.base import Engine, local_engine
 from crowdassay.engines.blocks import ItemSelection
 from crowdassay.labels.join import without_absent_workers
 from crowdassay.labels.labels import Labels
 from crowdassay.models.assay.constants import Constants
 from crowdassay.solvers.assay.anchored import fit_anchored
 from crowdassay.solvers.assay.pool import ItemMember, Pool, without_gold
-from crowdassay.solvers.em import at_vote_shares, fit_em
+from crowdassay.solvers.em import at_vote_shares, fit_em, free_tables
 from crowdassay.solvers.solution import Progress
 
 FEW_STEPS = 20  # of Dawid and Skene's EM: later ones sharpen tables, not labels
@@ -25,6 +25,9 @@ EFFECT_STEPS, EFFECT_CHANGE = 40, 1e-3
 LEAST_GAIN = 0.01  # nats for each item below which effects are not worth the time they take
 PATIENCE = 10.0  # labels' worth of belief that a worker on a scale is as precise as the others
 PRECISION_ROUNDS = 20
+LEAST_DISSENT = (
+    0.01  # share of labels that differ from an item's first: below that of every real crowd whose labels are no copies
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,8 @@ class MemberTables:
         How much of a label each worker's label counts for.
     stranger_weight : float
         The same for a worker never seen.
+    dissent : float
+        About how many labels differ from the others of their item.
     mean : ndarray of shape (n_workers, n_classes, n_classes)
         Mean confusion of the workers.
     n_iter : int
@@ -55,6 +60,7 @@ class MemberTables:
     habit: FloatArray
     label_weight: FloatArray
     stranger_weight: float
+    dissent: float
     mean: FloatArray
     n_iter: int
 
@@ -72,16 +78,19 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
     progress : callable, optional
     """
     place, votes = engine.xp.asarray, at_vote_shares(engine)
-    given = engine.to_host(votes.counts).sum(axis=(0, 1)) + 1.0
+    cells = engine.to_host(votes.counts).sum(axis=0)
+    given = cells.sum(axis=0) + 1.0
     plain = fit_em(
         engine,
         estimate_prior=True,
-        smoothing=constants.smoothing,
+        update=free_tables(constants.smoothing),
         max_iter=FEW_STEPS,
         tol=1e-6,
         progress=progress,
         votes=votes,
+        prior_items=1.0,  # as for the population: few items alike do not make their class the only one
     )
+    assert plain.sigma is not None
     assert plain.log_prior is not None
     later = None if progress is None else (lambda done, value: progress(plain.n_iter + done, value))
     crowd = fit_anchored(
@@ -99,6 +108,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
         given / given.sum(),
         label_weight[:-1],
         float(label_weight[-1]),
+        float(cells.sum() - np.trace(cells)) / 2,
         engine.to_host(mean / mean.sum(axis=2, keepdims=True)),
         plain.n_iter + crowd.n_iter,
     )
@@ -107,7 +117,7 @@ def fit_tables(engine: Engine, constants: Constants, *, ordered: bool, progress:
 def make_pool(engine: Engine, tables: MemberTables, constants: Constants, *, ordered: bool) -> Pool:
     """Weigh the members; with two classes there is one more, and with ordered ones the precision of the workers."""
     weights = (constants.dawid_skene, constants.population)
-
+    own = unlike(tables.dissent, engine.n_labels - engine.n_items)
     place = engine.xp.asarray  # tables are large where there are many workers, so all is computed where the labels are
 
     def weigh(log_tables: FloatArray, weight: float) -> FloatArray:
@@ -119,14 +129,30 @@ def make_pool(engine: Engine, tables: MemberTables, constants: Constants, *, ord
         offset=weights[0] * tables.log_prior[0] + weights[1] * tables.log_prior[1],
         bias=np.zeros(engine.n_classes),
         vote=constants.vote,
-        correlation=constants.correlation,
+        correlation=1.0 - (1.0 - constants.correlation) * own,
         many=constants.many,
         label_weight=tables.label_weight,
         stranger_weight=tables.stranger_weight,
         items=fit_effects(engine, constants) if engine.n_classes == 2 else None,
         precision=fit_precision(sample_of(engine)) if ordered else None,
         scale=constants.scale,
+        few=constants.few,
+        growth=constants.growth * own if engine.n_classes > 2 else 0.0,
     )
+
+
+def unlike(dissent: float, chances: float) -> float:
+    r"""Return how far an item's labels are answers of their own, from 0 to 1: 1 unless they agree more than in any real crowd.
+
+    .. math::  u = \min\Big(1, \frac{d + 1}{0.01\, m}\Big)
+
+    for d labels that differ where m could. Labels that never differ are one answer, repeated: m of them count for one. So the
+    correlation is :math:`1 - (1 - r)\, u`.
+
+    >>> [round(unlike(dissent, 10_000), 3) for dissent in (0.0, 9.0, 200.0)]
+    [0.01, 0.1, 1.0]
+    """
+    return min((dissent + 1.0) / max(LEAST_DISSENT * chances, 1e-9), 1.0)
 
 
 def label_weights(log_p: FloatArray, log_prior: FloatArray, n_labels: IntArray) -> FloatArray:
@@ -170,14 +196,13 @@ def fit_effects(engine: Engine, constants: Constants) -> ItemMember | None:
     """
     sample = sample_of(engine)
     fewer, present = without_absent_workers(sample)
-    local = engine.in_memory(fewer)
+    local = local_engine(fewer, gathered=engine.gathered)
     fit = partial(fit_anchored, local, anchor=constants.hold, max_iter=EFFECT_STEPS, tol=EFFECT_CHANGE)
     plain, effects = fit(average=True), fit(items=True)
     without = local.count(np.log(plain.population.tables(plain.counts)), plain.log_prior).objective
     gain = max(effects.evidence - without, 0.0) / sample.n_items
     if gain < LEAST_GAIN:
         return None
-    assert effects.precision is not None
     unseen = effects.population.tables(np.zeros((engine.n_classes, engine.n_classes)))
     p = np.broadcast_to(unseen, (engine.n_workers, *unseen.shape)).copy()
     p[present] = np.exp(effects.log_p)

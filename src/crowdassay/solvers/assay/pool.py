@@ -1,12 +1,13 @@
 r"""Predict classes by a pool of models, a block of items at a time; everything a block needs has the size of the workers.
 
-.. math::  q_{jc} \propto \exp\Big\{(1 - h_j)\Big[t(n_j) \big(\textstyle\sum_i A_i(c, x_{ij}) + o_c\big) + w_v \log s_{jc}\Big]
-           + h_j w_e \log e_{jc} + b_c\Big\}, \qquad t(n) = \frac{1}{1 + r (n - 1)}
+.. math::  q_{jc} \propto \exp\Big\{(1 - h_j)\, f(n_j) \Big[t(n_j) \big(\textstyle\sum_i A_i(c, x_{ij}) + o_c\big)
+           + w_v \log s_{jc}\Big] + h_j w_e \log e_{jc} + b_c\Big\}, \qquad t(n) = \frac{1}{1 + r (n - 1)}
 
 The table A_i adds up, weighted, the log probabilities of a worker's answers under each member; s is the smoothed vote share, e
 the class probability of a model in which each item has an effect of its own, h how far that model is believed, and b what known
 items say about a class. :math:`n\, t(n)` is the number of independent labels that n correlated ones are worth (Kish's design
 effect with correlation r), where a label counts for one, and for less if its worker's answers say less of the class than usual.
+With more than two classes, where there is no e, :math:`f(n) = \max(1, n / n_0)^g`: many labels are worth more than a few.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Ability, local_engine
 from crowdassay.engines.kernels.small import FEW_LABELS, add_items
 from crowdassay.labels.join import slice_items
-from crowdassay.labels.labels import Labels
+from crowdassay.labels.labels import Labels, with_known
 from crowdassay.labels.record import find_winners
-from crowdassay.labels.votes import with_known
-from crowdassay.models.assay.dependence import worth
+from crowdassay.models.assay.dependence import sharpening, worth
 from crowdassay.solvers.solution import ItemPosterior
 from crowdassay.statistics import softmax
 from crowdassay.threads import on_all_cores
@@ -78,6 +78,8 @@ class Pool:
         o: the class prior, weighted like the tables.
     bias : ndarray of shape (n_classes,)
     vote, correlation, many : float
+    few, growth : float
+        Of f, by which the logits of items with many labels grow; not with a growth of 0.
     label_weight : ndarray of shape (n_workers,)
         From 0 to 1, how much of a label each worker's label counts for: one that says nothing of the class, not at all.
     stranger_weight : float
@@ -104,6 +106,8 @@ class Pool:
     precision: FloatArray | None = None
     scale: float = 1.0
     trust: FloatArray | None = None
+    few: float = 1.0
+    growth: float = 0.0
 
     def of_workers(self, code: IntArray) -> Pool:
         """Return the pool for other workers, (n_other,): their code here, or -1 for a stranger."""
@@ -161,10 +165,11 @@ def parts(labels: Labels, pool: Pool) -> tuple[FloatArray, FloatArray]:
     votes = add_answers(labels, counted * pool.label_weight[labels.worker], np.tile(np.eye(n_classes), (labels.n_workers, 1)))
     n_labels = votes.sum(axis=1)
     evidence = np.empty((labels.n_items, n_classes, 3))
-    share = worth(n_labels, pool.correlation)
+    factor = sharpening(n_labels, pool.few, pool.growth)
+    share = factor * worth(n_labels, pool.correlation)
     given = add_answers(labels, counted, pool.tables.transpose(0, 2, 1).reshape(-1, n_classes))
     evidence[:, :, 0] = share[:, None] * (given + pool.offset)
-    evidence[:, :, 1] = pool.vote * np.log((votes + 1.0 / n_classes) / (n_labels + 1.0)[:, None])
+    evidence[:, :, 1] = (pool.vote * factor)[:, None] * np.log((votes + 1.0 / n_classes) / (n_labels + 1.0)[:, None])
     evidence[:, :, 2] = 0.0
     if pool.items is not None:
         weight_here = pool.items.item_effect_weight * n_labels / (n_labels + pool.many)
@@ -220,19 +225,11 @@ class ByPool:
         """Weigh every item's labels; where the engine can do that itself, and items have no effects, it does."""
         pool = self.pool
         if Ability.POOL in engine.can and pool.items is None and pool.precision is None and pool.trust is None:
-            posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, pool.vote, pool.correlation)
+            law = (pool.vote, pool.correlation, pool.few, pool.growth)
+            posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, law)
             return ItemPosterior(posterior, find_winners(posterior), counts)
         posterior = predict_proba(engine.labels, pool)
-        return ItemPosterior(posterior, choose(posterior, pool), engine.tally(posterior))
-
-
-def choose(posterior: FloatArray, pool: Pool) -> BoolArray:
-    """Mark the label of each item, (n_items, n_classes): the likeliest class, on a scale the one nearest to the mean."""
-    if pool.precision is None:
-        return find_winners(posterior)
-    n_classes = posterior.shape[1]
-    middle = np.rint(posterior @ np.arange(n_classes)).astype(np.int64)
-    return np.asarray(np.arange(n_classes) == np.clip(middle, 0, n_classes - 1)[:, None])
+        return ItemPosterior(posterior, find_winners(posterior), engine.tally(posterior))
 
 
 def blend(labels: Labels, posterior: FloatArray, pool: Pool) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class Population:
             weights = drawn + self.belief * _alike(len(drawn), right, self.decay)
             self.mean = weights / weights.sum(axis=1, keepdims=True)
 
-    def tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
+    def tables(self, counts: FloatArray, xp: ModuleType = np) -> FloatArray:
         r"""Return the workers' mean probabilities, :math:`(n + s m) / (|n| + s)`, of the counts' shape.
 
         ``xp`` is the library whose array the counts are.
@@ -107,7 +107,7 @@ class Population:
         answers = counts + xp.asarray(self.prior)
         return answers / answers.sum(axis=-1, keepdims=True)
 
-    def log_tables(self, counts: FloatArray, xp: Any = np) -> FloatArray:
+    def log_tables(self, counts: FloatArray, xp: ModuleType = np) -> FloatArray:
         r"""Return the mean of the workers' log probabilities, :math:`\psi(n + s m) - \psi(|n| + s)`, of the counts' shape."""
         answers = counts + xp.asarray(self.prior)
         return digamma(answers) - digamma(answers.sum(axis=-1, keepdims=True))

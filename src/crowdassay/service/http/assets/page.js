@@ -4,7 +4,9 @@ const find = id => document.getElementById(id);
 const LONGEST = 160;
 const shown = text => (text.length > LONGEST ? text.slice(0, LONGEST - 1) + "…" : text);
 const number = value => value.toLocaleString("en", { maximumFractionDigits: 1 });
+const whole = value => Math.round(value).toLocaleString("en");
 const price = value => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const counted = (count, one, many = one + "s") => `${number(count)} ${count === 1 ? one : many}`;
 const percent = value => (100 * value).toFixed(value > 0.995 && value < 1 ? 1 : 0) + " %";
 const say = (id, text) => { if (find(id).textContent !== text) find(id).textContent = text; };
 const state = { classes: [], queue: [], item: null, version: -1, last: null, busy: false, workers: [] };
@@ -28,7 +30,7 @@ async function ask(method, path, body) {
     options.headers["content-type"] = "application/json";
     options.body = JSON.stringify(body);
   }
-  const answer = await fetch(path, options);
+  const answer = await fetch("." + path, options); // a proxy may serve this page below another path
   const value = await answer.json();
   if (!answer.ok) throw new Error(value.error || "This was refused.");
   return value;
@@ -40,29 +42,31 @@ function showState(seen) {
   state.classes = seen.classes;
   document.title = seen.title;
   say("title", seen.title);
-  say("status", `${number(seen.labels)} labels of ${number(seen.items)} items by ${number(seen.workers)} workers`);
+  say("status", `${counted(seen.labels, "label")} of ${counted(seen.items, "item")} by ${counted(seen.workers, "worker")}`);
   const share = seen.items ? seen.settled / seen.items : 0;
   say("settled", percent(share));
-  say("settled-more", `${number(seen.settled)} of ${number(seen.items)} items; ${number(seen.open)} open`);
+  say("settled-more", `${number(seen.settled)} of ${counted(seen.items, "item")}; ${number(seen.open)} open`);
   find("bar").firstElementChild.style.width = 100 * share + "%";
   find("bar").setAttribute("aria-label", `${percent(share)} settled`);
   const errors = seen.expected_errors;
-  say("errors", number(errors.value));
-  say("errors-more", seen.fit.id === null ? "wrong labels: a rough guess until the first fit"
-    : `wrong labels; between ${number(errors.low)} and ${number(errors.high)}, 9 times of 10`);
+  say("errors", errors.value === null ? "unknown" : whole(errors.value));
+  say("errors-more", errors.value === null ? errors.why
+    : `expected to be wrong; nine times in ten between ${whole(errors.low)} and ${whole(errors.high)}`);
   const cost = seen.cost, money = cost.price !== null;
   say("cost", money ? price(cost.so_far) : number(cost.labels_so_far));
   const come = cost.labels_to_come === null ? "how many more is not known yet"
-    : cost.labels_to_come === 0 ? (seen.open ? "more labels by these workers would settle none of the open items: a person must" : "no more are needed")
-      : `about ${number(cost.labels_to_come)} more${money ? `, for ${price(cost.to_come)},` : ""} would settle ${number(cost.items_by_labels)} of the ` +
-        `${number(seen.open)} open items; the others need a person, or better workers`;
-  say("cost-more", (money ? `for ${number(cost.labels_so_far)} labels; ` : "labels so far; ") + come);
+    : cost.labels_to_come === 0 ? (seen.open ? "for the open items, see what to do next" : "no more are needed")
+      : `about ${number(cost.labels_to_come)} more${money ? `, for ${price(cost.to_come)},` : ""} would settle ${number(cost.items_by_labels)} of ` +
+        `${counted(seen.open, "open item")}; the others need a person, or better workers`;
+  say("cost-more", (money ? `for ${counted(cost.labels_so_far, "label")}; ` : "labels so far; ") + come);
   const fit = seen.fit;
-  say("fit", fit.running ? "running" : fit.id === null ? "none yet" : fit.labels_since ? `${number(fit.labels_since)} labels ago` : "up to date");
+  say("fit", fit.running ? "running" : fit.id === null ? "none yet" : fit.labels_since ? `${counted(fit.labels_since, "label")} ago` : "up to date");
   const ended = fit.last && fit.last.state !== "done" ? `The last attempt: ${fit.last.state}. ${fit.last.message || ""}` : "";
-  say("fit-more", ended || (fit.id === null ? "Until then all workers count alike." : `${number(fit.labels)} labels in ${number(fit.seconds)} s, by ${fit.method}`));
+  say("fit-more", ended || (fit.id === null ? (seen.labels ? "The first begins when no label has come for some seconds; until then all workers count alike." : "The first begins with the first labels.") : `${counted(fit.labels, "label")} in ${number(fit.seconds)} s, by ${fit.method}`));
   find("fit-cancel").hidden = !fit.running;
   find("fit-cancel").dataset.fit = fit.running ? fit.running.id : "";
+  find("advice").replaceChildren(...seen.advice.map(step => make("li", step)));
+  find("advice-box").hidden = !seen.advice.length;
   find("notes").replaceChildren(...seen.notes.map(note => make("li", note)));
   find("notes-box").hidden = !seen.notes.length;
   if (seen.feed) {
@@ -72,9 +76,20 @@ function showState(seen) {
 
 // The queue of disputed items.
 
+// An expert answers items drawn at random, without seeing what others said.
+const forExpert = () => find("standing").value === "expert";
+
 async function loadQueue() {
-  const query = new URLSearchParams({ disputed: "1", limit: "50", q: find("q").value, standing: find("standing").value });
-  state.queue = (await ask("GET", "/items?" + query)).items;
+  if (forExpert()) {
+    const drawn = await ask("GET", "/expert");
+    state.queue = drawn.items.filter(row => row.item.toLowerCase().includes(find("q").value.toLowerCase()));
+    say("expert-told", `Drawn at random: ${number(drawn.answered)} of ${counted(drawn.wanted, "item")} answered. What you give is taken as known; what workers said is not shown.`);
+  } else {
+    const query = new URLSearchParams({ disputed: "1", limit: "50", q: find("q").value, standing: find("standing").value });
+    state.queue = (await ask("GET", "/items?" + query)).items;
+  }
+  find("expert-told").hidden = !forExpert();
+  say("queue-none", forExpert() ? "All that were drawn are answered." : "Nothing is disputed.");
   const names = state.queue.map(row => row.item);
   if (state.item === null || !names.includes(state.item)) await choose(names.length ? names[Math.min(state.place || 0, names.length - 1)] : null);
   else drawQueue();
@@ -82,7 +97,7 @@ async function loadQueue() {
 
 function drawQueue() {
   const rows = state.queue.map(row => {
-    const stands = row.label === null ? "no labels" : row.standing === "tied" ? "tied" : percent(row.probability);
+    const stands = forExpert() ? "" : row.label === null ? "no labels" : row.standing === "tied" ? "tied" : percent(row.probability);
     const button = make("button", name(row.item), make("span", stands));
     button.type = "button";
     if (row.item === state.item) button.setAttribute("aria-current", "true");
@@ -120,13 +135,15 @@ async function choose(item) {
   } else find("item-image").removeAttribute("src");
   const stands = seen.label === null ? [make("span", "It has no labels yet.")]
     : ["So far ", name(seen.label), `, with a probability of ${percent(seen.probability)}.`];
-  find("item-stands").replaceChildren(...stands);
+  find("item-stands").replaceChildren(...(forExpert() ? [] : stands));
+  find("said-box").hidden = forExpert();
   const said = [...new Set(seen.labels.map(row => row.label))];
   const classes = [...new Set([...said, ...state.classes, ...Object.keys(seen.posterior)])].sort((a, b) => place(a) - place(b));
-  find("choices").replaceChildren(...classes.map((label, n) => choice(item, label, n, label === seen.label)));
+  find("choices").replaceChildren(...classes.map((label, n) => choice(item, label, n, label === seen.label && !forExpert())));
   find("said").tBodies[0].replaceChildren(...seen.labels.map(row => cells(
     ["Label", name(row.label)], ["Worker", name(row.worker)],
-    ["Right, as far as is known", row.accuracy === null ? "not known" : percent(row.accuracy)])));
+    ["Right, as far as is known", row.accuracy === null ? "not known" : percent(row.accuracy)],
+    ["Correct", remover(row)])));
   find("why").replaceChildren(...seen.why.map(sentence => make("li", sentence)));
 }
 
@@ -153,14 +170,44 @@ function cells(...pairs) {
   return row;
 }
 
+function remover(row) {
+  const button = make("button", "Remove");
+  button.type = "button";
+  button.setAttribute("aria-label", `Remove the label ${shown(row.label)} by ${shown(row.worker)}`);
+  button.addEventListener("click", () => remove(row).catch(failed));
+  return button;
+}
+
+function done(last, ...told) {
+  state.last = last;
+  find("said-last").replaceChildren(...told);
+  find("undo").hidden = last === null;
+}
+
+async function remove(row) {
+  if (state.busy) return;
+  state.busy = true;
+  try {
+    await ask("DELETE", "/labels/" + encodeURIComponent(row.key));
+    const again = { item: row.item, worker: row.worker, label: row.label, key: row.key, round: row.round, time: row.time, duration: row.duration };
+    done({ again: () => ask("POST", "/labels", [again]), item: row.item }, "Removed the label ", name(row.label), " by ", name(row.worker), ".");
+    await loadQueue();
+    if (state.item === row.item) await choose(row.item);
+  } finally { state.busy = false; }
+}
+
 async function settle(item, label) {
   if (state.busy) return;
   state.busy = true;
   try {
-    const made = await ask("POST", "/decisions", { item, label });
-    state.last = made.id;
-    find("said-last").replaceChildren("Settled ", name(item), " as ", name(label), ".");
-    find("undo").hidden = false;
+    if (forExpert()) {
+      const taken = await ask("POST", "/truth?replace=1", [{ item, label }]);
+      if (taken.refused.length) throw new Error(taken.refused[0].reason);
+      done({ again: () => ask("DELETE", "/truth/" + encodeURIComponent(item)), item }, "Taken as known: ", name(item), " is ", name(label), ".");
+    } else {
+      const made = await ask("POST", "/decisions", { item, label });
+      done({ again: () => ask("DELETE", "/decisions/" + made.id), item }, "Settled ", name(item), " as ", name(label), ".");
+    }
     state.queue = state.queue.filter(row => row.item !== item);
     await choose(state.queue.length ? state.queue[Math.min(state.place, state.queue.length - 1)].item : null);
   } finally { state.busy = false; }
@@ -170,13 +217,12 @@ async function undo() {
   if (state.last === null || state.busy) return;
   state.busy = true;
   try {
-    const done = await ask("DELETE", "/decisions/" + state.last);
-    state.last = null;
-    find("undo").hidden = true;
-    state.item = done.item;
+    const { again, item } = state.last;
+    await again();
+    state.item = item;
     await loadQueue();
-    await choose(done.item);
-    find("said-last").replaceChildren("Undone: ", name(done.item), " is open again.");
+    await choose(item);
+    done(null, "Undone: ", name(item), " is as it was.");
   } finally { state.busy = false; }
 }
 
@@ -209,7 +255,7 @@ function drawWorkers() {
     return made;
   }));
   find("workers-none").hidden = rows.length > 0;
-  say("workers-none", act && !wanted ? `Nobody has to be acted on; ${number(state.workers.length)} workers in all.` : "Nobody of that name.");
+  say("workers-none", act && !wanted ? `Nobody has to be acted on; ${counted(state.workers.length, "worker")} in all.` : "Nobody of that name.");
 }
 
 // Keys: numbers settle, j and k move, u undoes. Not while somebody types.
@@ -229,7 +275,37 @@ document.addEventListener("keydown", event => {
 find("undo").addEventListener("click", () => undo().catch(failed));
 find("fit-now").addEventListener("click", () => ask("POST", "/fits").then(() => tell("A fit was asked for.")).catch(failed));
 find("fit-cancel").addEventListener("click", event => ask("DELETE", "/fits/" + event.target.dataset.fit).catch(failed));
-for (const id of ["q", "standing"]) find(id).addEventListener("input", () => loadQueue().catch(failed));
+find("to-expert").addEventListener("click", () => {
+  find("standing").value = "expert";
+  find("disputes").focus();
+  showOthers();
+});
+find("standing").addEventListener("input", showOthers);
+find("upload").addEventListener("submit", event => {
+  event.preventDefault();
+  upload(event.target).catch(error => say("said-file", error.message));
+});
+
+function showOthers() {
+  state.item = null; // what is shown of an item depends on who looks
+  state.place = 0;
+  loadQueue().catch(failed);
+}
+
+async function upload(form) {
+  const file = find("file").files[0];
+  say("said-file", "Loading …");
+  const query = new URLSearchParams({ name: file.name });
+  for (const field of form.querySelectorAll("input[name]")) if (field.value.trim()) query.set(field.name, field.value.trim());
+  const answer = await fetch("./upload?" + query, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file });
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.error || "This was refused.");
+  const refused = found.refused.length ? `, ${number(found.refused.length)} refused: ${found.refused[0].reason}` : "";
+  say("said-file", `${counted(found.added, "label")} added, ${number(found.known)} known already${refused}. ${found.notes.join(" ")}`);
+  form.reset();
+}
+
+find("q").addEventListener("input", () => loadQueue().catch(failed));
 for (const id of ["worker-q", "verdict"]) find(id).addEventListener("input", drawWorkers);
 
 // Live: lists are loaded again when something has changed, at most every two seconds.
@@ -247,7 +323,7 @@ function changed(version) {
   }, state.version < 0 ? 0 : 2000);
 }
 
-const events = new EventSource("/events");
+const events = new EventSource("events");
 events.addEventListener("state", event => {
   const seen = JSON.parse(event.data);
   find("live").classList.add("on");

@@ -1,1 +1,0 @@
-"""Choose between estimators by labels held out, or by known truths."""

@@ -1,0 +1,102 @@
+"""What it will cost, in words: the same on the terminal and in the report."""
+
+from __future__ import annotations
+
+from crowdassay.findings.money import Ask, Money, Way
+from crowdassay.labels.values import counted
+from crowdassay.planning.expert import KNOWN_ITEMS
+
+
+def headline(money: Money) -> str:
+    """Return the answer to "What will it cost?" in a figure: money where the prices are known, else what is asked for.
+
+    >>> from crowdassay.findings.money import Ask
+    >>> def with_price(price):
+    ...     cost = None if price is None else 3 * price
+    ...     return Money("", None, price, None, None, None, 9, 3, 0, None, (Way(Ask.EXPERT, 0, 0, 3, cost, 3, None),))
+    >>> headline(with_price(None)), headline(with_price(1.5))
+    ('3 answers', '4.50')
+    """
+    if not money.open_items:
+        return "nothing"
+    if money.chance:
+        return "unknown"
+    if money.alone == money.open_items:
+        return "a second label"
+    way = money.way(Ask.KNOWN) or money.best
+    assert way is not None  # something is open
+    if way.cost is not None:
+        return money.amount(way.cost)
+    if way.answers >= way.on_items:  # what settles more; the sentence has the rest
+        return counted(way.answers, "answer") if money.per_answer is None else money.amount(way.answers * money.per_answer)
+    return counted(way.labels, "label") if money.per_label is None else money.amount(way.labels * money.per_label)
+
+
+def advice(money: Money) -> str:
+    """Return what to ask for and what that would settle, in a few sentences."""
+    if not money.open_items:
+        return "Every item is settled."
+    if money.chance:
+        return "These labels agree no better than chance, so that more of them would settle nothing. Check the question first."
+    some = counted(min(KNOWN_ITEMS, money.alone), "item")
+    price = "" if money.per_label is None else f" ({money.amount(min(KNOWN_ITEMS, money.alone) * money.per_label)})"
+    if money.alone == money.open_items:
+        return (
+            f"Let a second worker label {some}{price}: until workers can be compared, nothing shows how many labels it takes. "
+            f"{_settles(money, money.ways[-1])}{_missing(money, money.ways[-1])}"
+        )
+    known, best = money.way(Ask.KNOWN), money.best
+    if known is not None:
+        return (
+            f"Let an expert answer {counted(known.answers, 'item')} drawn at random. Given as known, they show how far all "
+            f"labels can be trusted; nothing does today.{_missing(money, known)} {_labels(money)}"
+        )
+    assert best is not None  # something is open
+    lone = f" Of {counted(money.alone, 'item')} nothing can be said until a second worker labels some." if money.alone else ""
+    return f"{_settles(money, best)}{_missing(money, best)}{lone}"
+
+
+def _settles(money: Money, way: Way) -> str:
+    """Return what a way settles and what the error becomes."""
+    asks = way.asks[0].upper() + way.asks[1:]
+    cost = "" if way.cost is None else f", {money.amount(way.cost)},"
+    some = f"{way.settles:,} of {counted(money.open_items, 'open item')}" if way.settles < money.open_items else "what is open"
+    fall = "" if money.error is None or way.error_after is None else _falls(money.error, way.error_after)
+    return f"{asks}{cost} would settle {some}{fall}."
+
+
+def _falls(now: float, then: float) -> str:
+    if f"{now:.1%}" == f"{then:.1%}":
+        return f"; the expected error would stay at {now:.1%}"
+    return f"; the expected error would fall from {now:.1%} to {then:.1%}"
+
+
+def _labels(money: Money) -> str:
+    """Return what labels alone would do, where they do too little."""
+    way = next(way for way in money.ways if way.labels)
+    asks = counted(way.labels, "more label")
+    cost = "" if way.cost is None else f", {money.amount(way.cost)},"
+    fall = "" if money.error is None or way.error_after is None else _falls(money.error, way.error_after)
+    settle = f"settle {way.settles:,} of {counted(money.open_items, 'open item')}" if way.settles else "settle no item"
+    return f"{asks}{cost} would {settle}{fall}."
+
+
+def _missing(money: Money, way: Way) -> str:
+    """Return which prices were not given, of those that a way needs."""
+    labels, answers = way.labels and money.per_label is None, way.answers and money.per_answer is None
+    if labels and answers:
+        return " No prices were given (--cost, --expert-cost)."
+    if labels:
+        return " No price of a label was given (--cost)."
+    return " No price of an expert's answer was given (--expert-cost)." if answers else ""
+
+
+def spending(money: Money) -> str:
+    """Return what was spent so far, empty where no price of a label is known."""
+    if money.spent is None:
+        return ""
+    each = money.per_settled_item
+    settled = "" if each is None else f", {money.amount(each)} for each settled item"
+    removed = money.spent_on_removed
+    vain = f" {money.amount(removed)} of it went to workers to remove." if removed else ""
+    return f"Spent so far: {money.amount(money.spent)}{settled}.{vain}"

@@ -1,0 +1,89 @@
+"""Labels that name several choices in one cell: how they are written, and what is said where nobody told what to make of them.
+
+A cell may hold a list (``['a', 'b']``), names in brackets (``[A] [B]``), or names with a separator (``a,b``).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection
+
+from crowdassay.errors import DataError
+from crowdassay.labels.values import number_of, shown
+
+JOINED = "|"  # between the choices of a set that is one class, in the order of the alphabet
+SEPARATORS_OF_CHOICES = (JOINED, ";", ",")
+BRACKETED = re.compile(r"\[[^\[\]]+\](?:[\s,;|]*\[[^\[\]]+\])*")
+
+
+def choices_of(texts: Collection[str]) -> dict[str, list[str]]:
+    """Return the choices that each of some labels names; which separator separates them shows in all labels together.
+
+    >>> choices_of(["a,b", "b", "['a']"])
+    {'a,b': ['a', 'b'], 'b': ['b'], "['a']": ['a']}
+    >>> choices_of(["[A] [B]", "[A]", "yes, but late", "no"])
+    {'[A] [B]': ['A', 'B'], '[A]': ['A'], 'yes, but late': ['yes, but late'], 'no': ['no']}
+    """
+    apart = {text: _listed(text) for text in texts}
+    plain = [text for text, choices in apart.items() if choices is None]
+    for separator in SEPARATORS_OF_CHOICES:
+        found = {text: parts for text in plain if (parts := _parts(text, separator)) is not None}
+        used = Counter(part for text in plain for part in set(found.get(text, [text.strip()])))
+        if any(used[part] > 1 for parts in found.values() for part in parts):
+            apart.update(found)
+            break
+    return {text: [text] if choices is None else choices for text, choices in apart.items()}
+
+
+def refuse_sets(texts: Collection[str]) -> None:
+    """Refuse labels that certainly name several choices: the same ones in another order would be a class of its own."""
+    marked = [text for text in texts if any(mark in text for mark in ("[", *SEPARATORS_OF_CHOICES))]
+    example = _certain_set(marked, {text.strip() for text in texts}) if marked else None
+    if example is not None:
+        raise DataError(
+            f"Some labels name several choices, such as {shown(example)}; --options set takes the set as a class, in whatever "
+            "order, --options each asks yes or no of each option, and --classes with all classes keeps labels as they are."
+        )
+
+
+def _certain_set(marked: Collection[str], whole: Collection[str]) -> str | None:
+    """Return a label that is several choices beyond doubt: a list, or names each of which is a label by itself as well."""
+    for text in marked:
+        if len(_listed(text) or ()) > 1:
+            return text
+    for separator in SEPARATORS_OF_CHOICES:
+        found = {text: parts for text in marked if (parts := _parts(text, separator)) is not None}
+        if separator == JOINED:  # what --options set has made is no doubt meant so
+            found = {} if all(parts == sorted(parts) for parts in found.values()) else found
+        if separator == "," and all(len(parts) == 2 and _are_numbers(parts) for parts in found.values()):
+            continue  # decimal commas
+        orders = Counter(frozenset(parts) for parts in found.values())
+        for text, parts in found.items():
+            if orders[frozenset(parts)] > 1 or all(part in whole for part in parts):
+                return text
+    return None
+
+
+def _listed(text: str) -> list[str] | None:
+    """Return the choices of a list, or of names in brackets one after the other; None if a text is neither."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        values = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        inside = [part.strip() for part in re.findall(r"\[([^\[\]]+)\]", text)] if BRACKETED.fullmatch(text) else None
+        return _parts(inside[0], ",") or inside if inside is not None and len(inside) == 1 else inside
+    plain = isinstance(values, list) and not any(isinstance(value, list | dict | tuple | set) for value in values)
+    return [str(value) for value in values if value is not None] if plain else None
+
+
+def _parts(text: str, separator: str) -> list[str] | None:
+    parts = [part.strip() for part in text.split(separator)]
+    return parts if len(parts) > 1 and all(parts) else None
+
+
+def _are_numbers(parts: Collection[str]) -> bool:
+    return all(number_of(part) is not None for part in parts)

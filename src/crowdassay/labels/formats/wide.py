@@ -1,0 +1,411 @@
+"""Tables with a row for each item and a column for each worker, in files, frames and arrays; and nltk's triples.
+
+cleanlab and MACE write such tables, Snorkel such a matrix; a triple is coder, item and label.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crowdassay.errors import ColumnError, DataError, ParameterError
+from crowdassay.labels.cells import ArrowColumn, without
+from crowdassay.labels.columns import check_given, not_workers
+from crowdassay.labels.delimited import FIRST_ROWS, SAMPLE_BYTES, rows_of
+from crowdassay.labels.formats.parse import as_name, is_map
+from crowdassay.labels.formats.record import Import, facts_table, gold_table, text_column
+from crowdassay.labels.formats.wide_columns import (
+    INDEX_NAMES,
+    MOST_HEADLESS_CLASSES,
+    NUMBERED_WORKER,
+    SHORT_NUMBERED,
+    choose_columns,
+    choose_workers,
+    is_nothing,
+    worker_option,
+)
+from crowdassay.labels.jsontext import EXACT_DECODER
+from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.raw import refuse_bad_bytes
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES
+from crowdassay.labels.values import counted, mapping, number_key, number_of, shown, text_of
+from crowdassay.read_options import ReadOptions
+
+ABSTAIN = "-1"
+FULL_COLUMNS = 3  # which may well be item, worker and label
+ROWS_SAMPLED = 200  # rows that are looked at
+
+
+def recognise_matrix(probe: Probe) -> bool:
+    """Return whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
+    names = probe.header or list(mapping(probe.first))
+    if len(names) < 2 or all(any(ROLES[role].is_named(name) for name in names) for role in ITEM_WORKER_LABEL):
+        return False
+    if (told := _is_numbered(probe, names)) or probe.kind != "delimited":
+        return told
+    rows = cells_of(probe, limit=ROWS_SAMPLED)
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    if not any(ROLES[role].is_named(name) for name in probe.header for role in (*ITEM_WORKER_LABEL, "truth", *BESIDE)):
+        indexed = len(probe.header) > 2 and probe.header[0].lower() in {"", "unnamed: 0"}
+        if indexed and all(is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
+            return True
+    return _is_headless(rows)
+
+
+def _is_numbered(probe: Probe, names: Sequence[str]) -> bool:
+    """Return whether columns are named like numbered workers; where the word is short, they must hold classes as well."""
+    numbered = [name for name in names if NUMBERED_WORKER.fullmatch(name)]
+    if len(numbered) < 2 or any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
+        return False
+    short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
+    return not short or proposal_matrix(probe) is not None
+
+
+def proposal_matrix(probe: Probe) -> str | None:
+    """Return the option that reads a file with a column for each worker, tried on its first rows; None if it would misread."""
+    try:
+        rows = cells_of(probe, limit=ROWS_SAMPLED)
+    except DataError:
+        return None
+    body = [row for row in rows[1:] if len(row) == len(rows[0])]
+    if not body or any(cell.startswith("{") for row in body for cell in row[1:2]):
+        return None
+    return worker_option([name.strip() for name in rows[0]], [[row[n].strip() for row in body] for n in range(len(rows[0]))])
+
+
+def recognise_triples(probe: Probe) -> bool:
+    """Return whether JSON is a list of lists of three."""
+    first = probe.first
+    return isinstance(first, list) and len(first) == 3 and not any(isinstance(part, list | dict) for part in first)
+
+
+def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:
+    """Read a matrix of items by workers; empty cells and NaN are no label, and of -1 the user must say what it is."""
+    return (_from_array(probe) if probe.kind == "array" else _from_cells(probe, wanted)).rows(wanted, probe.shown)
+
+
+def read_triples(probe: Probe, wanted: ReadOptions) -> Import:
+    """Read nltk's triples, coder, item and label in this order, from JSON or lines without a header."""
+    triples = list(probe.values()) if probe.kind == "records" else cells_of(probe)
+    if not triples or not all(isinstance(triple, list) for triple in triples):
+        raise DataError(f"{probe.shown} must hold a list of lists [coder, item, label].")
+    for number, triple in enumerate(triples, 1):
+        if len(triple) != 3:
+            raise DataError(
+                f"Row {number} of {probe.shown} has {counted(len(triple), 'value')}; each needs coder, item and label."
+            )
+    worker, item, label = (text_column(map(as_name, part), probe.path.name) for part in zip(*triples, strict=True))
+    check_abstentions(label, wanted, probe.shown)
+    note = "Each row was taken as coder, item and label, the order that nltk uses."
+    return Import(item, worker, label, {"item": "second", "worker": "first", "label": "third"}, notes=(note,))
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """A table of labels: a name for each row, a name and a column for each worker.
+
+    Attributes
+    ----------
+    items : pyarrow.Array, length n_rows
+    workers : list of str
+    labels : list of pyarrow.Array, n_rows each
+        Nothing where a worker has not labelled the item.
+    names : dict
+        What the source calls items and, where it is said, workers.
+    notes : tuple of str
+    gold : pyarrow.Table, optional
+        As `Import` has it.
+    about : pyarrow.Table, optional
+        The items and all columns of the source, whatever they hold.
+    """
+
+    items: pa.Array
+    workers: list[str]
+    labels: list[pa.Array]
+    names: dict[str, str]
+    notes: tuple[str, ...] = ()
+    gold: pa.Table | None = None
+    about: pa.Table | None = None
+
+    def rows(self, asked: ReadOptions, source: str = "the matrix of labels") -> Import:
+        """Return one row for each label."""
+        n_items, n_workers = len(self.items), len(self.workers)
+        item, worker = np.divmod(np.arange(n_items * n_workers), max(n_workers, 1))  # items in the order of the rows
+        label: Any = pa.chunked_array(_alike(self.labels)).take(pa.array(worker * n_items + item))
+        check_abstentions(label, asked, source)
+        label = without(label, asked.missing)
+        present = pc.invert(pc.is_null(label, nan_is_null=True))
+        kept = np.asarray(present.combine_chunks())
+        names = pa.array(self.workers, pa.string()).take(pa.array(worker[kept]))
+        items = self.items.take(pa.array(item[kept]))
+        return Import(items, names, label.filter(present), self.names, notes=self.notes, gold=self.gold, about=self.about)
+
+
+def wide_texts(
+    items: Sequence[str] | None, workers: Sequence[str], columns: Iterable[Sequence[str] | pa.Array], source: str,
+    name: str = "row", notes: Iterable[str] = (),
+) -> Wide:  # fmt: skip
+    """Return a table of the texts that a file holds, a column for each worker; items without names are numbered."""
+    labels = [_labels(column if isinstance(column, pa.Array) else text_column(column, source)) for column in columns]
+    if items is None:
+        items, notes = [str(n) for n in range(len(labels[0]))], (*notes, "Items are numbered by row, from 0.")
+    names = {"item": name, "worker": "column", "label": "cell"}
+    return Wide(text_column(items, source), text_column(workers, source).to_pylist(), labels, names, tuple(notes))
+
+
+def _labels(cells: pa.Array) -> pa.Array:
+    """Return cells as labels: 1.0 and 1.000e+00, as pandas and NumPy write, are 1, and what means no label is null."""
+    coded = cells.dictionary_encode()
+    texts = [None if is_nothing(text) else number_key(text.strip()) or text for text in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(coded.indices)
+
+
+def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, source: str) -> None:
+    """Refuse labels of -1 of which nobody has said what they mean."""
+    values = pc.unique(label.cast(label.type.value_type) if pa.types.is_dictionary(label.type) else label)
+    if not wanted.missing and any(number_key(str(value)) == ABSTAIN for value in values.to_pylist() if value is not None):
+        raise ParameterError(
+            f"{source[:1].upper()}{source[1:]} holds -1, which is a label in some data and means that none was given in "
+            "others; say --missing -1 if it means none, or --missing none if it is a label."
+        )
+
+
+def _from_array(probe: Probe) -> Wide:
+    try:
+        matrix = np.load(probe.path, allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        raise DataError(f"{probe.shown} is not a complete array of numbers; save it with numpy.save.") from None
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+        raise DataError(f"{probe.shown} must hold a matrix of numbers, items by workers.")
+    columns = [pa.array(column).cast(pa.string()) for column in matrix.T]
+    return wide_texts(None, [str(n) for n in range(len(columns))], columns, probe.path.name)
+
+
+def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
+    rows, source = cells_of(probe), probe.shown
+    first, width = [cell.strip() for cell in rows[0]], max(len(row) for row in rows)
+    numbers = [str(n) for n in range(width)]
+    named = bool(wanted.worker_columns or wanted.item_column)
+    if first == numbers and not (named or wanted.no_header or probe.kind == "records"):
+        raise DataError(
+            f"The first line of {source} ({', '.join(numbers)}) may be a header or the labels of the first item; say "
+            "--no-header, name the columns, keep the index column, or save the matrix with numpy.save."
+        )
+    named = named or probe.kind == "records"
+    headed = not wanted.no_header and (named or not (_are_labels(first) or _is_headless(rows)))
+    header, body = (first, rows[1:]) if headed else (numbers, rows)
+    for number, row in enumerate(body, 1 + headed):
+        if len(row) != width and "".join(row).strip():
+            raise DataError(f"Row {number} of {source} has {counted(len(row), 'value')}, not {width}.")
+    body = [row for row in body if len(row) == width]
+    if not body:
+        raise DataError(f"No labels found: {source} holds a header only.")
+    if not headed:
+        note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
+        return wide_texts(None, numbers, zip(*body, strict=True), probe.path.name, notes=(note,))
+    return _chosen(header, body, wanted, probe)
+
+
+def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe: Probe) -> Wide:
+    """Take the workers' columns and the item's; the others are noted, and one that knows the truth is gold."""
+    columns = [[row[n].strip() for row in body] for n in range(len(header))]
+    chosen = choose_columns(header, columns, wanted, probe.shown)
+    items = None if chosen.item is None else [row[chosen.item] for row in body]
+    name = "row" if chosen.item is None else header[chosen.item] or "first column"
+    given = [[row[n] for row in body] for n in chosen.workers]
+    table = wide_texts(items, [header[n] for n in chosen.workers], given, probe.path.name, name, chosen.notes)
+    table = replace(table, about=facts_table(header, [table.items.to_pylist(), *columns], probe.path.name))
+    if chosen.known is None:
+        return table
+    labels = _labels(text_column(columns[chosen.known], probe.path.name)).to_pylist()
+    gold = gold_table(zip(table.items.to_pylist(), labels, strict=True), probe.path.name)
+    note = f"The column {shown(header[chosen.known])} was taken for what was decided in the end, as gold."
+    return replace(table, gold=gold, notes=(*table.notes, note))
+
+
+def _are_labels(first: list[str]) -> bool:
+    """Return whether a first line holds numbers and empty cells only, as labels and hardly any names do."""
+    if all(is_nothing(cell) for cell in first):
+        return False
+    return all(is_nothing(cell) or number_of(cell) is not None for cell in first) and first[0] != ""
+
+
+def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether every cell, the first line's too, is one of a few classes: a matrix of labels without names."""
+    first, body = [cell.strip() for cell in rows[0]], rows[1:]
+    given = {cell for cell in first if not is_nothing(cell)}
+    below = {cell.strip() for row in body for cell in row if not is_nothing(cell)}
+    cells = sum(not is_nothing(cell) for row in body for cell in row)
+    if not given or not given <= below or len(below) > min(MOST_HEADLESS_CLASSES, cells / 2) or len(first) < 2:
+        return False
+    if _is_apart(rows):
+        return False
+    gaps = any(is_nothing(cell) for row in rows for cell in row)
+    return gaps or len(first) > FULL_COLUMNS
+
+
+def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether some column of several values shares none with the others: names, not a worker's labels.
+
+    >>> _is_apart([["Alex", "1", "2"], ["Paul", "2", "1"], ["Alex", "1", "1"]]), _is_apart([["a", "b"], ["b", "a"]])
+    (True, False)
+    """
+    width = min(map(len, rows))
+    held = [{row[n].strip() for row in rows if not is_nothing(row[n])} for n in range(width)]
+    return any(len(own) > 1 and not any(own & held[m] for m in range(width) if m != n) for n, own in enumerate(held))
+
+
+def cells_of(probe: Probe, limit: int | None = None) -> list[list[str]]:
+    """Read every row of delimited text; without a separator, white space separates. JSON becomes a header and rows."""
+    if probe.kind == "records":
+        return _cells_of_records(probe)
+    raw = b"".join(probe.start.splitlines(keepends=True)[:limit][: -1 if len(probe.start) >= SAMPLE_BYTES else None])
+    if limit is None:
+        with probe.opened() as stream:
+            raw = stream.read()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if limit is None:
+            refuse_bad_bytes(probe.path, raw)
+        return []
+    if probe.dialect is None or len(probe.header) < 2:
+        return [line.split() for line in text.splitlines() if line.strip()]
+    try:
+        return [row for row in rows_of(text, probe.dialect) if row]
+    except csv.Error:
+        raise DataError(f"{probe.shown} is not a table of separated values; export it again.") from None
+
+
+def _cells_of_records(probe: Probe) -> list[list[str]]:
+    """Lay out objects as a table, each a row: those of a list, or those that an object holds, with their names first."""
+    with probe.opened() as stream:
+        raw = stream.read()
+    try:
+        whole = EXACT_DECODER.decode(raw.decode("utf-8-sig").strip())
+    except UnicodeDecodeError:
+        refuse_bad_bytes(probe.path, raw)
+    except (ValueError, RecursionError):  # a record on each line
+        whole = None
+    if is_map(whole):
+        if all(name.isdigit() for row in whole.values() for name in row):  # columns of rows, as pandas writes a frame
+            whole = {row: {name: column.get(row) for name, column in whole.items()} for row in next(iter(whole.values()))}
+        named = [{"": name, **row} for name, row in whole.items()]
+    else:
+        named = [value for value in probe.values() if isinstance(value, dict)]
+    if named and all(isinstance(cell, dict) for row in named for cell in row.values()):
+        raise DataError(f"{probe.shown} holds objects within objects where a table with a column for each worker has labels.")
+    names = list(dict.fromkeys(name for row in named for name in row))
+    if not names:
+        raise DataError(f"No labels found: {probe.shown} holds no objects with names and labels.")
+    return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
+
+
+def _is_code(cell: str) -> bool:
+    number = number_of(cell)
+    return number is not None and number == int(number) and abs(number) < 1000
+
+
+def matrix_cells(matrix: Any) -> Wide:
+    """Take a two-dimensional array: items by row and workers by column, both numbered from 0."""
+    workers = [str(number) for number in range(matrix.shape[1])]
+    items = pa.array(range(len(matrix)))
+    return Wide(items, workers, [_whole(sequence_column(matrix[:, n], "label")) for n in range(len(workers))], {})
+
+
+def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Wide, str] | None:
+    """Take a frame's columns for workers, those that were named or all that may be; None if `frame` is no frame.
+
+    An item is named by a column, else by pandas' index, else by its row. Returns the kind of frame as well.
+    """
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
+    given = as_narwhal(frame)
+    if given is None:
+        return None
+    narwhal, there = given
+    narwhal = narwhal.collect() if isinstance(narwhal, nw.LazyFrame) else narwhal
+    items, own = _items(narwhal, there, asked)
+    rest = [name for name in there if name != own]
+    columns = {name: _whole(series_column(narwhal.get_column(there[name]))) for name in rest}
+    first = [_as_cells(column.slice(0, FIRST_ROWS)) for column in columns.values()]
+    chosen, left, _ = choose_workers(rest, first, asked, "the frame")
+    workers = [rest[n] for n in chosen]
+    labels = [columns[name] for name in workers]
+    axis = getattr(getattr(nw.to_native(narwhal), "columns", None), "name", None)
+    names = {"item": own or "item"} | ({} if axis is None else {"worker": str(axis)})
+    return Wide(items, workers, labels, names, tuple(not_workers([rest[n] for n in left]))), kind_of_frame(
+        str(narwhal.implementation)
+    )
+
+
+def looks_wide(frame: Any) -> bool:
+    """Return whether every column of a frame, but for one that names items, holds labels from the same few classes."""
+    try:
+        taken = frame_cells(frame, ReadOptions())
+    except (ColumnError, DataError):
+        return False
+    if taken is None or len(taken[0].workers) < 2:
+        return False
+    cells = taken[0]
+    values = [set(pc.drop_null(column).to_pylist()) - {np.nan} for column in cells.labels]
+    classes: set[Any] = set().union(*values)
+    alone = [n for n, some in enumerate(values) if some and not some & set().union(*values[:n], *values[n + 1 :])]
+    given = sum(len(column) - column.null_count for column in cells.labels)
+    gaps = any(column.null_count for column in cells.labels)
+    few = len(classes) <= min(MOST_HEADLESS_CLASSES, given / 2)
+    return few and not alone and (gaps or len(cells.workers) > FULL_COLUMNS or cells.names["item"] != "item")
+
+
+def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.Array, str | None]:
+    """Return the name of every row, and where it is from."""
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+
+    if asked.item_column is not None:
+        check_given("item", asked.item_column, list(there))
+    index = nw.maybe_get_index(narwhal)
+    named = getattr(index, "name", None)
+    own = asked.item_column
+    if own is None and named is None and not asked.worker_columns:
+        own = next((name for name in list(there)[:1] if name.casefold() in INDEX_NAMES), None)
+        if own is not None and narwhal.get_column(there[own]).n_unique() < len(narwhal):
+            own = None  # a row is an item unless the column is asked for
+    if own is not None:
+        return _whole(series_column(narwhal.get_column(there[own]))), own
+    if index is None:
+        return pa.array(range(len(narwhal))), None
+    return _whole(sequence_column(list(index), "item")), None if named is None else str(named)
+
+
+def _as_cells(column: pa.Array) -> list[str]:
+    """Return values as a file would have them."""
+    return ["" if value is None or value != value else text_of(value) for value in column.to_pylist()]  # noqa: PLR0124 - NaN
+
+
+def _alike(columns: list[pa.Array]) -> list[pa.Array]:
+    """Return columns of one type: categories of the same order as they are, numbers as numbers, all else as text."""
+    types = {column.type for column in columns}
+    if len(types) == 1 and not pa.types.is_dictionary(columns[0].type):
+        return columns
+    if len(types) == 1 and all(column.dictionary.equals(columns[0].dictionary) for column in columns):
+        return columns
+    columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in columns]
+    given = [column for column in columns if column.null_count < len(column)] or columns
+    if all(pa.types.is_integer(column.type) or pa.types.is_floating(column.type) for column in given):
+        return [column.cast(pa.float64()) for column in columns]
+    if len({column.type for column in given}) == 1:
+        return [column.cast(given[0].type) for column in columns]
+    return [mixed_column(column.to_pylist()) for column in columns]
+
+
+def _whole(column: ArrowColumn) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

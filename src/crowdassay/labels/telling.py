@@ -1,0 +1,147 @@
+"""Which columns tell items apart, tried on the rows themselves, for those who are asked to name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, islice
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.arrays import IntArray
+from crowdassay.errors import ColumnError
+from crowdassay.labels.cells import ArrowColumn
+from crowdassay.labels.delimited import BATCH
+from crowdassay.labels.encode import code_column
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.raw import parquet_file
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES
+from crowdassay.labels.source import open_columns
+from crowdassay.labels.values import shown, shown_file, text_of
+from crowdassay.read_options import join_names
+from crowdassay.text import joined
+
+ROWS_TRIED = 8 * BATCH
+MOST_JOINED = 3  # columns that make an item together
+MOST_TRIED = 30  # columns that are tried together
+
+WholeTable = Callable[[], pa.Table]
+
+
+def check_repeats(repeats: int, n_labels: int, columns: Mapping[str, str], table: WholeTable | None) -> list[str]:
+    """Stop where a guessed item makes most labels repeats: rows of different items would be merged, and nobody would see it.
+
+    Where just half are repeats, as with two turns of each question, that is in doubt, and stops if other columns make every
+    label the only one of its worker on its item. Where no other column could tell them,
+    nothing was guessed, and a note is returned.
+
+    Parameters
+    ----------
+    repeats : int
+        Labels beyond the first by the same worker on the same item.
+    n_labels : int
+    columns : mapping
+        The columns that were guessed, by role.
+    table : callable, optional
+        Returns all columns of the source, as many rows as are worth trying.
+    """
+    if 2 * repeats < n_labels or not repeats or table is None:
+        return []
+    rows, (guessed, worker, label) = table(), (columns[role] for role in ITEM_WORKER_LABEL)
+    telling = telling_columns(rows, guessed, worker, label)
+    if telling is None and 2 * repeats == n_labels:
+        return []
+    spare = (_codes(rows[name]) for name in rows.column_names if name not in columns.values())
+    if not any(codes is not None and codes.max() for codes in spare):
+        return [many_repeats(guessed)]
+    half = "half" if 2 * repeats == n_labels else "more than half"
+    start = (
+        f"If items are told by {shown(guessed)}, {half} of the labels ({repeats:,} of {n_labels:,}) repeat a worker and an item"
+    )
+    again = f"If workers did label items again, say --item-column {shown_file(guessed)}."
+    if telling is None:
+        raise ColumnError(f"{start}; name the columns that tell items apart with --item-column, separated by commas. {again}")
+    told = f"{joined([shown(name) for name in telling])}{' together' if len(telling) > 1 else ''}"
+    raise ColumnError(f"{start}; told by {told}, none does: say --item-column {shown_file(join_names(telling))}. {again}")
+
+
+def many_repeats(item: str) -> str:
+    """Return what is noted of labels that are mostly repeats where the item was named, or nothing else could name it."""
+    return (
+        f"More than half of the labels repeat a worker and an item; if {shown(item)} is not what tells items apart, name the "
+        "columns that do with --item-column."
+    )
+
+
+def telling_columns(table: pa.Table, guessed: str, worker: str, label: str) -> list[str] | None:
+    """Return the fewest columns, the guessed one among several, under which no worker labels an item twice.
+
+    Where there are several workers, most labels must share their item with another: a number for each row tells no items.
+    Of several choices those that leave the fewest items are taken, and then those of the fewest values, which are names rather
+    than texts.
+
+    >>> rows = [{"q": q, "model": m, "who": w, "row": f"{q}{m}{w}", "label": 0} for q in "12" for m in "xyz" for w in "ab"]
+    >>> telling_columns(pa.Table.from_pylist(rows), "q", "who", "label")
+    ['q', 'model']
+    """
+    names = [name for name in table.column_names if name not in {worker, label} and not _is_beside(name)]
+    codes = {name: coded for name in names if (coded := _codes(table[name])) is not None and 2 * coded.max() + 2 <= len(coded)}
+    who = _codes(table[worker]) if guessed in codes else None
+    if who is None:
+        return None
+    others = [name for name in codes if name != guessed][:MOST_TRIED]
+    for size in range(1, MOST_JOINED + 1):
+        sets = [(name,) for name in others] if size == 1 else [(guessed, *more) for more in combinations(others, size - 1)]
+        found = [
+            (n_items, sum(int(codes[name].max()) for name in one), one) for one in sets if (n_items := _tells(one, codes, who))
+        ]
+        if found:
+            return list(min(found)[2])
+    return None
+
+
+def whole_table(probes: Sequence[Probe]) -> pa.Table:
+    """Return all columns that several files share, but for lists and objects, as many rows as are tried."""
+    tables = [_rows(file) for file in probes]
+    shared = [name for name in tables[0].column_names if all(name in table.column_names for table in tables)]
+    return pa.concat_tables([table.select(shared) for table in tables], promote_options="permissive")
+
+
+def _tells(one: Sequence[str], codes: Mapping[str, IntArray], who: IntArray) -> int:
+    """Return into how many items some columns part the rows, 0 where these do not tell items apart."""
+    item = codes[one[0]]
+    for name in one[1:]:
+        _, item = np.unique(item * (int(codes[name].max()) + 1) + codes[name], return_inverse=True)
+    pairs = np.unique(item * (int(who.max()) + 1) + who)
+    if len(pairs) < len(who):
+        return 0
+    held = np.bincount(item)
+    shared = int(held[held > 1].sum())
+    return int(np.count_nonzero(held)) if not who.max() or 2 * shared >= len(who) else 0
+
+
+def _codes(column: ArrowColumn) -> IntArray | None:
+    """Return a column as codes (n_rows,), None where cells are missing or are no single values."""
+    try:
+        codes, _ = code_column(column, "item")
+    except ValueError:
+        return None
+    return codes.astype(np.int64) if len(codes) and codes.min() >= 0 else None
+
+
+def _is_beside(name: str) -> bool:
+    return any(ROLES[role].is_named(name) for role in ("time", "duration"))
+
+
+def _rows(probe: Probe) -> pa.Table:
+    if probe.kind == "delimited":
+        names = [name for name in dict.fromkeys(probe.header) if name]
+        return pa.Table.from_batches(islice(open_columns(probe, names, names[:1]).slowly(), ROWS_TRIED // BATCH))
+    if probe.kind == "parquet":
+        with parquet_file(probe.path) as file:
+            plain = [one.name for one in file.schema_arrow if not pa.types.is_nested(one.type)]
+            return pa.Table.from_batches(islice(file.iter_batches(BATCH, columns=plain), ROWS_TRIED // BATCH))
+    records = list(islice(probe.records(), ROWS_TRIED))
+    names = [name for name in records[0] if not any(isinstance(record.get(name), list | dict) for record in records)]
+    cells = {name: [None if (value := record.get(name)) is None else text_of(value) for record in records] for name in names}
+    return pa.table({name: pa.array(column, pa.string()) for name, column in cells.items()})

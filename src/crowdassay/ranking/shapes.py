@@ -1,0 +1,189 @@
+"""The shapes in which comparisons come: a winner, a winner and a loser, a winner in each order, and Label Studio's export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
+from crowdassay.labels.roles import ROLES, Role, plain_name
+from crowdassay.labels.study_columns import Columns, read_columns
+from crowdassay.labels.values import mapping, shown, text_of
+
+# A column named like a model is no judge's here: it may be one of the two that are compared.
+VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=())
+PAIR_ROLES = (
+    ROLES["left"],
+    ROLES["right"],
+    ROLES["winner"],
+    VOTER,
+    Role("group", "--group", required=False),
+    ROLES["question"],
+)
+AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
+BEFORE = (("left_", "right_"), ("a_", "b_"))
+BOTH_ORDERS = (Role("winner", None, ("g1winner",)), Role("winner turned round", None, ("g2winner",)))
+WON_AND_LOST = (
+    Role("winner", "--winner-column", ("winner", "chosen"), ("", "id", "name", "model", "team")),
+    Role("loser", "--right-column", ("loser", "rejected"), ("", "id", "name", "model", "team")),
+)
+
+Given = dict[str, str | None]
+
+
+def read_pair_columns(data: object, given: Given, style: Sequence[str]) -> Columns:
+    """Read the columns of comparisons; those of the shape of a tool are known by their names.
+
+    A table has the columns left, right and winner, with the columns of every style. Where both orders of a pair are in one row,
+    ``winner turned round`` is who won in the second; where only the winner and the loser are known there are ``winner`` and
+    ``loser``, and neither left nor right.
+    """
+    if isinstance(data, str | Path) and (columns := _read_label_studio(data, given)) is not None:
+        if given["group"] is not None or given["question"] is not None or style:
+            raise ParameterError(
+                "--group, --cluster and --style go with plain tables; a Label Studio export has no such columns."
+            )
+        return columns
+    try:
+        return _read_shapes(data, given, style)
+    except DataError:
+        if (table := _without_lists(data)) is None:
+            raise
+        return replace(_read_shapes(table, given, style), source=Path(str(data)).name)
+
+
+def _read_shapes(data: object, given: Given, style: Sequence[str]) -> Columns:
+    """Read the columns in the first shape that fits; where none does, what is said is about left, right and winner."""
+    beside = PAIR_ROLES[3:]
+    named = {name for name in ("left", "right", "winner") if given[name] is not None}
+    if named == {"left", "right", "winner"} and given["winner"] in {given["left"], given["right"]}:  # who won is on one side
+        loser = given["right"] if given["winner"] == given["left"] else given["left"]
+        return _read_with_style(data, (*WON_AND_LOST, *beside), {**given, "loser": loser, "left": None, "right": None}, style)
+    try:
+        return _read_with_style(data, PAIR_ROLES, given, style)
+    except ColumnError as plain:
+        if not plain.missing:
+            raise
+        shapes = ([(*PAIR_ROLES[:2], *BOTH_ORDERS, *beside)] if given["winner"] is None else []) + (
+            [(*WON_AND_LOST, *beside)] if not named & {"left", "right"} else []
+        )
+        for roles in shapes:
+            try:
+                return _read_with_style(data, roles, given, style)
+            except ColumnError:
+                continue
+        raise
+
+
+def _without_lists(data: object) -> pa.Table | None:
+    """Return the records of a JSON file whose cells are lists, such as a judge and its prompt; None of other files.
+
+    A list that begins with a text stands for that text, other lists and objects for what they look like.
+    """
+    from crowdassay.labels.probe import probe  # noqa: PLC0415
+
+    if not isinstance(data, str | Path) or Path(data).suffix not in {".json", ".jsonl", ".ndjson"}:
+        return None
+    try:
+        records = list(probe(Path(data)).records())
+    except CrowdassayError:
+        return None  # whose plain reader says what is wrong with it
+    cells = [cell for record in records for cell in record.values()]
+    if not any(isinstance(cell, list | dict) for cell in cells):
+        return None
+    names = dict.fromkeys(name for record in records for name in record)
+    return pa.table({name: pa.array([_plain_cell(record.get(name)) for record in records], pa.string()) for name in names})
+
+
+def _plain_cell(cell: object) -> str | None:
+    if isinstance(cell, list) and cell and isinstance(cell[0], str):
+        return cell[0]
+    return None if cell is None else json.dumps(cell) if isinstance(cell, list | dict) else text_of(cell)
+
+
+def _read_with_style(data: object, roles: Sequence[Role], given: Given, style: Sequence[str]) -> Columns:
+    """Read the columns, trying for every style a column of its name, or one for each side."""
+    sides: dict[str, str | None] = {}
+    for name in style:
+        tries = [
+            (name,),
+            *((name + one, name + two) for one, two in AFTER),
+            *((one + name, two + name) for one, two in BEFORE),
+        ]
+        for columns in tries:
+            more = dict(zip((f"style {name} left", f"style {name} right"), columns, strict=False))
+            try:
+                read_columns(data, _style_roles(more), more, "comparisons")
+            except ColumnError:
+                continue
+            sides |= more
+            break
+        else:
+            raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
+    return read_columns(data, [*roles, *_style_roles(sides)], given | sides, "comparisons")
+
+
+def _style_roles(names: Iterable[str]) -> list[Role]:
+    return [Role(name, "--style", kind="number") for name in names]
+
+
+def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> Columns | None:
+    """Read the pairwise answers of a Label Studio export (JSON); None if the file is something else."""
+    from crowdassay.labels.formats import label_studio  # noqa: PLC0415
+    from crowdassay.labels.probe import probe  # noqa: PLC0415
+    from crowdassay.labels.raw import check_file  # noqa: PLC0415
+
+    path, kind = check_file(given_path)
+    if kind not in {".json", ".jsonl", ".ndjson"}:
+        return None
+    try:
+        seen = probe(path)
+    except CrowdassayError:
+        return None  # whose plain reader says what is wrong with it
+    if not isinstance(seen.first, dict) or not seen.has("data") or not label_studio.recognise(seen):
+        return None
+    rows: dict[str, list[str | None]] = {"left": [], "right": [], "winner": [], "worker": []}
+    for task in seen.records():
+        data = mapping(task.get("data"))
+        for annotation in task.get("annotations", task.get("completions")) or []:
+            if annotation.get("was_cancelled") or annotation.get("skipped"):
+                continue
+            for entry in annotation.get("result") or []:
+                value = entry.get("value")
+                if not isinstance(value, dict) or "selected" not in value:
+                    continue
+                one, two = _compared(entry, data, given, path.name)
+                rows["left"].append(one)
+                rows["right"].append(two)
+                rows["winner"].append(str(value["selected"]))
+                who = label_studio.annotator_of(annotation.get("completed_by"))
+                rows["worker"].append(None if who is None else str(who))
+    if not rows["winner"]:
+        raise DataError(f"There were no pairwise answers found in {shown(path.name)}; was it exported from another project?")
+    names = {"left": given["left"] or "data", "right": given["right"] or "data", "winner": "selected", "worker": "completed_by"}
+    return Columns({role: pa.array(values, pa.string()) for role, values in rows.items()}, names, path.name)
+
+
+def _compared(entry: dict[str, Any], data: dict[str, Any], given: dict[str, str | None], source: str) -> tuple[str, str]:
+    """Return the names of the two sides: from fields that are named, known by name, or called as the tag calls them."""
+    target = entry.get("to_name")
+    tags = target.split(",") if isinstance(target, str) else [str(one) for one in target or []]
+    plain = {plain_name(name): name for name in data}
+    compared = []
+    for n, side in enumerate(("left", "right")):
+        name = given[side] or next((plain[word] for word in ROLES[side].words if word in plain), None)
+        if name is None and len(tags) > n and tags[n].strip() in data:
+            name = tags[n].strip()
+        if name is None or name not in data:
+            fields = ", ".join(map(repr, data))
+            raise ColumnError(
+                f"It is not known which field of the tasks in {shown(source)} names the {side} side (fields: {fields}); "
+                f"name it with --{side}-column."
+            )
+        compared.append(str(data[name]))
+    return compared[0], compared[1]

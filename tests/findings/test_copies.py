@@ -1,0 +1,50 @@
+"""Copies are found by the answers that nobody else gives; those who are right together are left alone."""
+
+import numpy as np
+import pytest
+
+from crowdassay import Assay, as_labels
+
+
+def crowd(seed, accuracies, n_items=200, n_classes=3):
+    """Return items, workers, labels and the truth, everybody labelling everything with the accuracy given."""
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(n_classes, size=n_items)
+    right = generator.random((len(accuracies), n_items)) < np.array(accuracies)[:, None]
+    other = (truth + generator.integers(1, n_classes, size=right.shape)) % n_classes
+    label = np.where(right, truth, other)
+    item, worker = np.tile(np.arange(n_items), len(accuracies)), np.repeat(np.arange(len(accuracies)), n_items)
+    return item, worker, label.ravel(), truth
+
+
+def insight_of(item, worker, label):
+    return Assay().fit(as_labels((item, [f"w{i}" for i in worker], label))).result_.insight
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_who_are_right_where_many_are_wrong_are_no_copies(seed):
+    """W20: the best two of a mediocre crowd give the same answers as the truth does."""
+    found = insight_of(*crowd(seed, [0.98, 0.98] + [0.7] * 6)[:3])
+    assert found.copies[0] == []
+    assert not any(reason.kind == "copy" for reasons in found.reasons for reason in reasons)
+
+
+def test_two_who_give_one_answer_are_no_copies():
+    """W20: what both always say is a habit."""
+    item, worker, label, _ = crowd(0, [0.85] * 8)
+    label = np.where(worker < 2, 1, label)
+    assert insight_of(item, worker, label).copies[0] == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_exact_copy_of_eighty_answers_is_found_and_said(seed):
+    """W20: 80 of 80 identical, a quarter of them unlike the others, was kept."""
+    item, worker, label, _ = crowd(seed, [0.75] * 6, n_items=80)
+    label = np.concatenate([label, label[worker == 0]])
+    item, worker = np.concatenate([item, np.arange(80)]), np.concatenate([worker, np.full(80, 6)])
+    found = insight_of(item, worker, label)
+    assert [(pair.worker, pair.other) for pair in found.copies[0]] == [(0, 6)]
+    left = found.copies[0][0].left[0]
+    assert f"left the others {left} times; w6 gave the same answer {left} of these times, " in found.evidence[0]
+    assert f"w0 gave the same answer {left} of these times" in found.evidence[6]
+    assert found.looks_like[0] == "w6"

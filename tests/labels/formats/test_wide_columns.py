@@ -1,0 +1,153 @@
+"""Which columns of a wide table are workers': what is not is said, what is in doubt is asked, and proposals read the file."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pandas as pd
+import pytest
+
+from crowdassay.errors import ColumnError, CrowdassayError, DataError
+from crowdassay.labels.files import read_labels
+from crowdassay.labels.frames import as_labels
+
+JUSTICES = [f"justice_{name}" for name in ("roberts", "thomas", "alito", "kagan", "gorsuch")]
+
+
+def table(n_rows=40, **columns):
+    """Draw a table: a list is drawn from, a text is numbered by row, and a number counts rows under one name."""
+    draw = random.Random(1)
+    rows = {name: list(values) for name, values in columns.items() if isinstance(values, list)}
+    made = {
+        name: [draw.choice(rows[name]) for _ in range(n_rows)]
+        if name in rows
+        else [f"{values}{n}" if isinstance(values, str) else n // values for n in range(n_rows)]
+        for name, values in columns.items()
+    }
+    return pd.DataFrame(made)
+
+
+def written(tmp_path, frame, name="a.csv"):
+    path = tmp_path / name
+    frame.to_csv(path, index=False)
+    return path
+
+
+def votes(*names, values=("aye", "no")):
+    return {name: list(values) for name in names}
+
+
+def test_columns_whose_values_are_other_than_the_raters_are_no_workers(tmp_path):
+    frame = table(case="c", term=[2010, 2011], decision=["affirmed", "reversed"], **votes(*JUSTICES))
+    path = written(tmp_path, frame)
+    with pytest.raises(ColumnError, match="If every worker has a column of their own, say `format='wide'`"):
+        read_labels(path)
+    labels = read_labels(path, format="wide")
+    assert labels.workers.to_pylist() == JUSTICES
+    assert labels.report.columns["item"] == "case"
+    assert labels.report.notes[0].startswith("Not taken as workers: the columns 'term', 'decision';")
+    held = as_labels(frame.set_index("case"), format="wide")
+    assert held.workers.to_pylist() == JUSTICES
+    models = table(prompt="p", model_a=["x", "y", "z"], model_b=["x", "y", "z"], **votes("ann", "bob", "cy"))
+    assert read_labels(written(tmp_path, models), format="wide").workers.to_pylist() == ["ann", "bob", "cy"]
+
+
+def test_a_result_beside_raters_who_are_named_alike_is_asked_about(tmp_path):
+    path = written(tmp_path, table(case="c", winner=["aye", "no"], **votes(*JUSTICES)))
+    for options in ({}, {"format": "wide"}):
+        with pytest.raises(ColumnError, match=r"`worker_columns` 'justice_\*'"):
+            read_labels(path, **options)
+    labels = read_labels(path, worker_columns="justice_*")
+    assert (labels.n_workers, labels.n_labels) == (5, 200)
+
+
+def test_two_sets_of_columns_are_asked_about(tmp_path):
+    alike = table(id="i", label_a=["1", "2"], label_b=["1", "2"], sure_a=["1", "2"], sure_b=["1", "2"])
+    other = table(id="i", label_a=["x", "y"], label_b=["x", "y"], sure_a=["1", "2"], sure_b=["1", "2"])
+    for frame in (alike, other):
+        path = written(tmp_path, frame)
+        with pytest.raises(ColumnError, match=r"such as `worker_columns` 'label_\*'"):
+            read_labels(path, format="wide")
+        assert read_labels(path, worker_columns="label_*").n_workers == 2
+
+
+def test_an_adjudicated_column_is_offered_as_truth(tmp_path):
+    path = written(tmp_path, table(id="i", **votes("ann", "bob", "cy", "adjudicated")))
+    labels = read_labels(path, format="wide")
+    assert (labels.n_workers, labels.report.gold) == (3, 40)
+    assert "The column 'adjudicated' was taken for what was decided in the end, as gold." in labels.report.notes
+    assert (read_labels(path, format="wide", use_gold=True).gold >= 0).all()
+    made = written(tmp_path, table(id="i", **votes("ann", "bob", "cy", "majority")))
+    assert read_labels(made, format="wide").report.gold == 0
+
+
+def test_a_row_is_an_item_unless_a_column_tells_them_apart(tmp_path):
+    path = written(tmp_path, table(id=2, **votes("ann", "bob", "cy")))
+    labels = read_labels(path, format="wide")
+    assert (labels.n_items, labels.report.repeats) == (40, 0)
+    assert labels.report.notes[0] == "A row is an item: 'id' repeats; --item-column says otherwise."
+    assert read_labels(path, format="wide", item_column="id").n_items == 20
+    later = written(tmp_path, table(docket=2, sentence="s", **votes("ann", "bob", "cy")))
+    assert read_labels(later, format="wide").report.columns["item"] == "sentence"
+
+
+@pytest.mark.parametrize("stem", ["r", "Vote", "annotator", "Ann", "rater_"])
+def test_numbered_columns_are_raters_in_tables_and_in_json(tmp_path, stem):
+    names = [f"{stem}{n}" for n in (1, 2, 3)]
+    frame = table(sentence="s", mean=["1.33", "1.67"], **votes(*names, values=("1", "2")))
+    (tmp_path / "a.json").write_text(json.dumps(frame.to_dict("records")))
+    for path in (written(tmp_path, frame), tmp_path / "a.json"):
+        labels = read_labels(path)
+        assert (labels.report.format, labels.workers.to_pylist()) == ("wide", names)
+        assert (labels.n_items, labels.n_labels) == (40, 120)
+
+
+def test_short_names_of_columns_with_texts_are_no_raters(tmp_path):
+    frame = table(prompt="p", r1="the answer ", r2="another ", label=["a", "b"])
+    with pytest.raises(ColumnError) as error:
+        read_labels(written(tmp_path, frame))
+    assert "wide" not in str(error.value)
+
+
+def test_columns_of_one_name_or_without_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("id,ann,ann\n1,a,b\n2,b,b\n")
+    with pytest.raises(ColumnError, match="several columns named 'ann'"):
+        read_labels(tmp_path / "a.csv", format="wide")
+    (tmp_path / "a.csv").write_text("id,ann,\n1,a,b\n2,b,b\n")
+    with pytest.raises(CrowdassayError, match="has no name"):
+        read_labels(tmp_path / "a.csv", format="wide")
+
+
+def test_json_keyed_by_item_with_annotators_beside_their_annotations(tmp_path):
+    def item(**said):
+        return {
+            "text": {"context": "c", "response": "r"}, "annotators": ",".join(said), "annotations": said, "lang": "en",
+            "soft_label": {"-4": 0.5, "3": 0.5}, "other_info": {"date": "d"},
+        }  # fmt: skip
+
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"0": item(Ann1="-4", Ann2="3"), "1": item(Ann1="3", Ann3="3")}))
+    labels = read_labels(path)
+    assert (labels.report.format, labels.items.to_pylist(), labels.n_labels) == ("nested", ["0", "1"], 4)
+    assert labels.classes.to_pylist() == ["-4", "3"]
+    with pytest.raises(DataError, match="objects within objects"):
+        read_labels(path, format="wide")
+    path.write_text(json.dumps({"0": item(eva="x", max="y"), "1": item(eva=["x", "y"], max="y")}))
+    assert read_labels(path).report.dropped == {"more than one choice": 1}
+    assert read_labels(path, options="set").classes.to_pylist() == ["x", "x|y", "y"]
+
+
+UNREADABLE = {
+    "records by key": {"0": {"text": "one", "label": "a"}, "1": {"text": "two", "label": "b"}},
+    "questions": {"id": "1", "answers": {"tone": "warm", "topic": "cats", "length": "7"}},
+}
+
+
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
+def test_what_would_misread_is_not_proposed(tmp_path, content):
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(CrowdassayError) as error:
+        read_labels(tmp_path / "a.json")
+    assert "wide" not in str(error.value)
+    assert "nested" not in str(error.value)

@@ -1,0 +1,157 @@
+"""Several columns that make the item, and guessed items that cannot be right."""
+
+import json
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from crowdassay.errors import ColumnError
+from crowdassay.labels.files import read_labels, read_truth
+from crowdassay.labels.frames import as_labels
+from crowdassay.labels.ingest import as_parquet, spool_files
+from crowdassay.labels.truth import match_truth
+from crowdassay.read_options import ReadOptions
+from support.exports import rows_of
+
+ROWS = [
+    {"question_id": f"q{q}", "model": model, "judge": f"j{j}", "score": (q + j * len(model)) % 3, "remark": f"{q}{model}{j}"}
+    for q in range(4)
+    for model in ("gpt", "llama", "o|1")
+    for j in range(3)
+]
+TOGETHER = "question_id,model"
+
+
+def write(rows, path):
+    table = pa.Table.from_pylist(rows)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        pa_csv.write_csv(table, path)
+    return path
+
+
+def spooled(path, tmp_path, **options):
+    folder = tmp_path / f"spool{len(list(tmp_path.glob('spool*')))}"
+    folder.mkdir()
+    gold = options.pop("gold", None)
+    found = spool_files([path], folder, ReadOptions.of(options), memory=10**9, threads=1, gold=gold)
+    return found.block(0, ids=True), found
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".json", ".parquet"])
+def test_several_columns_make_the_item_in_every_kind_of_file(tmp_path, suffix):
+    path = write(ROWS, tmp_path / f"a{suffix}")
+    wanted = sorted(
+        (f"{row['question_id']} | {row['model'].replace('|', '||')}", row["judge"], str(row["score"])) for row in ROWS
+    )
+    for item in (TOGETHER, "question_id, model", ["question_id", "model"]):
+        labels = read_labels(path, item_column=item)
+        assert sorted((i, w, str(x)) for i, w, x in rows_of(labels)) == wanted
+        assert labels.report.columns["item"] == TOGETHER
+    block, _ = spooled(path, tmp_path, item_column=TOGETHER)
+    assert sorted((i, w, str(x)) for i, w, x in rows_of(block)) == wanted
+    (tmp_path / "spark").mkdir()
+    made, columns = as_parquet([path], tmp_path / "spark", ReadOptions.of({"item_column": TOGETHER}))
+    assert columns["item"] == TOGETHER
+    assert sorted(pq.read_table(made[0])[TOGETHER].to_pylist()) == sorted(item for item, *_ in wanted)
+
+
+def test_several_columns_of_a_frame_make_the_item_and_the_truth_is_told_by_the_same(tmp_path):
+    labels = as_labels(pd.DataFrame(ROWS), item_column=["question_id", "model"])
+    assert (labels.n_items, labels.report.repeats) == (12, 0)
+    truth = [{"question_id": "q1", "model": "o|1", "truth": 1}, {"question_id": "q0", "model": "gpt", "truth": 2}]
+    path = write(truth, tmp_path / "truth.csv")
+    for known in (path, pd.DataFrame(truth), {"q1 | o||1": 1, "q0 | gpt": 2}):
+        codes, counts = match_truth(labels, known)
+        assert counts == {"items": 2, "unknown_items": 0}
+        assert codes[labels.items.index("q1 | o||1").as_py()] == 1
+    assert read_truth(path, item_column=["question_id", "model"])["item"].to_pylist() == ["q1 | o||1", "q0 | gpt"]
+    _, spool = spooled(write(ROWS, tmp_path / "a.csv"), tmp_path, item_column=TOGETHER, gold=path)
+    assert spool.n_gold == 2
+
+
+def test_the_same_text_parted_differently_is_not_the_same_item():
+    frame = pa.table({"a": ["x | y", "x"], "b": ["z", "y | z"], "worker": ["u", "v"], "label": [0, 1]})
+    assert as_labels(frame, item_column="a,b").n_items == 2
+
+
+def test_a_row_without_one_of_the_columns_has_no_item():
+    frame = pa.table({"a": ["x", "x", None], "b": [1.0, 2.5, 3.0], "worker": ["u"] * 3, "label": [0, 1, 1]})
+    labels = as_labels(frame, item_column=("a", "b"))
+    assert (labels.items.to_pylist(), labels.report.dropped) == (["x | 1", "x | 2.5"], {"missing item": 1})
+
+
+def test_a_column_whose_name_holds_a_comma_is_one_column(tmp_path):
+    frame = pa.table({"a,b": ["x", "y"], "a": [1, 1], "b": [2, 2], "worker": ["u", "v"], "label": [0, 1]})
+    assert as_labels(frame, item_column="a,b").items.to_pylist() == ["x", "y"]
+    assert as_labels(frame, item_column=["a", "a,b"]).items.to_pylist() == ["1 | x", "1 | y"]
+    with pytest.raises(ColumnError, match="There is no column 'c' for the item"):
+        as_labels(frame, item_column="a,c")
+    with pytest.raises(ColumnError, match="named twice"):
+        as_labels(frame, item_column="a,a")
+    with pytest.raises(ColumnError, match="cannot be both the item and the worker"):
+        as_labels(frame, item_column="a,worker", worker_column="worker")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_guessed_item_that_makes_most_labels_repeats_stops_with_the_columns_that_read_the_file_right(tmp_path, suffix):
+    path = write(ROWS, tmp_path / f"a{suffix}")
+    reads = [lambda **more: read_labels(path, **more), lambda **more: spooled(path, tmp_path, **more)[0]]
+    for read in (*reads, lambda **more: as_labels(pd.DataFrame(ROWS), **more)):
+        with pytest.raises(ColumnError, match=r"more than half of the labels \(24 of 36\)") as stop:
+            read()
+        assert f"`item_column` '{TOGETHER}'" in str(stop.value)
+        assert "`item_column` 'question_id'" in str(stop.value)
+        assert read(item_column=TOGETHER).n_items == 12
+        assert read(item_column="question_id").report.repeats == 24
+
+
+def test_two_turns_of_each_question_are_half_repeats_and_stop():
+    rows = [
+        {"question_id": q, "turn": t, "judge": w, "score": (q + t * w) % 3} for q in range(4) for t in (1, 2) for w in (1, 2)
+    ]
+    with pytest.raises(ColumnError, match=r"half of the labels \(8 of 16\).*`item_column` 'question_id,turn'"):
+        as_labels(pd.DataFrame(rows))
+
+
+def test_one_column_that_tells_items_is_proposed_alone_and_a_number_for_each_row_never():
+    rows = [
+        {"row": n, "task": "mail", "mail": n // 3, "worker": n % 3, "label": n % 2, "time": f"2024-01-{n + 1:02}"}
+        for n in range(12)
+    ]
+    with pytest.raises(ColumnError, match=r"`item_column` 'mail'\."):
+        as_labels(pd.DataFrame(rows))
+    alone = [{name: row[name] for name in ("row", "task", "worker", "label")} for row in rows]
+    with pytest.raises(ColumnError, match="name the columns that tell items apart"):
+        as_labels(pd.DataFrame(alone))
+
+
+def test_labels_that_are_mostly_repeats_are_noted_where_no_other_column_could_tell_the_items():
+    frame = pd.DataFrame([{"item": 1, "worker": "u", "label": n % 2} for n in range(5)])
+    with pytest.warns(UserWarning, match="More than half of the labels repeat"):
+        assert as_labels(frame).report.repeats == 4
+    assert as_labels((frame["item"], frame["worker"], frame["label"])).n_labels == 5
+
+
+def test_what_is_proposed_can_be_said_however_long_the_names_are():
+    rows = [
+        {
+            "question_id": row["question_id"],
+            f"model that was asked, {'long ' * 12}": row["model"],
+            "judge": row["judge"],
+            "score": row["score"],
+        }
+        for row in ROWS
+    ]
+    with pytest.raises(ColumnError) as stop:
+        as_labels(pd.DataFrame(rows))
+    proposed = str(stop.value).split("none does: say `item_column` '")[1].split("'. If")[0]
+    assert as_labels(pd.DataFrame(rows), item_column=proposed).n_items == 12
