@@ -178,7 +178,8 @@ def test_an_expert_answers_items_drawn_at_random_without_seeing_what_others_said
     page.locator("#to-expert").click()
     page.wait_for_selector("#expert-told:not([hidden])")
     first = drawn["items"][0]["item"]
-    page.wait_for_function("name => document.getElementById('item-name').textContent === name", arg=first)
+    page.wait_for_selector("#item:not([hidden])")
+    assert page.locator("#item-name").inner_text() == first
     assert page.locator("#said").is_hidden()
     assert page.locator("#item-stands").inner_text() == ""
     assert page.locator("#choices .leads").count() == 0

@@ -80,13 +80,17 @@ function showState(seen) {
 const forExpert = () => find("standing").value === "expert";
 
 async function loadQueue() {
+  const asked = find("standing").value;
   if (forExpert()) {
     const drawn = await ask("GET", "/expert");
+    if (find("standing").value !== asked) return; // somebody has chosen another queue meanwhile
     state.queue = drawn.items.filter(row => row.item.toLowerCase().includes(find("q").value.toLowerCase()));
     say("expert-told", `Drawn at random: ${number(drawn.answered)} of ${counted(drawn.wanted, "item")} answered. What you give is taken as known; what workers said is not shown.`);
   } else {
-    const query = new URLSearchParams({ disputed: "1", limit: "50", q: find("q").value, standing: find("standing").value });
-    state.queue = (await ask("GET", "/items?" + query)).items;
+    const query = new URLSearchParams({ disputed: "1", limit: "50", q: find("q").value, standing: asked });
+    const { items } = await ask("GET", "/items?" + query);
+    if (find("standing").value !== asked) return;
+    state.queue = items;
   }
   find("expert-told").hidden = !forExpert();
   say("queue-none", forExpert() ? "All that were drawn are answered." : "Nothing is disputed.");
@@ -112,8 +116,10 @@ async function choose(item) {
   state.item = item;
   state.place = Math.max(0, state.queue.findIndex(row => row.item === item));
   drawQueue();
-  find("item").hidden = item === null;
-  if (item === null) return;
+  if (item === null) {
+    find("item").hidden = true;
+    return;
+  }
   const seen = await ask("GET", "/items/" + encodeURIComponent(item));
   if (state.item !== item) return;
   find("item-name").replaceChildren(name(item));
@@ -145,6 +151,7 @@ async function choose(item) {
     ["Right, as far as is known", row.accuracy === null ? "not known" : percent(row.accuracy)],
     ["Correct", remover(row)])));
   find("why").replaceChildren(...seen.why.map(sentence => make("li", sentence)));
+  find("item").hidden = false;
 }
 
 const place = label => { const found = state.classes.indexOf(label); return found < 0 ? 1e9 : found; };
@@ -287,7 +294,8 @@ find("upload").addEventListener("submit", event => {
 });
 
 function showOthers() {
-  state.item = null; // what is shown of an item depends on who looks
+  state.item = null; // what is shown of an item depends on who looks:
+  find("item").hidden = true; // nothing, until it is known for whom
   state.place = 0;
   loadQueue().catch(failed);
 }
