@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdassay import Assay, DawidSkene, MajorityVote, OneCoin, as_labels
-from crowdassay.findings.intervals import accuracy_interval, difficulty_interval, share_interval
+from crowdassay.findings.intervals import accuracy_interval, confusion_interval, difficulty_interval, share_interval
 from support.crowds import draw_workers
 
 # What is softer about the classes knows less about the workers.
@@ -111,3 +111,20 @@ def test_intervals_hold_on_real_data_what_they_promise(name, real):
     judged = (n >= 20) & found.estimable
     share = right[judged] / n[judged]
     assert np.mean((found.low[judged] <= share) & (share <= found.high[judged])) >= 0.86
+    seen = np.zeros_like(found.counts)
+    np.add.at(seen, (labels.worker[known], truth[labels.label_item[known]], labels.label[known]), 1.0)
+    mass, (_, low, high, _) = seen.sum(axis=2, keepdims=True), found.confusion()
+    judged = np.broadcast_to((mass >= 20) & found.estimable[:, None, None], seen.shape)
+    cells = (seen / np.maximum(mass, 1))[judged]
+    assert np.mean((low[judged] <= cells) & (cells <= high[judged])) >= 0.9
+
+
+def test_a_cell_that_may_hold_no_label_has_a_limit_of_zero_and_one_beside_nothing_of_one():
+    """W22: 500 labels of which one is the class beside with probability 0.4 are no proof that there is any."""
+    counts, unsure = np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
+    counts[0, 0], unsure[0, 0] = [499.6, 0.4], [0.24, 0.24]
+    counts[0, 1] = [10.0, 30.0]  # known for sure
+    share, low, high = confusion_interval(counts, unsure, 0.0)
+    assert (low[0, 0, 1], high[0, 0, 0]) == (0.0, 1.0)
+    assert share[0, 0, 1] < high[0, 0, 1] < 0.02
+    assert 0 < low[0, 1, 0] < 0.25 < high[0, 1, 0] < 1

@@ -65,14 +65,31 @@ def confusion_interval(
     A cell p(c, k) is a share of the worker's labels on items of class c. Their number is the sum of the class weights Q; what
     is missing about it is :math:`\sum_n Q_{nc} (1 - Q_{nc}) (1[x_n = k] - p)^2 / (p (1 - p))`, as in `accuracy_interval`.
     ``counts`` sums Q by answer, ``unsure`` Q (1 - Q); the ``spread`` may move the labels of the cell and those beside it apart.
+    A limit is 0 where the cell may hold no label at all, and 1 where those beside it may: see `_chance_of_none`.
     """
     n = counts.sum(axis=2, keepdims=True)
     p = (counts + 0.5) / (n + 1)
     beside = unsure.sum(axis=2, keepdims=True) - unsure
     missing = (unsure * (1 - p) ** 2 + beside * p**2) / (p * (1 - p))
     shift = spread * (unsure * (1 - p) + beside * p) / np.maximum(n, 1e-9)
-    share = normalise(counts)[0]
-    return share, *share_interval(share, _shifted(np.maximum(n - missing, 0.0), p, shift), confidence)
+    share, tail = normalise(counts)[0], (1 - confidence) / 2
+    low, high = share_interval(share, _shifted(np.maximum(n - missing, 0.0), p, shift), confidence)
+    low = np.where(_chance_of_none(counts, unsure) > tail, 0.0, low)
+    return share, low, np.where(_chance_of_none(n - counts, beside) > tail, 1.0, high)
+
+
+def _chance_of_none(expected: FloatArray, unsure: FloatArray) -> FloatArray:
+    r"""Return the chance that none of some labels is what it may be: :math:`\prod_n (1 - q_n)`.
+
+    Their sums :math:`C = \sum_n q_n` and :math:`U = \sum_n q_n (1 - q_n)` are those of C / q labels alike, q = 1 - U / C.
+
+    >>> chance = _chance_of_none(np.array([0.4, 0.4, 0.0]), np.array([0.24, 0.39, 0.0]))
+    >>> [round(float(one), 2) for one in chance]  # one label with 0.4, many with 0.025, none
+    [0.6, 0.67, 1.0]
+    """
+    expected = np.maximum(expected, 1e-12)
+    q = 1 - np.clip(unsure / expected, 0.0, 1 - 1e-12)
+    return np.asarray(np.exp(expected / q * np.log1p(-np.minimum(q, 1 - 1e-12))))
 
 
 def difficulty_interval(
