@@ -10,17 +10,21 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from crowdassay.errors import DataError
 from crowdassay.labels.raw import Open, refuse_bad_bytes
 from crowdassay.labels.values import shown_file
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "  # separates cells where nothing else does, and the first line is a header
@@ -41,13 +45,13 @@ class Lenient:
 
     Rows may end early, once they have reached the column ``reach``: what they lack is empty. Cells that are no UTF-8 are taken
     as Windows-1252, as spreadsheets on Windows save them; in columns that are not read they do not matter. In the columns
-    ``names``, counted among those that are read, they are refused: another coding would make other names of them.
+    ``names`` they are refused: another coding would make other names of them.
     """
 
     reach: int
+    names: frozenset[str] = frozenset()
     short: int = 0
     windows: int = 0
-    names: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,16 @@ class Dialect:
     spaced: bool = False
     quoted: bool = True
 
-    @property
-    def quoting(self) -> Literal[0, 3]:
-        """What the csv module is told of quotes."""
-        return csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
+    def reader(self, text: Iterable[str], *, strict: bool = False) -> Reader:
+        """Return the csv module's reader of a text that is laid out so."""
+        csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
+        return csv.reader(
+            text,
+            delimiter=self.separator,
+            strict=strict,
+            skipinitialspace=self.spaced,
+            quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE,
+        )
 
 
 def sniff(raw: bytes, path: Path) -> Dialect:
@@ -184,28 +194,25 @@ def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
 
 def rows_of(text: str, dialect: Dialect) -> Iterator[list[str]]:
     """Yield the rows of a text as it is laid out, the header first; blank lines are empty rows."""
-    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
-    rows = csv.reader(
-        io.StringIO(text, newline=""), delimiter=dialect.separator, skipinitialspace=dialect.spaced, quoting=dialect.quoting
-    )
-    return islice(rows, dialect.skip, None)
+    return islice(dialect.reader(io.StringIO(text, newline="")), dialect.skip, None)
 
 
 def read_slowly(
-    open_it: Open, path: Path, dialect: Dialect, positions: Sequence[int], *, lenient: Lenient | None = None
+    open_it: Open, path: Path, dialect: Dialect, positions: Mapping[str, int], lenient: Lenient
 ) -> Iterator[pa.RecordBatch]:
-    """Read columns ``c0``, ``c1``... record by record, in batches, and say what is wrong with the file if something is.
+    """Read columns by name and position, record by record, in batches, and say what is wrong with the file if something is.
 
     Mixed line ends, which the fast reader refuses, are read here. What `lenient` allows, and counts, is read too.
     """
     width = len(dialect.header)
     bad: list[tuple[int, int]] = []
-    columns: list[list[str | None]] = [[] for _ in positions]
-    for line, record in _records(open_it, path, dialect, lenient):
+    columns: dict[str, list[str | None]] = {name: [] for name in positions}
+    rows = 0
+    for line, record in _records(open_it, path, dialect):
         if len(record) < width:
             if not "".join(record).strip():
                 continue  # a blank line
-            if lenient is None or len(record) <= lenient.reach:
+            if len(record) <= lenient.reach:
                 bad.append((line, len(record)))
                 continue
             record.extend([""] * (width - len(record)))
@@ -213,11 +220,12 @@ def read_slowly(
         elif any(record[width:]):  # empty fields at the end do no harm
             bad.append((line, len(record)))
             continue
-        for column, position in zip(columns, positions, strict=True):
+        for column, position in zip(columns.values(), positions.values(), strict=True):
             column.append(record[position] or None)
-        if len(columns[0]) == BATCH and not bad:
+        rows += 1
+        if rows % BATCH == 0 and not bad:
             yield _batch(columns, path, open_it, lenient)
-            columns = [[] for _ in positions]
+            columns = {name: [] for name in positions}
     if bad:
         line, cells = bad[0]
         lines = ", ".join(str(line) for line, _ in bad[:LISTED_LINES]) + (", ..." if len(bad) > LISTED_LINES else "")
@@ -229,19 +237,15 @@ def read_slowly(
     yield _batch(columns, path, open_it, lenient)
 
 
-def _batch(columns: list[list[str | None]], path: Path, open_it: Open, lenient: Lenient | None) -> pa.RecordBatch:
+def _batch(columns: Mapping[str, list[str | None]], path: Path, open_it: Open, lenient: Lenient) -> pa.RecordBatch:
+    with suppress(UnicodeEncodeError):  # bytes that are no UTF-8, in a column that is needed
+        return pa.record_batch({name: pa.array(column, pa.string()) for name, column in columns.items()})
     try:
-        return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(columns)})
-    except UnicodeEncodeError:  # bytes that are no UTF-8, in a column that is needed
-        if lenient is None:
-            refuse_bad_bytes(path, open_it=open_it)
-            raise
-    try:
-        read = [
-            column if n in lenient.names else [_from_windows(cell, lenient) for cell in column]
-            for n, column in enumerate(columns)
-        ]
-        return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(read)})
+        read = {
+            name: column if name in lenient.names else [_from_windows(cell, lenient) for cell in column]
+            for name, column in columns.items()
+        }
+        return pa.record_batch({name: pa.array(column, pa.string()) for name, column in read.items()})
     except UnicodeError:
         refuse_bad_bytes(path, open_it=open_it)
         raise
@@ -282,13 +286,10 @@ def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         return  # a field beyond the csv module's limit; the records before it are enough to go by
 
 
-def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | None) -> Iterator[tuple[int, list[str]]]:
-    errors = "strict" if lenient is None else "surrogateescape"
-    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
-    with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors=errors, newline="") as text:
-        reader = csv.reader(
-            text, delimiter=dialect.separator, strict=True, skipinitialspace=dialect.spaced, quoting=dialect.quoting
-        )
+def _records(open_it: Open, path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records below the header with the lines they start at; bytes that are no UTF-8 are surrogates."""
+    with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as text:
+        reader = dialect.reader(text, strict=True)
         line, headed = 1, False
         try:
             for record in islice(reader, dialect.skip, None):
@@ -296,8 +297,6 @@ def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | Non
                     yield line, record
                 headed = headed or bool("".join(record).strip())
                 line = reader.line_num + 1
-        except UnicodeDecodeError:
-            refuse_bad_bytes(path, open_it=open_it)
         except csv.Error as error:
             if "field larger" in str(error):
                 raise DataError(
