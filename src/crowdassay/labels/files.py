@@ -24,7 +24,7 @@ from crowdassay.labels.formats.registry import PLAIN_FORMAT
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import ANY_FRAME
 from crowdassay.labels.pseudonyms import pseudonymise
-from crowdassay.labels.raw import DELIMITED, kind_of, line_of_nul
+from crowdassay.labels.raw import DELIMITED, kind_of, opened
 from crowdassay.labels.reader import TIMED, read_rows
 from crowdassay.labels.report import all_left_out, warn_of
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
@@ -162,7 +162,10 @@ def _refuse_nul(labels: Labels, rows: Import, paths: Sequence[Path]) -> None:
         if first_nul(vocabulary) is None:
             continue
         column = getattr(rows, role).cast(pa.string())
-        line = line_of_nul(paths[0]) if len(paths) == 1 and kind_of(paths[0]) in DELIMITED else None
+        line = None
+        if len(paths) == 1 and kind_of(paths[0]) in DELIMITED:
+            with opened(paths[0]) as stream:
+                line = next((number for number, text in enumerate(stream, 1) if b"\0" in text), None)
         where = f"data row {(first_nul(column) or 0) + 1}" if line is None else f"line {line}"
         refuse_nul(column, role, f" in {where} of {shown_file(labels.report.source)}")
 

@@ -194,8 +194,12 @@ def _replaceable(target: Path) -> bool:
 def _swap(fresh: Path, target: Path, ours: Collection[str]) -> None:
     if target.exists():
         for path in target.iterdir():
-            if path.name not in ours:
-                _link(path, fresh / path.name)
+            if path.name in ours:
+                continue
+            try:
+                os.link(path, fresh / path.name, follow_symlinks=False)
+            except OSError:  # some file systems have no links
+                shutil.copy2(path, fresh / path.name, follow_symlinks=False)
         shutil.copymode(target, fresh)
     sync_folder(fresh)
     if not target.exists():
@@ -240,13 +244,6 @@ def _move_each(fresh: Path, target: Path, ours: Collection[str], last: str) -> N
     sync_folder(target)
     os.replace(fresh / last, target / last)
     sync_folder(target)
-
-
-def _link(source: Path, copy: Path) -> None:
-    try:
-        os.link(source, copy, follow_symlinks=False)
-    except OSError:  # some file systems have no links
-        shutil.copy2(source, copy, follow_symlinks=False)
 
 
 def _remove_stale(place: Path, name: str) -> None:

@@ -420,30 +420,22 @@ def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tup
         source = find_source(copy, options)
         target = folder / f"rows-{number:05}.parquet"
         columns = columns or {role: source.columns[role] for role in ITEM_WORKER_LABEL}
-        if not _written_fast(source, target, folder, columns):
-            _write_slowly(source, target, columns)
+        done = None
+        if source.query is not None:
+            chosen = ", ".join(f"{role} AS {quoted(name)}" for role, name in columns.items())
+            # The path of our own file stands in the text, since COPY takes no parameter there.
+            query = f"COPY (SELECT {chosen} FROM ({source.query})) TO {text(str(target))} (FORMAT parquet)"  # noqa: S608
+            with connect([source.probe.path], folder=folder) as connection:
+                done = heard(partial(_executed, connection, query, {"path": pattern_of(source.probe.path)}))
+        if not done or not done[0]:
+            schema = pa.schema([(name, source.types[role]) for role, name in columns.items()])
+            with pq.ParquetWriter(target, schema) as writer:
+                for batch in source.slowly():
+                    rows = pa.Table.from_batches([batch]).select(list(columns)).rename_columns(list(columns.values()))
+                    writer.write_table(rows.cast(schema))
         source.probe.check_unchanged()
         for batch in pq.ParquetFile(target).iter_batches():
             for role, name in columns.items():
                 refuse_nul(batch.column(name), role, f" in {shown_file(path.name)}")
         written.append(target)
     return written, columns
-
-
-def _written_fast(source: Source, target: Path, folder: Path, columns: Mapping[str, str]) -> bool:
-    if source.query is None:
-        return False
-    with connect([source.probe.path], folder=folder) as connection:
-        chosen = ", ".join(f"{role} AS {quoted(name)}" for role, name in columns.items())
-        # The path of our own file stands in the text, since COPY takes no parameter there.
-        query = f"COPY (SELECT {chosen} FROM ({source.query})) TO {text(str(target))} (FORMAT parquet)"  # noqa: S608
-        done = heard(partial(_executed, connection, query, {"path": pattern_of(source.probe.path)}))
-    return bool(done and done[0])
-
-
-def _write_slowly(source: Source, target: Path, columns: Mapping[str, str]) -> None:
-    schema = pa.schema([(name, source.types[role]) for role, name in columns.items()])
-    with pq.ParquetWriter(target, schema) as writer:
-        for batch in source.slowly():
-            table = pa.Table.from_batches([batch]).select(list(columns)).rename_columns(list(columns.values()))
-            writer.write_table(table.cast(schema))

@@ -148,15 +148,14 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from None
 
 
-def check_start(start: bytes, path: Path) -> bool:
-    """Refuse an empty file or one that is no UTF-8 text by its first bytes; tell whether it starts with a BOM."""
+def check_start(start: bytes, path: Path) -> None:
+    """Refuse an empty file or one that is no UTF-8 text by its first bytes, and one that unpacks to far too much."""
     refuse_bomb(path)
     if not start.removeprefix(BOM):
         raise DataError(f"No labels found: {shown_file(path.name)} is empty.")
     for magic, (kind, remedy) in NOT_TEXT.items():
         if start.startswith(magic):
             raise DataError(f"{shown_file(path.name)} is {kind}, not plain UTF-8 text; {remedy}.")
-    return start.startswith(BOM)
 
 
 def refuse_bad_bytes(path: Path, data: bytes | None = None, *, open_it: Open | None = None) -> None:
@@ -218,12 +217,6 @@ def broken_parquet(path: Path) -> DataError:
     else:
         what = f"is damaged, in its footer (bytes {begins:,} to {size:,}) or in the pages before it"
     return DataError(f"{shown_file(path.name)} is not a complete Parquet file: it {what}; {remedy}.")
-
-
-def line_of_nul(path: Path) -> int | None:
-    """Return the first line, from 1, that holds a NUL byte."""
-    with opened(path) as stream:
-        return next((number for number, line in enumerate(stream, 1) if b"\0" in line), None)
 
 
 def refuse_bomb(path: Path) -> None:

@@ -109,15 +109,14 @@ def read_facts(
 def _facts(
     probes: Sequence[Probe], options: ReadOptions, about: pa.Table | None, asked: Mapping[str, str]
 ) -> dict[str, tuple[str, list[tuple[str, str]]]]:
-    tables = [_items_with(file, options, list(asked.values())) for file in probes] if asked and about is None else [about]
+    tables = [about]
+    if asked and about is None:
+        names = list(dict.fromkeys(asked.values()))
+        items = [open_source(file, ["item"], {"item": options.item_column}).read()["item"] for file in probes]
+        tables = [
+            open_columns(file, names, ()).read().add_column(0, "item", item) for file, item in zip(probes, items, strict=True)
+        ]
     return {option: (name, [pair for table in tables for pair in _pairs(table, name)]) for option, name in asked.items()}
-
-
-def _items_with(file: Probe, options: ReadOptions, names: Sequence[str]) -> pa.Table:
-    """Return the item of every row of a plain table, and some of its columns."""
-    items = open_source(file, ["item"], {"item": options.item_column}).read()["item"]
-    beside = open_columns(file, list(dict.fromkeys(names)), ()).read()
-    return pa.Table.from_arrays([items, *beside.columns], ["item", *beside.column_names])
 
 
 def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:

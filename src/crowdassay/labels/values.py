@@ -73,15 +73,6 @@ def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
 
 
-def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return no text, one or several as a tuple.
-
-    >>> as_tuple(None), as_tuple("-1"), as_tuple(["skip", "?"])
-    ((), ('-1',), ('skip', '?'))
-    """
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
-
-
 def text_of(value: object) -> str:
     """Write one Python value as text, as `as_text` does for a whole array.
 
