@@ -17,7 +17,18 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, as_array
 from crowdassay.labels.choices import refuse_sets
 from crowdassay.labels.report import MAX_CLASSES
-from crowdassay.labels.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
+from crowdassay.labels.values import (
+    LEADING_ZERO,
+    are_numbers,
+    as_text,
+    in_natural_order,
+    is_text,
+    listed,
+    number_key,
+    number_of,
+    shown,
+    text_of,
+)
 from crowdassay.notes import Note, NoteKind
 
 CHANGES_LISTED = 20
@@ -84,21 +95,18 @@ def class_order(classes: pa.Array, *, given: bool) -> str:
     """Return where the order of the classes comes from, as `ImportReport.order` says it."""
     if given:
         return "given"
-    texts = classes.to_pylist() if is_text(classes.type) else []
-    return "natural" if all(number_of(text) is not None for text in texts) else "alphabetical"
+    return "alphabetical" if is_text(classes.type) and not are_numbers(classes.to_pylist()) else "natural"
 
 
 def many_classes(classes: pa.Array, *, given: bool) -> list[str]:
     """Note labels of so many kinds that they are hardly classes: free text, or numbers from a slider."""
     if given or not MANY_CLASSES < len(classes) <= MAX_CLASSES:
         return []
-    if all(number_of(text_of(value)) is not None for value in classes.to_pylist()):
-        return [
-            f"The labels are {len(classes)} different numbers, each a class of its own; --bins 5 makes five classes of them."
-        ]
-    return [
-        f"The labels are {len(classes)} different texts, each a class of its own; if they are free text, choose another column."
-    ]
+    if are_numbers(map(text_of, classes.to_pylist())):
+        kind, remedy = "numbers", "--bins 5 makes five classes of them"
+    else:
+        kind, remedy = "texts", "if they are free text, choose another column"
+    return [f"The labels are {len(classes)} different {kind}, each a class of its own; {remedy}."]
 
 
 def _no_answers(classes: pa.Array, codes: IntArray, counts: IntArray) -> list[str]:
@@ -180,11 +188,7 @@ def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, In
         if len(set(keys)) < len(keys):
             written = keys
             notes.append(f"Labels equal as numbers were taken as one class each: {_groups(seen, keys)}.")
-    numbers = {text: number_of(text) for text in written}
-    if any(number is None for number in numbers.values()):
-        names = sorted(numbers)
-    else:
-        names = sorted(numbers, key=lambda text: (numbers[text] or 0.0, text))
+    names = in_natural_order(set(written))
     folded = [_folded(text) for text in names]
     if variants := _groups(names, folded):
         count = dict(zip(written, counts.tolist(), strict=True))

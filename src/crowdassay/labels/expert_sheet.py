@@ -15,9 +15,9 @@ import pyarrow as pa
 from crowdassay.errors import DataError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.classes import class_coder
-from crowdassay.labels.encode import code_column
+from crowdassay.labels.encode import text_cells
 from crowdassay.labels.roles import AT_RANDOM
-from crowdassay.labels.values import as_text, counted, listed, shown
+from crowdassay.labels.values import counted, listed, shown
 
 FIRST_ROW = 2  # the header is row 1, as spreadsheets count
 ROWS_NAMED = 5  # rows with a label that is no class, in a message
@@ -136,6 +136,4 @@ def sheet_notes(sheet: ExpertSheet | None) -> list[str]:
 
 def _texts(column: ArrowColumn, role: str) -> list[str | None]:
     """Return the cells of a column as texts, None where they are blank, without the marks that keep spreadsheets quiet."""
-    codes, values = code_column(column, role)
-    words = [GUARDED.sub("", str(text)) for text in as_text(values).to_pylist()]
-    return [words[code] if code >= 0 else None for code in codes.tolist()]
+    return [None if text is None else GUARDED.sub("", text) for text in text_cells(column, role).to_pylist()]

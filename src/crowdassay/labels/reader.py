@@ -15,7 +15,7 @@ from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError
 from crowdassay.labels.cells import ArrowColumn, float_text
 from crowdassay.labels.columns import MOST_GUESSED_CLASSES, check_given
 from crowdassay.labels.delimited import LISTED_LINES
-from crowdassay.labels.encode import code_column
+from crowdassay.labels.encode import text_cells
 from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
@@ -121,11 +121,9 @@ def _facts(
 
 def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:
     """Return item and value of every row that has both, as text."""
-    pairs = []
-    for column in (about.columns[0], about.columns[1 + about.column_names[1:].index(name)]):
-        codes, vocabulary = code_column(column, name)
-        pairs.append(as_text(vocabulary).take(pa.array(codes, mask=codes < 0)).to_pylist())
-    return [(item, value) for item, value in zip(*pairs, strict=True) if item is not None and value is not None]
+    columns = (about.columns[0], about.columns[1 + about.column_names[1:].index(name)])
+    pairs = zip(*(text_cells(column, name).to_pylist() for column in columns), strict=True)
+    return [(item, value) for item, value in pairs if item is not None and value is not None]
 
 
 def read_whole(given: Sequence[str | Path], options: ReadOptions) -> pa.Table:

@@ -18,7 +18,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.classes import class_coder
-from crowdassay.labels.encode import code_column
+from crowdassay.labels.encode import code_column, text_cells
 from crowdassay.labels.expert_sheet import ExpertSheet, sheet_notes
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import frame_columns, sequence_column
@@ -215,8 +215,5 @@ def read_known(path: str | Path, given: Mapping[str, str | None]) -> pa.Table:
         raise DataError(
             f"{shown_file(path)} has several sheets; save the one that is meant as a workbook of its own, or as CSV."
         )
-    columns = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        codes, vocabulary = code_column(column, name)
-        columns["label" if name == "truth" else name] = as_text(vocabulary).take(pa.array(codes, mask=codes < 0))
-    return pa.table(columns)
+    names = ["label" if name == "truth" else name for name in table.column_names]
+    return pa.table([text_cells(table[name], name) for name in table.column_names], names)
