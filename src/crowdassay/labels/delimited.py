@@ -110,7 +110,7 @@ def sniff(raw: bytes, path: Path) -> Dialect:
         refuse_bad_bytes(path, raw)
         if any("\0" in name for name in header):
             raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
-    quoted = not _quotes_are_text(text, separator, whole=len(raw) < SAMPLE_BYTES)
+    quoted = separator != "\t" or '"' not in text or not _quotes_are_text(text, whole=len(raw) < SAMPLE_BYTES)
     return Dialect(separator, header, bool(lead) and not named, len(lead.splitlines()), spaced, quoted)
 
 
@@ -156,23 +156,21 @@ def _comments(text: str) -> str:
     return "".join(before) if headed else found.group()
 
 
-def _quotes_are_text(text: str, separator: str, *, whole: bool) -> bool:
+def _quotes_are_text(text: str, *, whole: bool) -> bool:
     r"""Return whether quotes in a table with tabs enclose no cells: every line has all cells as it stands, and not otherwise.
 
-    >>> _quotes_are_text('a\tb\n"so" it is\t1\n5" wide\t2\n', "\t", whole=True)
+    >>> _quotes_are_text('a\tb\n"so" it is\t1\n5" wide\t2\n', whole=True)
     True
-    >>> _quotes_are_text('a\tb\n"so\tso"\t1\n', "\t", whole=True)
+    >>> _quotes_are_text('a\tb\n"so\tso"\t1\n', whole=True)
     False
     """
-    if separator != "\t" or '"' not in text:
-        return False
     lines = [line for line in LINE_END.split(text) if line.strip()]
     lines = lines if whole else lines[:-1]
-    widths = {line.count(separator) + 1 for line in lines}
+    widths = {line.count("\t") + 1 for line in lines}
     if len(widths) != 1:
         return False
     try:
-        rows = [row for row in csv.reader(lines, delimiter=separator, strict=True) if row]
+        rows = [row for row in csv.reader(lines, delimiter="\t", strict=True) if row]
     except csv.Error:
         return True
     return len(rows) != len(lines) or {len(row) for row in rows} != widths

@@ -38,7 +38,7 @@ from crowdassay.labels.files import check
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.probe import probe
 from crowdassay.labels.pseudonyms import pseudonymise
-from crowdassay.labels.raw import check_file
+from crowdassay.labels.raw import check_file, utf8_copy
 from crowdassay.labels.reader import TIMED
 from crowdassay.labels.repeats import RepeatTotals
 from crowdassay.labels.report import (
@@ -54,7 +54,6 @@ from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
 from crowdassay.labels.telling import check_repeats, whole_table
-from crowdassay.labels.text_copy import utf8_copy
 from crowdassay.labels.truth import as_in_labels, match_truth, read_known, take_gold
 from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.memory import shown_size

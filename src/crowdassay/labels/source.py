@@ -25,9 +25,8 @@ from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
 from crowdassay.labels.jsontext import check_whole, explain
 from crowdassay.labels.probe import Probe, probe
-from crowdassay.labels.raw import LINES, check_file, is_gzipped, parquet_file
+from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
 from crowdassay.labels.roles import Role, RoleLike
-from crowdassay.labels.text_copy import as_utf8
 from crowdassay.labels.values import counted, mapping, shown, text_of
 
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
