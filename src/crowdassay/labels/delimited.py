@@ -81,15 +81,17 @@ class Dialect:
     quoted: bool = True
 
     def reader(self, text: Iterable[str], *, strict: bool = False) -> Reader:
-        """Return the csv module's reader of a text that is laid out so."""
+        """Return the csv module's reader of a text that is laid out so, the header first; blank lines are empty rows."""
         csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
-        return csv.reader(
+        rows = csv.reader(
             text,
             delimiter=self.separator,
             strict=strict,
             skipinitialspace=self.spaced,
             quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE,
         )
+        next(islice(rows, self.skip, self.skip), None)
+        return rows
 
 
 def sniff(raw: bytes, path: Path) -> Dialect:
@@ -183,16 +185,11 @@ def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
     wrong columns: neither says what a column holds.
     """
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
-    rows = list(islice(_until_broken(rows_of(text, dialect)), FIRST_ROWS + 1))[1:]
+    rows = list(islice(_until_broken(dialect.reader(io.StringIO(text, newline=""))), FIRST_ROWS + 1))[1:]
     if len(raw) >= SAMPLE_BYTES and len(rows) < FIRST_ROWS:
         rows = rows[:-1]
     width = len(dialect.header)
     return [dict(zip(dialect.header, row, strict=False)) for row in rows if len(row) >= width and not any(row[width:])]
-
-
-def rows_of(text: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Yield the rows of a text as it is laid out, the header first; blank lines are empty rows."""
-    return islice(dialect.reader(io.StringIO(text, newline="")), dialect.skip, None)
 
 
 def read_slowly(
@@ -287,10 +284,10 @@ def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 def _records(open_it: Open, path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Yield the records below the header with the lines they start at; bytes that are no UTF-8 are surrogates."""
     with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as text:
-        reader = dialect.reader(text, strict=True)
         line, headed = 1, False
         try:
-            for record in islice(reader, dialect.skip, None):
+            reader = dialect.reader(text, strict=True)
+            for record in reader:
                 if headed:
                     yield line, record
                 headed = headed or bool("".join(record).strip())

@@ -78,7 +78,11 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Coll
         target.parent.mkdir(parents=True, exist_ok=True)
         whole = _replaceable(target)
         place = target.parent if whole else target
-        _remove_stale(place, target.name)
+        # What runs that were killed have left: a run that is alive keeps its folder younger than an hour.
+        for path in place.glob(f".{target.name[:100].replace('[', '[[]')}.*{TEMPORARY_SUFFIX}"):
+            with suppress(OSError):
+                if not path.is_symlink() and path.stat().st_mtime < time.time() - 3600:
+                    shutil.rmtree(path)
         fresh = place / f".{target.name[:100]}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
         fresh.mkdir()
     except OSError as error:
@@ -244,11 +248,3 @@ def _move_each(fresh: Path, target: Path, ours: Collection[str], last: str) -> N
     sync_folder(target)
     os.replace(fresh / last, target / last)
     sync_folder(target)
-
-
-def _remove_stale(place: Path, name: str) -> None:
-    """Remove what runs that were killed have left; a run that is alive keeps its folder younger than an hour."""
-    for path in place.glob(f".{name[:100].replace('[', '[[]')}.*{TEMPORARY_SUFFIX}"):
-        with suppress(OSError):
-            if not path.is_symlink() and path.stat().st_mtime < time.time() - 3600:
-                shutil.rmtree(path)
