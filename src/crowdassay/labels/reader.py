@@ -229,13 +229,11 @@ def _read_export(name: str, probes: Sequence[Probe], options: ReadOptions, sourc
     imports = [part for part in parts if isinstance(part, Import)]
     if options.question is not None:
         raise ParameterError(f"What {name} exports holds one question only; leave out --question.")
-    return imports[0] if len(imports) == 1 else _together(imports)
-
-
-def _together(parts: Sequence[Import]) -> Import:
-    columns = {role: joined([getattr(part, role) for part in parts]) for role in ITEM_WORKER_LABEL}
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    return Import(columns["item"], columns["worker"], columns["label"], parts[0].columns, notes=notes)
+    if len(imports) == 1:
+        return imports[0]
+    columns = {role: joined([getattr(part, role) for part in imports]) for role in ITEM_WORKER_LABEL}
+    notes = tuple(dict.fromkeys(note for part in imports for note in part.notes))
+    return Import(columns=imports[0].columns, notes=notes, **columns)
 
 
 def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
