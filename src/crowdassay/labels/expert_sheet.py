@@ -77,11 +77,6 @@ class ExpertSheet:
         return [item for item, drawn in zip(self.items, self.drawn, strict=True) if drawn and item is not None]
 
     @property
-    def unanswered(self) -> int:
-        """Rows without a label."""
-        return sum(self.labels[row] is None for row in self.asked)
-
-    @property
     def skipped(self) -> int:
         """Rows without a label above one that has one, among those drawn at random: who answers in order leaves none."""
         rows = [row for row in self.asked if self.drawn[row]]
@@ -116,10 +111,11 @@ class ExpertSheet:
 
     def notes(self) -> list[str]:
         """Return how far the sheet is filled, and where what was left out may matter."""
-        if not self.unanswered:
+        unanswered = sum(self.labels[row] is None for row in self.asked)
+        if not unanswered:
             return []
-        rows, are = counted(len(self.asked), "row"), "is" if self.unanswered == 1 else "are"
-        said = f"{self.unanswered:,} of {rows} of the sheet {are} not yet answered."
+        rows, are = counted(len(self.asked), "row"), "is" if unanswered == 1 else "are"
+        said = f"{unanswered:,} of {rows} of the sheet {are} not yet answered."
         if self.skipped:
             said += (
                 f" {counted(self.skipped, 'of them stands', 'of them stand')} above answered ones. Items that are left out "

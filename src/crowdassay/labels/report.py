@@ -88,24 +88,19 @@ def import_sentences(report: ImportReport) -> list[str]:
 
     >>> import_sentences(ImportReport(dropped={"missing label": 2}))
     ['Left out 2 rows: missing label.']
-    """
-    left_out = [f"Left out {counted(count, 'row')}: {reason}." for reason, count in report.dropped.items()]
-    return [*left_out, *([repeats_sentence(report)] if report.repeats else [])]
-
-
-def repeats_sentence(report: ImportReport) -> str:
-    """Return what became of labels that a worker gave an item again.
-
-    >>> repeats_sentence(ImportReport(repeats=541))
+    >>> import_sentences(ImportReport(repeats=541))[0]
     '541 labels repeat an item that the same worker had already labelled. All were kept; --repeats last keeps only the latest.'
     """
+    said = [f"Left out {counted(count, 'row')}: {reason}." for reason, count in report.dropped.items()]
+    if not report.repeats:
+        return said
     one = report.repeats == 1
     what = (
         f"{counted(report.repeats, 'label')} {'repeats' if one else 'repeat'} an item that the same worker had already labelled"
     )
     if report.repeats_policy == "keep":
-        return f"{what}. {'It was' if one else 'All were'} kept; --repeats last keeps only the latest."
-    return f"{what}. Only the {report.repeats_policy} label was kept each time."
+        return [*said, f"{what}. {'It was' if one else 'All were'} kept; --repeats last keeps only the latest."]
+    return [*said, f"{what}. Only the {report.repeats_policy} label was kept each time."]
 
 
 def warn_of(report: ImportReport) -> None:
