@@ -169,11 +169,11 @@ def refuse_infinite(column: ArrowColumn, role: str) -> None:
 
 
 def infinite(role: str) -> DataError:
-    """Return what is said of a column that holds infinite numbers."""
+    """Return the error for a column that holds infinite numbers."""
     return DataError(f"The {role} column holds an infinite number, which is no {role}; leave such cells empty.")
 
 
 def not_one_value(role: str, kind: object, where: str = "") -> DataError:
-    """Return what is said of a column of lists, structures and the like."""
+    """Return the error for a column of lists, structures and the like."""
     held = str(kind).split("<")[0].removeprefix("large_")
     return DataError(f"The {role} column{where} holds {held} values; it needs one text, number or date per row.")

@@ -291,7 +291,7 @@ def _free(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
 def _not_found(
     names: Sequence[str], wanted: Sequence[Role], chosen: Mapping[str, str], given: Mapping[str, str | None]
 ) -> ColumnError:
-    """Return what is said of required columns that were not found."""
+    """Return the error for required columns that were not found."""
     needed = [role for role in wanted if role.required]
     missing = [role for role in needed if role.name not in chosen]
     absent = tuple(role.name for role in missing)

@@ -185,13 +185,8 @@ def _numbered(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
         from crowdassay.labels.distinct import number_texts  # noqa: PLC0415 - numba is slow to load
 
         return number_texts(column)
-    encoded = column.dictionary_encode()  # all chunks share the dictionary of the last
-    codes = np.empty(len(column), np.int32)
-    first = 0
-    for chunk in encoded.chunks:
-        codes[first : first + len(chunk)] = chunk.indices.fill_null(-1)
-        first += len(chunk)
-    return codes, encoded.chunk(encoded.num_chunks - 1).dictionary
+    encoded = column.dictionary_encode().combine_chunks()
+    return np.array(encoded.indices.fill_null(-1)), encoded.dictionary
 
 
 def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:

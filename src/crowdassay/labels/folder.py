@@ -166,7 +166,7 @@ def check_results(folder: Path) -> None:
 
 
 def not_written(path: Path, error: OSError) -> FileError:
-    """Return what is said of a file or folder that could not be written."""
+    """Return the error for a file or folder that could not be written."""
     reason = os.strerror(error.errno or 0)
     return FileError(f"{shown_file(path)} could not be written ({reason}); free some space or name another folder.")
 

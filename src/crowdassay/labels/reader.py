@@ -307,7 +307,7 @@ def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
 def _gives_labels(name: str, file: Probe, options: ReadOptions, fits: bool) -> bool:
     """Return whether a table, read in another way, holds labels of a few classes that its workers share.
 
-    Where a column that it has ``fits`` this way, it may also ask which of the others are meant.
+    Where one of its columns ``fits`` this way, it is enough if the reader asks which of the others are meant.
     """
     if file.kind not in EXPORT_FORMATS[name].kinds or (file.stamp is not None and file.stamp[2] > MOST_TRIED_BYTES):
         return False

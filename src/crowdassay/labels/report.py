@@ -144,12 +144,12 @@ def check_dropped(
 
 
 def all_left_out(dropped: Mapping[str, int], source: str) -> DataError:
-    """Return what is said where every judgement of a file was left out."""
+    """Return the error for a file of which every judgement was left out."""
     return DataError(f"No labels found in {shown_file(source)}: every judgement was left out ({reasons(dropped)}).")
 
 
 def too_many_classes(how_many: object) -> DataError:
-    """Return what is said of labels that are too many to be classes."""
+    """Return the error for labels that are too many to be classes."""
     return DataError(
         f"The label column holds {how_many} different values, more than {MAX_CLASSES} classes. "
         "Is it free text or an id? Name the right column (--label-column)."

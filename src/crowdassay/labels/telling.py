@@ -66,7 +66,7 @@ def check_repeats(repeats: int, n_labels: int, columns: Mapping[str, str], table
 
 
 def many_repeats(item: str) -> str:
-    """Return what is noted of labels that are mostly repeats where the item was named, or nothing else could name it."""
+    """Return the note on labels that are mostly repeats, where the item was named or no other column could name it."""
     return (
         f"More than half of the labels repeat a worker and an item; if {shown(item)} is not what tells items apart, name the "
         "columns that do with --item-column."

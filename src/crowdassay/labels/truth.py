@@ -126,17 +126,17 @@ def meanings(texts: Sequence[str], classes: pa.Array, *, booleans: bool = False)
 
 
 def nothing_known(what: str) -> DataError:
-    """Return what is said of a truth or gold without rows."""
+    """Return the error for a truth or gold without rows."""
     return DataError(f"The {what} holds no item with a label; check its columns.")
 
 
 def two_labels(what: str, item: object, labels: Sequence[object]) -> DataError:
-    """Return what is said of an item that is known to have two classes."""
+    """Return the error for an item that is known to have two classes."""
     return DataError(f"The {what} gives item {shown(item)} different labels ({listed(labels)}); keep one.")
 
 
 def no_class(what: str, item: object, label: object, classes: Sequence[str]) -> DataError:
-    """Return what is said of a label that is none of the classes."""
+    """Return the error for a label that is none of the classes."""
     return DataError(
         f"The {what} gives item {shown(item)} the label {shown(label)}, which is not among the classes ({listed(classes)}); if "
         "it is one, give all classes with --classes."
@@ -144,7 +144,7 @@ def no_class(what: str, item: object, label: object, classes: Sequence[str]) -> 
 
 
 def none_matched(what: str, count: int, known_item: object, item: object) -> DataError:
-    """Return what is said of a truth or gold of other items than those that have labels."""
+    """Return the error for a truth or gold of other items than those that have labels."""
     return DataError(
         f"None of the {count} {what} items appears in the labels (for example {shown(known_item)}, where the labels have "
         f"{shown(item)}); are the ids written the same way?"
