@@ -150,10 +150,8 @@ def ordered_values(column: ArrowColumn) -> list[Any] | None:
     """Return the categories of an ordered categorical, in order, or None when there are fewer than two."""
     if not (pa.types.is_dictionary(column.type) and column.type.ordered):
         return None
-    chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    chunks = chunk.chunks if isinstance(chunk, pa.ChunkedArray) else [chunk]
-    values = chunks[0].dictionary.drop_null().to_pylist() if chunks else []
-    values = [value for value in values if str(value).strip()]
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    values = [value for value in whole.dictionary.drop_null().to_pylist() if str(value).strip()]
     return values if len(values) > 1 else None
 
 
